@@ -19,8 +19,8 @@ func bestFirst(moves []Move) []Move {
 	return moves
 }
 
-// withinBudgets takes moves in order as far as their pools allow. A move that is too large does not
-// keep smaller ones behind it.
+// withinBudgets takes moves in their order as far as the budgets of their pools allow. A move that
+// does not fit does not stop smaller moves after it.
 func withinBudgets(moves []Move, allowed map[string]Allowance) (now, waiting []Move) {
 	if allowed == nil {
 		return moves, nil
@@ -55,8 +55,8 @@ func withinBudgets(moves []Move, allowed map[string]Allowance) (now, waiting []M
 	return now, waiting
 }
 
-// within tells whether so many nodes may be deleted. Nodes deleted for one reason count against
-// budgets for the other: a budget counts every node on its way out.
+// within tells whether this many nodes may be deleted for the reason. Nodes deleted for one reason
+// count against budgets for the other, because a budget counts every leaving node.
 func (a Allowance) within(allowed Allowance, reason api.DisruptionReason) bool {
 	if reason == api.DisruptionReasonEmpty {
 		return a.Empty+a.Underutilized <= allowed.Empty

@@ -10,10 +10,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 )
 
-// Check gives the move that deletes the nodes of these claims on the cluster as it is now. It
-// validates a move that was proposed on an earlier snapshot, and plans its launches again. The
-// error says why the nodes stay: one of them may not be deleted any more, the budgets do not allow
-// it, or the move is not worth it.
+// Check validates a move that was proposed on an earlier snapshot. It returns the move that deletes
+// the nodes of the claims now, and plans its launches again. The error tells why the nodes stay:
+// one of them may not be deleted any more, the budgets forbid it, or the move is not worth it.
 func Check(s *Snapshot, claims []string) (*Move, error) {
 	f := fleet.New(s.Cluster, s.Now)
 	eligibility.Decide(f, s.Cluster, s.Budgets)

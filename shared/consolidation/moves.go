@@ -21,7 +21,7 @@ func movesOf(found []fleet.Move) []Move {
 	return moves
 }
 
-// moveOf is what the fleet's move deletes, launches and saves.
+// moveOf describes what the fleet's move deletes, launches and saves.
 func moveOf(found *fleet.Move) Move {
 	m := Move{Reason: api.DisruptionReasonUnderutilized, PodsMoved: len(found.Pods)}
 	for _, n := range found.Nodes {
@@ -54,7 +54,7 @@ func moveOf(found *fleet.Move) Move {
 	return m
 }
 
-// sort gives the move's lists an order that does not depend on the search.
+// sort orders the lists of the move independently of the search.
 func (m *Move) sort() {
 	slices.SortFunc(m.Delete, func(a, b Leaving) int {
 		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.NodeClaim, b.NodeClaim))

@@ -16,9 +16,9 @@ type Plan struct {
 	Stays []Stay `json:"stays,omitempty"`
 	// Problems are settings of NodePools that cannot be read. The nodes of such a pool stay.
 	Problems []Problem `json:"problems,omitempty"`
-	// PricePerHour is what the nodes cost now that a NodeClaim stands for and whose price is known,
-	// in US dollars per hour. AfterPerHour is the same once Moves are carried out, with each new
-	// node at its cheapest offering.
+	// PricePerHour is the price, in US dollars per hour, of all nodes with a NodeClaim and a known
+	// price. AfterPerHour is the same once Moves are carried out, with each new node at its
+	// cheapest offering.
 	PricePerHour float64 `json:"pricePerHour"`
 	AfterPerHour float64 `json:"afterPerHour"`
 }
@@ -29,7 +29,8 @@ type Move struct {
 	Reason api.DisruptionReason `json:"reason"`
 	// Delete are the nodes to delete, by name.
 	Delete []Leaving `json:"delete"`
-	// Launch are the claims to make first. They offer only what lets the move save enough.
+	// Launch are the claims to make first. Their offerings are only those with which the move saves
+	// enough.
 	Launch []plan.PlannedNodeClaim `json:"launch,omitempty"`
 	// Places are the pods that existing nodes, or nodes in flight, have room for.
 	Places []plan.Nomination `json:"places,omitempty"`
@@ -37,7 +38,7 @@ type Move struct {
 	// before a node is deleted.
 	Await []string `json:"await,omitempty"`
 	// SavedPerHour is what the move saves in US dollars per hour if each launch gets its cheapest
-	// offering, SavedAtLeast if each gets its dearest.
+	// offering. SavedAtLeast is the same if each launch gets its dearest.
 	SavedPerHour float64 `json:"savedPerHour"`
 	SavedAtLeast float64 `json:"savedAtLeast"`
 	// PodsMoved is how many pods are evicted and come back elsewhere, without those of DaemonSets.
@@ -72,7 +73,7 @@ type Stay struct {
 	NodePool string `json:"nodePool"`
 	// PricePerHour is in US dollars per hour. It is zero if it is not known.
 	PricePerHour float64 `json:"pricePerHour"`
-	// Because is the kind of the reason, Message the reason for people to read.
+	// Because is the kind of the reason. Message is the reason for people to read.
 	Because Because `json:"because"`
 	Message string  `json:"message"`
 }

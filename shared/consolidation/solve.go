@@ -12,9 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/search"
 )
 
-// Solve finds moves that make the fleet as cheap as it can by steps that are each worth what they
-// disturb. The plan shares memory with the snapshot and within itself: copy a claim before changing
-// it.
+// Solve finds moves that make the fleet cheaper. Each of them is worth its disturbance. The plan
+// shares memory with the snapshot and within itself: copy a claim before changing it.
 func Solve(s *Snapshot) *Plan {
 	f := fleet.New(s.Cluster, s.Now)
 	eligibility.Decide(f, s.Cluster, s.Budgets)

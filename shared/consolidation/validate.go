@@ -13,9 +13,9 @@ import (
 const validationLimit = search.WorkLimit + search.WorkLimit/2
 
 // validation applies the moves one after the other to the fleet before all moves. Pods that spread
-// or affinity relates to others may find no place while only some moves are made. Such a move is
-// planned again. If it is then not worth it, or no work is left, it waits until the others are
-// carried out.
+// or affinity relates to others may find no place while only some moves are made. Validation plans
+// such a move again. If the move is then not worth it, or no work is left, it waits until the
+// others are carried out.
 type validation struct {
 	fleet     *fleet.Fleet
 	evaluator *evaluation.Evaluator
@@ -24,7 +24,7 @@ type validation struct {
 	limit   int
 	work    int
 	byClaim map[string]*fleet.Node
-	// deviations are nodes that pods came to other than planned, or did not come to as planned.
+	// deviations are nodes whose pods differ from those that the search planned for them.
 	deviations map[*fleet.Node]bool
 }
 
@@ -53,8 +53,8 @@ func nodesByClaim(f *fleet.Fleet) map[string]*fleet.Node {
 	return byClaim
 }
 
-// validate gives the moves that hold after those before them, as they then are, and the others as
-// they were planned.
+// validate splits the moves. Now are the moves that hold after those before them, as they are then.
+// Waiting are the others, as they were planned.
 func (v *validation) validate(moves []Move) (now, waiting []Move) {
 	for i := range moves {
 		planned := v.stepOf(&moves[i])
@@ -80,8 +80,8 @@ func (v *validation) validate(moves []Move) (now, waiting []Move) {
 	return now, waiting
 }
 
-// hold is the step as it is possible after the moves before it, or nil if it is not. It spends the
-// remaining work first on the planned places and then on planning the nodes again.
+// hold returns the step as it is possible after the moves before it, or nil if it is not. It spends
+// the remaining work first on the planned places, and then on planning the nodes again.
 func (v *validation) hold(planned *evaluation.Step) *evaluation.Step {
 	if v.work >= v.limit {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/budget"
 )
 
-// Allowances are how many more nodes of each pool the budgets allow for the reason now. Closed says
-// for the pools whose budgets allow none why.
+// Allowances returns how many more nodes of each pool the budgets allow for the reason now. Closed
+// has a notice for each pool whose budgets allow none.
 func (s *Snapshot) Allowances(
 	reason api.DisruptionReason, now time.Time,
 ) (allowed map[string]int, closed map[string]Notice) {
@@ -25,8 +25,8 @@ func (s *Snapshot) Allowances(
 	return allowed, closed
 }
 
-// budgetNotice says that budgets let no node go, in Karpenter's words, or how to mend a budget that
-// cannot be read.
+// budgetNotice says in Karpenter's words that budgets let no node go. For a budget that cannot be
+// read it says how to mend it.
 func budgetNotice(pool *api.NodePool, reason api.DisruptionReason, err error) Notice {
 	if err != nil {
 		return Notice{Pool: pool, Message: err.Error()}

@@ -10,10 +10,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 )
 
-// ConfirmAfter is the least time between the pass that finds something and the pass that acts on
-// it, on a snapshot of its own: Karpenter's fifteen seconds. Empty nodes wait for less, because no
-// pod moves. They are looked at again after they were tainted.
-const ConfirmAfter = 15 * time.Second
+// ValidateAfter is the least time between the pass that finds something and the pass that acts on
+// it. The second pass validates it on a snapshot of its own. The time is Karpenter's. Empty nodes
+// wait for less, because no pod moves, and because a pass looks at them again after their taint.
+const ValidateAfter = 15 * time.Second
 
 // Candidate is a node to replace, and why.
 type Candidate struct {
@@ -28,12 +28,12 @@ type Candidate struct {
 }
 
 // Candidates chooses the nodes to replace now, in the order of policies. Nodes that AWS names go in
-// its order. Drifted and expired nodes go empty ones first, then the oldest reason first.
+// its order. Of drifted and expired nodes, empty ones go first, then those with the oldest reason.
 //
-// It chooses no more nodes than the budgets of their pools allow. It chooses no node that a person,
-// a pod or a PodDisruptionBudget keeps, or whose last replacement failed recently. Pods do not keep
-// a drifted or expired node whose claim has a grace period: its end comes in any case. While a
-// recent pod is pending it chooses none. The notices say why nodes stay.
+// It chooses no more nodes than the budgets of their pools allow. It skips nodes that a person, a
+// pod or a PodDisruptionBudget protects, and nodes whose last replacement failed recently. Pods do
+// not protect a drifted or expired node whose claim has a grace period, because its end comes
+// anyway. While a recent pod is pending, it chooses none. The notices say why nodes stay.
 func Candidates(s *Snapshot, now time.Time) (chosen []Candidate, notices []Notice) {
 	if s.HasRecentPendingPods(now) {
 		return nil, nil
@@ -54,7 +54,8 @@ func Candidates(s *Snapshot, now time.Time) (chosen []Candidate, notices []Notic
 	return chosen, append(notices, allowance.notices...)
 }
 
-// wanted are the nodes that a policy wants to replace and that nothing keeps, before budgets.
+// wanted returns the nodes that a policy wants to replace and that nothing protects. Budgets do not
+// count here.
 func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
 	pools, moving := s.poolsByName(), s.moving()
 	noticed := map[string]bool{}
@@ -81,8 +82,8 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 	return wanted, notices
 }
 
-// candidate is the node with the first policy that wants it, or nil. The error is the first of a
-// policy.
+// candidate returns the node with the first policy that wants it, or nil. The error is the first
+// that a policy gives.
 func (s *Snapshot) candidate(node *Node, pool *api.NodePool, now time.Time) (*Candidate, error) {
 	var failed error
 	for urgency, policy := range policies() {
@@ -99,7 +100,8 @@ func (s *Snapshot) candidate(node *Node, pool *api.NodePool, now time.Time) (*Ca
 	return nil, failed
 }
 
-// endsInAnyCase tells whether the pods' protection only delays an end that a grace period brings.
+// endsInAnyCase tells whether a grace period ends the node in any case. Protection of its pods then
+// only delays the end.
 func (c *Candidate) endsInAnyCase() bool {
 	return c.Node.Claim.Spec.TerminationGracePeriod != nil && !c.announced
 }
@@ -112,8 +114,8 @@ func (c *Candidate) fullness() int {
 	return 1
 }
 
-// mayBeReplaced tells whether nothing but its pods and its pool's budgets keeps the node. A node
-// that has just become ready is left to the pods that it was launched for.
+// mayBeReplaced tells whether the node may be replaced as far as its pods and its pool's budgets
+// allow. A node that has just become ready waits for the pods that it was launched for.
 func (n *Node) mayBeReplaced(now time.Time) bool {
 	if n.leaving() || n.replaced() || n.chosen() || !n.initialized() || n.protectedItself(now) {
 		return false

@@ -197,7 +197,10 @@ func TestCandidates(t *testing.T) {
 			want: "c,b,a", notice: "blocking budget",
 		},
 		{name: "a drifted node is replaced", nodes: []disruption.Node{drifted("a", time.Minute)}, want: "a"},
-		{name: "drift has to stand for a while", nodes: []disruption.Node{drifted("a", disruption.ConfirmAfter-time.Second)}},
+		{
+			name:  "drift has to stand for a while",
+			nodes: []disruption.Node{drifted("a", disruption.ValidateAfter-time.Second)},
+		},
 		{
 			name: "drifted nodes go in their order, empty ones first",
 			nodes: []disruption.Node{

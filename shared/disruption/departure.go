@@ -23,12 +23,12 @@ const (
 )
 
 const (
-	// gracefulWithin is how long before a departure the node may be replaced, within budgets.
-	// Health announces two weeks ahead. In one week every window of a daily or weekly budget
-	// schedule opens.
+	// gracefulWithin is the time before a departure in which the node may be replaced within
+	// budgets. Health announces two weeks ahead. In one week every window of a daily or weekly
+	// budget schedule opens.
 	gracefulWithin = 7 * 24 * time.Hour
-	// forcefulWithin is how long before a departure the node ends, whatever budgets say. An hour is
-	// enough for most drains under PodDisruptionBudgets.
+	// forcefulWithin is the time before a departure at which the node ends despite budgets. An
+	// hour is enough for most drains under PodDisruptionBudgets.
 	forcefulWithin = time.Hour
 	// reservationWithin is the same for a capacity block, which is paid to its end: Karpenter's ten
 	// minutes.
@@ -49,7 +49,7 @@ type Departure struct {
 	Because string
 }
 
-// BlockDeparture is when the instances of a capacity block go that ends at the time.
+// BlockDeparture is the departure of the instances of a capacity block that ends at the time.
 func BlockDeparture(reservation string, end time.Time) Departure {
 	return Departure{At: end.Add(-blockCleared), Because: reservation}
 }
@@ -60,7 +60,7 @@ func DepartureOf(claim *api.NodeClaim) (departure Departure, announced bool) {
 	return Departure{At: at, Because: claim.Annotations[DepartsBecauseAnnotationKey]}, err == nil
 }
 
-// Near tells whether the node ends now, whatever budgets say.
+// Near tells whether the node ends now, despite budgets.
 func (d Departure) Near(now time.Time) bool {
 	if d.ofReservation() {
 		return d.At.Sub(now) <= reservationWithin
@@ -74,15 +74,15 @@ func (d Departure) replaceable(now time.Time) bool {
 	return !d.ofReservation() && d.At.Sub(now) <= gracefulWithin
 }
 
-// OfInstanceStatus tells whether the instance's status announced the departure. It withdraws it by
-// not listing it any more.
+// OfInstanceStatus tells whether the instance's status announced the departure. EC2 withdraws such
+// a departure by no longer listing it.
 func (d Departure) OfInstanceStatus() bool { return strings.HasPrefix(d.Because, statusPrefix) }
 
 func (d Departure) ofReservation() bool { return strings.HasPrefix(d.Because, reservationPrefix) }
 
 // MarkDeparture is the patch that writes the departure on the claim. It is nil if the claim has the
-// same, or an earlier one of another source. A newer time of the same source counts, also a later
-// one.
+// same departure, or an earlier one of another source. A new time of the same source always counts,
+// even a later one.
 func MarkDeparture(claim *api.NodeClaim, departure Departure) map[string]any {
 	departure.At = departure.At.UTC().Truncate(time.Second)
 	known, announced := DepartureOf(claim)
@@ -103,8 +103,8 @@ func CancelDeparture(claim *api.NodeClaim, because string) map[string]any {
 	return annotate(map[string]any{DepartsAtAnnotationKey: nil, DepartsBecauseAnnotationKey: nil})
 }
 
-// EndBy is the patch that has the claim's node drained by the time, whatever protects its pods. It
-// is nil if the node is drained by then in any case.
+// EndBy is the patch that ends the drain of the claim's node by the time, despite protected pods.
+// It is nil if the drain ends by then in any case.
 func EndBy(claim *api.NodeClaim, at, now time.Time) map[string]any {
 	written, err := time.Parse(time.RFC3339, claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey])
 	if err == nil && !written.After(at) {
@@ -131,8 +131,8 @@ func annotate(annotations map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": annotations}}
 }
 
-// annotateVersion is the same for the claim as it was read. It conflicts if the claim has changed
-// since.
+// annotateVersion is annotate with a precondition: the patch conflicts if the claim has changed
+// since it was read.
 func annotateVersion(claim *api.NodeClaim, annotations map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{
 		"resourceVersion": claim.ResourceVersion, "annotations": annotations,

@@ -13,8 +13,8 @@ func drifted() policy {
 	return policy{reason: api.DisruptionReasonDrifted, wants: driftedSince}
 }
 
-// driftedSince is when the claim was marked. The mark proposes the replacement: it must have stood
-// for ConfirmAfter, and must still be true of the pool and the class.
+// driftedSince is when the claim was marked. The mark proposes the replacement. It must have stood
+// for ValidateAfter, and must still hold for the pool and the class.
 func driftedSince(s *Snapshot, node *Node, _ *api.NodePool, now time.Time) (time.Time, bool, error) {
 	conditions := slices.Clone(node.Claim.Status.Conditions)
 	condition := api.GetCondition(conditions, api.ConditionTypeDrifted)
@@ -22,7 +22,7 @@ func driftedSince(s *Snapshot, node *Node, _ *api.NodePool, now time.Time) (time
 		return time.Time{}, false, nil
 	}
 	since := condition.LastTransitionTime.Time
-	if now.Sub(since) < ConfirmAfter {
+	if now.Sub(since) < ValidateAfter {
 		return since, false, nil
 	}
 	if origin := s.Origins[node.pool()]; origin != nil {

@@ -19,7 +19,7 @@ const (
 	EmptyAfter = 5 * time.Second
 )
 
-// Emptiness is what to do about empty nodes.
+// Emptiness has the steps that empty nodes need.
 type Emptiness struct {
 	Begin   []*Node // seen empty for the first time: write EmptySinceAnnotationKey
 	End     []*Node // not empty any more, or not to be removed: remove the annotation
@@ -51,7 +51,7 @@ func Empty(s *Snapshot, now time.Time) Emptiness {
 			cmp.Compare(a.Claim.Name, b.Claim.Name),
 		)
 	})
-	// The next tick looks again at what recent pending pods keep now, which is soon enough.
+	// Nodes stay while recent pods are pending. The next tick looks again, which is soon enough.
 	if s.HasRecentPendingPods(now) {
 		return decided
 	}
@@ -71,7 +71,7 @@ func (e *Emptiness) remove(s *Snapshot, pools map[string]*api.NodePool, now time
 	for _, node := range e.Due {
 		pool := node.pool()
 		switch {
-		// A pass that died after the mark has counted the node: it takes nothing of the budget.
+		// A pass that died after the mark has counted the node, so it takes nothing of the budget.
 		case node.chosen():
 			e.Remove = append(e.Remove, node)
 		case !joining[pool] && remaining[pool] > 0:

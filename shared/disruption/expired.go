@@ -20,7 +20,7 @@ func expired() policy {
 	return policy{reason: ReasonExpired, wants: expiredSince}
 }
 
-// expiredSince is when the node's life was over, if it is.
+// expiredSince is the time at which the node expired, if it did.
 func expiredSince(_ *Snapshot, node *Node, pool *api.NodePool, now time.Time) (time.Time, bool, error) {
 	life := node.Claim.Spec.ExpireAfter.Duration
 	if life == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Moves is what a plan for the pods of nodes to delete comes to.
+// Moves are the steps that a plan for the pods of the nodes to delete requires.
 type Moves struct {
 	// Begin are the nodes whose pods all find a place.
 	Begin []Move
@@ -17,8 +17,8 @@ type Moves struct {
 	Create []Created
 	// Stay are the nodes of which a pod finds no place.
 	Stay []Notice
-	// Together says that either all of the nodes go or none: their replacement is worth its price
-	// for all of them only.
+	// Together says that either all of the nodes go or none, because their replacement is worth its
+	// price only for all of them.
 	Together bool
 }
 
@@ -36,8 +36,8 @@ type Created struct {
 	Replaces []string
 }
 
-// MovesOf reads from the plan, which was made without the candidates, where their pods go. It
-// leaves out new nodes that are for none of these pods: provisioning launches those.
+// MovesOf reads the destinations of the candidates' pods from the plan, which was made without the
+// candidates. It leaves out new nodes for other pods only, because provisioning launches those.
 func MovesOf(candidates []Candidate, decided *plan.Plan, now time.Time) Moves {
 	r := planReader{
 		candidates: candidates,
@@ -114,7 +114,7 @@ func (r *planReader) created(decided *plan.Plan, now time.Time) []Created {
 	return created
 }
 
-// candidatesOf are the numbers of the candidates that the pods are of and that do not stay.
+// candidatesOf returns the numbers of the candidates that the pods run on, without those that stay.
 func (r *planReader) candidatesOf(pods []plan.PodRef) []int {
 	var indexes []int
 	for _, pod := range pods {
@@ -125,7 +125,7 @@ func (r *planReader) candidatesOf(pods []plan.PodRef) []int {
 	return indexes
 }
 
-// awaited adds the nodes in flight that pods go to: they have to be initialized too.
+// awaited adds the nodes in flight that take pods, because they have to be initialized too.
 func (r *planReader) awaited(decided *plan.Plan) {
 	for _, nomination := range decided.Nominations {
 		i, ours := r.owner[nomination.Pod.UID]

@@ -10,16 +10,16 @@ import (
 type policy struct {
 	reason api.DisruptionReason
 	// announced says that AWS ends the instance, or recommends to replace it. Such nodes go in the
-	// order in which AWS named them. Nodes of other policies go empty ones first, and pods do not
-	// keep them where the claim has a grace period: their end comes in any case.
+	// order in which AWS named them. Of the nodes of other policies, empty ones go first. Pods do
+	// not protect those whose claim has a grace period, because their end comes in any case.
 	announced bool
 	// wants tells whether the initialized node is to be replaced, and since when. The error names a
 	// setting of the NodePool that cannot be read. It counts whether or not the node is wanted.
 	wants func(s *Snapshot, node *Node, pool *api.NodePool, now time.Time) (since time.Time, wanted bool, err error)
 }
 
-// policies are all reasons to replace nodes, the most urgent first. A node has the first that wants
-// it.
+// policies are all reasons to replace nodes, the most urgent first. The first policy that wants a
+// node decides.
 func policies() []policy {
 	return []policy{scheduledChange(), rebalance(), drifted(), expired()}
 }

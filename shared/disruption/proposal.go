@@ -7,9 +7,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// ProposedAnnotationKey is, on the first claim of a consolidation move, the time (RFC 3339) of the
-// proposal and the names of the claims that the move deletes, separated by commas. A pass validates
-// it ConfirmAfter later, before anything is done.
+// ProposedAnnotationKey is an annotation of the first claim of a consolidation move. It has the
+// time (RFC 3339) of the proposal and the names of the claims that the move deletes, separated by
+// commas. A pass validates the proposal ValidateAfter later. Nothing happens before.
 const ProposedAnnotationKey = api.ProposedAnnotationKey
 
 // Proposal is a move that consolidation has found.
@@ -20,10 +20,11 @@ type Proposal struct {
 	At     time.Time
 }
 
-// Due tells whether the proposal is to be validated.
-func (p *Proposal) Due(now time.Time) bool { return now.Sub(p.At) >= ConfirmAfter }
+// Due tells whether the proposal is due for its validation.
+func (p *Proposal) Due(now time.Time) bool { return now.Sub(p.At) >= ValidateAfter }
 
-// Proposals are those of the snapshot. A proposal that cannot be read is due, and names no claims.
+// Proposals returns the proposals of the snapshot. A proposal that cannot be read is due, and names
+// no claims.
 func (s *Snapshot) Proposals() []Proposal {
 	var proposals []Proposal
 	for i := range s.Nodes {
@@ -53,7 +54,8 @@ func Unpropose(first *api.NodeClaim) map[string]any {
 	return annotateVersion(first, map[string]any{ProposedAnnotationKey: nil})
 }
 
-// Movable are the nodes of the claims, or nil if one of them is gone or may not be replaced now.
+// Movable returns the nodes of the claims. It returns nil if one of them is gone or may not be
+// replaced now.
 func (s *Snapshot) Movable(claims []string, now time.Time) []*Node {
 	byName := map[string]*Node{}
 	for i := range s.Nodes {

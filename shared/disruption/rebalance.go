@@ -7,13 +7,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// RebalancePolicyAnnotationKey says, on a NodePool, what EC2's rebalance recommendations do to its
-// spot nodes: RebalanceReplace, which is the default, or RebalanceIgnore.
+// RebalancePolicyAnnotationKey sets, on a NodePool, the reaction to EC2's rebalance recommendations
+// for its spot nodes: RebalanceReplace, which is the default, or RebalanceIgnore.
 //
-// Replace is the default because nothing is deleted before its replacement is ready, and no pod is
-// evicted that could not be evicted otherwise. The pool's budgets bound the cost. The gain is the
-// time that a boot takes, beside the two minutes of an interruption. A pool whose pods lose hours
-// of work when they move wants Ignore, or karpenter.sh/do-not-disrupt on them.
+// Replace is the default because nothing is deleted before its replacement is ready. It evicts no
+// pod that could not be evicted otherwise. The pool's budgets bound the cost. The gain is the time
+// of a boot, beside the two minutes of an interruption. If the pods of a pool lose hours of work by
+// a move, choose Ignore, or karpenter.sh/do-not-disrupt on the pods.
 const RebalancePolicyAnnotationKey = api.RebalancePolicyAnnotationKey
 
 // Values of RebalancePolicyAnnotationKey.
@@ -22,8 +22,7 @@ const (
 	RebalanceIgnore  = api.RebalanceIgnore
 )
 
-// ReasonRebalance is why a node is replaced that EC2 recommends to replace. A budget cannot name
-// it.
+// ReasonRebalance is the reason for nodes that EC2 recommends to replace. A budget cannot name it.
 const ReasonRebalance api.DisruptionReason = "Rebalance"
 
 const (

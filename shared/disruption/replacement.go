@@ -41,7 +41,7 @@ const (
 	ReplaceAgainAfter = 10 * time.Minute
 )
 
-// Replacements is what to do about the replacements under way.
+// Replacements has the steps that the replacements under way need.
 type Replacements struct {
 	// Unlaunched says that a replacement has no instance yet, so that provision has to be woken.
 	Unlaunched bool
@@ -96,10 +96,10 @@ func Replacing(s *Snapshot, now time.Time) Replacements {
 	return r
 }
 
-// progress is how far the replacements of a node are.
+// progress is the state of a node's replacements.
 type progress struct {
-	// waiting is the name of a replacement that is not initialized yet, failed why one never will
-	// be.
+	// waiting is the name of a replacement that is not initialized yet. failed is the reason why
+	// one will never be.
 	waiting, failed string
 	// unlaunched says that a replacement has no instance yet.
 	unlaunched bool
@@ -149,8 +149,8 @@ func namesIn(claim *api.NodeClaim, key string) []string {
 	return strings.FieldsFunc(claim.Annotations[key], func(r rune) bool { return r == ',' })
 }
 
-// expected are the names of the claims that replace others. They are not surplus, although they may
-// be empty.
+// expected returns the names of the claims that replace others. They may be empty, and are not
+// surplus.
 func (s *Snapshot) expected() map[string]bool {
 	expected := map[string]bool{}
 	for i := range s.Nodes {
@@ -174,8 +174,8 @@ func NotBegun(claim *api.NodeClaim) map[string]any {
 	return annotateVersion(claim, map[string]any{ReplacedByAnnotationKey: nil})
 }
 
-// NotReplaced is the patch that ends a failed replacement. The claim stays, and is not replaced
-// again soon.
+// NotReplaced is the patch that ends a failed replacement. The claim stays, and the next
+// replacement waits for ReplaceAgainAfter.
 func NotReplaced(now time.Time) map[string]any {
 	return annotate(map[string]any{
 		ReplacedByAnnotationKey: nil, RestartingSinceAnnotationKey: nil,
@@ -183,8 +183,8 @@ func NotReplaced(now time.Time) map[string]any {
 	})
 }
 
-// Replacement is the planned claim as one that replaces others. Its name is known before it is
-// created, and differs in every attempt.
+// Replacement is the planned claim with the claims that it replaces. Its name is known before its
+// creation, and differs in every attempt.
 func Replacement(planned api.NodeClaim, replaces []*api.NodeClaim, number int, now time.Time) api.NodeClaim {
 	sum := fnv.New64a()
 	fmt.Fprintf(sum, "%d\x00%d", now.UnixNano(), number)

@@ -25,10 +25,10 @@ type Scaling struct {
 // Replicas compares the nodes of a pool with its spec.replicas. It ignores nodes of other pools,
 // and does nothing for a pool without replicas or one that is being deleted.
 //
-// It makes missing nodes within spec.limits.nodes. Leaving nodes count against that limit, because
-// they are paid until they are gone. Surplus nodes go in this order: those that were not launched,
-// empty ones, those that cost least to evict from, and last those that a person protects. A node
-// that disruption has chosen, and will replace, counts as present and not as surplus.
+// It creates missing nodes within spec.limits.nodes. Leaving nodes count against that limit,
+// because they cost money until they are gone. Surplus nodes go in this order: unlaunched ones,
+// empty ones, those with the cheapest evictions, and last those that a person protects. A node that
+// disruption has chosen, and will replace, counts as present and not as surplus.
 //
 // See https://karpenter.sh/docs/concepts/nodepools/#specreplicas.
 func Replicas(pool *api.NodePool, nodes []Node, now time.Time) Scaling {
@@ -81,8 +81,8 @@ func (n *Node) surplusRank(now time.Time) int {
 	return 2
 }
 
-// cost is how much it costs to delete a node: the cost of evicting its pods, in proportion to the
-// part of its life that is left.
+// cost is the cost of deleting the node: the cost of evicting its pods, in proportion to the part
+// of its life that is left.
 func (n *Node) cost(now time.Time) float64 {
 	sum := 0.0
 	for _, pod := range n.Pods {

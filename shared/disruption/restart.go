@@ -19,8 +19,9 @@ import (
 // instead, as kubectl rollout restart does. The new pod then comes first. It comes to another node,
 // because the node is tainted. The old pod goes once the new one is ready.
 const (
-	// MoveByRestartAnnotationKey asks for it: "true" on a Deployment's pod template, or on a
-	// NodePool for the pods of all its nodes. "false" on a pod template overrides the NodePool.
+	// MoveByRestartAnnotationKey asks for such a restart. It is "true" on a Deployment's pod
+	// template, or on a NodePool for the pods of all its nodes. "false" on a pod template
+	// overrides the NodePool.
 	MoveByRestartAnnotationKey = api.MoveByRestartAnnotationKey
 	// RestartingSinceAnnotationKey is, on a NodeClaim whose replacements are initialized, the time
 	// (RFC 3339) at which Deployments were restarted to move their pods off the node.
@@ -34,8 +35,8 @@ const (
 // of progressDeadlineSeconds. The node stays after that.
 const restartWithin = 10 * time.Minute
 
-// ToRestart are the pods of the node that ask to be moved by a restart, are the only active pod of
-// their ReplicaSet, and have no PodDisruptionBudget.
+// ToRestart returns the pods of the node that a restart should move. Each asks for it, is the only
+// active pod of its ReplicaSet, and has no PodDisruptionBudget.
 func (s *Snapshot) ToRestart(node *Node) []*corev1.Pod {
 	pool := s.poolsByName()[node.pool()]
 	var found []*corev1.Pod
@@ -80,9 +81,8 @@ func (s *Snapshot) isAlone(pod *corev1.Pod) bool {
 	return !slices.ContainsFunc(s.Waiting, other) && !slices.ContainsFunc(s.Running, other)
 }
 
-// Restartable tells whether a restart of the Deployment brings the new pod before the old one goes.
-// It has one replica, which its rolling update replaces with a surge, and which must not be
-// unavailable.
+// Restartable tells whether a restart of the Deployment starts the new pod before the old one goes.
+// The Deployment must have one replica and a rolling update with a surge and no unavailable pod.
 func Restartable(deployment *appsv1.Deployment) bool {
 	spec := &deployment.Spec
 	replicas := 1

@@ -7,9 +7,9 @@ import (
 )
 
 // Saved is what the end of the node saves in US dollars per hour: its price, less its part of the
-// prices of the nodes that were made to replace it. Replaced nodes share a replacement's price
-// evenly, so that the parts of one move's nodes add up to its savings. It is negative if the
-// replacement costs more, and zero if one of the prices is not known.
+// prices of its replacements. Replaced nodes share a replacement's price evenly, so that the parts
+// of a move's nodes add up to its savings. Saved is negative if the replacement costs more. It is
+// zero if one of the prices is not known.
 func (s *Snapshot) Saved(node *Node, known *catalog.Snapshot) float64 {
 	saved, isKnown := known.Price(node.Claim.Labels)
 	for i := range s.Nodes {

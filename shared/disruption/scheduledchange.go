@@ -6,8 +6,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// ReasonScheduledChange is why a node is replaced whose end AWS has announced. A budget cannot name
-// it: a budget that names reasons does not apply to it, and one that names none does.
+// ReasonScheduledChange is the reason for nodes whose end AWS has announced. A budget cannot name
+// it. Budgets without reasons apply to it, and budgets with reasons do not.
 const ReasonScheduledChange api.DisruptionReason = "ScheduledChange"
 
 // scheduledChange replaces nodes ahead of a departure that AWS has announced: see departure.go.

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// recentlyPending is how long a new pending pod keeps every node: the scheduler may be about to
-	// bind it to one of them. A pod that has been pending for longer fits none. A node is also left
-	// to the pods that it was launched for as long after it was initialized.
+	// recentlyPending is the time for which a new pending pod keeps every node, because the
+	// scheduler may be about to bind it to one of them. A pod that has been pending for longer
+	// fits none. A new node waits as long for the pods that it was launched for.
 	recentlyPending = 30 * time.Second
-	// joinWithin is how long a launch may take before it stops holding up its pool. An instance
-	// that has not registered by then is given up.
+	// joinWithin is the time for which a launch holds up its pool. Lifecycle gives up an instance
+	// that has not registered by then.
 	joinWithin = 15 * time.Minute
 )
 
@@ -33,7 +33,7 @@ type Snapshot struct {
 	Waiting []*corev1.Pod
 	Running []*corev1.Pod
 	Budgets []policyv1.PodDisruptionBudget
-	// Origins are what claims would be made from now, by the pool's name.
+	// Origins are what claims would be made from now, by the name of the pool.
 	Origins map[string]*drift.Origin
 }
 
@@ -45,8 +45,8 @@ func (s *Snapshot) poolsByName() map[string]*api.NodePool {
 	return pools
 }
 
-// HasRecentPendingPods tells whether a pod became pending recently. Room that it may take soon must
-// not be counted on.
+// HasRecentPendingPods tells whether a pod became pending recently. It may soon take room that a
+// disruption would count on.
 func (s *Snapshot) HasRecentPendingPods(now time.Time) bool {
 	return slices.ContainsFunc(s.Waiting, func(pod *corev1.Pod) bool {
 		return scheduling.IsProvisionable(pod) && now.Sub(pod.CreationTimestamp.Time) < recentlyPending
@@ -120,8 +120,8 @@ func (n *Node) chosen() bool {
 		api.ConditionTrue(n.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
 }
 
-// joining tells whether the node is in flight, so that pods may be planned for it. A claim that did
-// not come up within joinWithin holds nothing up.
+// joining tells whether the node is in flight, so that pods may be planned for it. It ends after
+// joinWithin.
 func (n *Node) joining(now time.Time) bool {
 	return !n.leaving() && !n.initialized() && now.Sub(n.Claim.CreationTimestamp.Time) < joinWithin
 }
@@ -153,8 +153,8 @@ func (n *Node) protectedItself(now time.Time) bool {
 	return n.Node != nil && protection.OfNode(n.Node, now) != ""
 }
 
-// Counts tells whether a node with the pod is not empty. Pods of DaemonSets and static pods go with
-// their node, and pods that have ended take nothing. A pod that is ending still runs.
+// Counts tells whether the pod makes its node non-empty. Pods of DaemonSets and static pods go with
+// their node, and pods that have ended use nothing. A pod that is ending still runs.
 func Counts(pod corev1.Pod) bool {
 	return !scheduling.IsTerminal(&pod) && !scheduling.IsOwnedByDaemonSet(&pod) && !scheduling.IsStatic(&pod)
 }

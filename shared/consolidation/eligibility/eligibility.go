@@ -15,8 +15,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Decide sets for each node that a NodeClaim stands for whether it is a candidate, or why it stays.
-// The cluster is the snapshot that the fleet was read from.
+// Decide sets Candidate and Ineligible of each node with a NodeClaim. The cluster is the snapshot
+// that the fleet was read from.
 func Decide(f *fleet.Fleet, cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget) {
 	c := newChecks(cluster, budgets, f.Now)
 	for _, n := range f.Nodes {
@@ -58,8 +58,8 @@ func newChecks(cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget, n
 	return c
 }
 
-// refusal is why the node stays, or zero if it may be deleted. The first reason in this order
-// counts.
+// refusal is the first reason, in this order, why the node stays. It is zero if the node may be
+// deleted.
 func (c *checks) refusal(n *fleet.Node) fleet.Refusal {
 	for _, check := range []func(*fleet.Node) fleet.Refusal{
 		c.starting, c.pool, c.annotation, c.policy, c.unsettled, c.pods,

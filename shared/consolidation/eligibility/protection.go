@@ -15,8 +15,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// podProtection says why pods must not be evicted. A cluster may have thousands of pods and
-// hundreds of PodDisruptionBudgets, so that it matches pods which are equal for budgets once.
+// podProtection tells why pods must not be evicted. A cluster may have thousands of pods and
+// hundreds of PodDisruptionBudgets. It therefore checks pods that are equal for budgets only once.
 type podProtection struct {
 	budgets []policyv1.PodDisruptionBudget
 	now     time.Time
@@ -29,8 +29,7 @@ func newPodProtection(budgets []policyv1.PodDisruptionBudget, now time.Time) *po
 	return &podProtection{budgets: budgets, now: now, blocked: map[string]bool{}}
 }
 
-// of is why one of the pods keeps the node, or "". Of several such pods it speaks of the first by
-// name.
+// of is the reason why a pod keeps the node, or "". If several pods do, it names the first by name.
 func (p *podProtection) of(pods []corev1.Pod) string {
 	var first *corev1.Pod
 	found := ""

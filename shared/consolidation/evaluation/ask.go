@@ -13,9 +13,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// The planner is asked many times about nearly the same cluster. Most of what it reads are running
-// pods that no other pod counts. Their requests are taken off the node instead, and the pods are
-// left out.
+// The search asks the planner many times about nearly the same cluster. Most running pods matter by
+// their requests only, because no other pod counts them. The evaluator leaves such pods out and
+// subtracts their requests from the node.
 
 // shownNode is a node as the planner gets it, with the version of the node that it was made from.
 type shownNode struct {
@@ -112,8 +112,8 @@ func onNode(pod *corev1.Pod, name string) corev1.Pod {
 	return bound
 }
 
-// ask has the planner place the pods of the leaving nodes on the others, which are filled in their
-// order, and on new nodes if the options allow it.
+// ask lets the planner place the pods of the leaving nodes on the others, filled in order.
+// The planner may launch new nodes if the options allow it.
 func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
 	s := e.fleet.Planner()
 	s.SkipImprovement = true

@@ -11,8 +11,9 @@ import (
 )
 
 // Hold asks the planner whether the step's pods still find places on the nodes that they were
-// planned for. It gives the step with the places that the planner found, or nil if one is not
-// found, or is on another kind of node than planned. Work is the work that the question takes.
+// planned for. It returns the step with the places that the planner found. It returns nil if a pod
+// finds none, or if one moves to another launch, or between launches and existing nodes. Work is
+// the work of the question.
 func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	asked := e.fleet.Planner()
 	asked.SkipImprovement, asked.NodePools = true, nil
@@ -41,9 +42,9 @@ func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	return held, work
 }
 
-// showForHold adds the nodes to the question: those with related pods, those that the step moves
-// pods to, and the step's launches as nodes in flight. Only the latter two have room. It gives each
-// node's destination by name.
+// showForHold adds nodes to the question, and returns each node's destination by name. It adds the
+// nodes with related pods, the destinations of the step, and the step's launches as nodes in
+// flight. Only the latter two have room.
 func (e *Evaluator) showForHold(
 	asked *plan.Snapshot, s *Step, leaving map[*fleet.Node]bool,
 ) map[string]fleet.Destination {

@@ -7,7 +7,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// PriceError is how far sums of prices may be off, in US dollars per hour.
+// PriceError is the tolerance for sums of prices, in US dollars per hour.
 const PriceError = 1e-9
 
 // Step is a change of the fleet, or the reason why it is not made.
@@ -46,8 +46,8 @@ func New(f *fleet.Fleet) *Evaluator {
 // The fixed part is for reading the instance types.
 func Cost(nodes, pods int) int { return 4 + nodes/20 + pods/32 }
 
-// Evaluate asks the planner for places for the pods of the leaving nodes, and takes the plan apart
-// into steps that do not depend on each other. The others are filled in their order.
+// Evaluate asks the planner for places for the pods of the leaving nodes, and splits the plan into
+// independent steps. Pods fill the others in the given order.
 func (e *Evaluator) Evaluate(leaving, others []*fleet.Node, o Options) []*Step {
 	decided := e.ask(leaving, others, o)
 	owner := map[string]int{}
@@ -77,9 +77,9 @@ func (e *Evaluator) Evaluate(leaving, others []*fleet.Node, o Options) []*Step {
 	return ordered
 }
 
-// newSteps makes one step of the nodes whose pods share new nodes. It gives each leaving node's
-// step by the node's number, and the steps in the nodes' order. Owner has the number of each pod's
-// node.
+// newSteps makes one step for each set of nodes whose pods share new nodes. It returns each leaving
+// node's step by the number of the node, and the steps in the order of the nodes. Owner has the
+// number of each pod's node.
 func newSteps(leaving []*fleet.Node, owner map[string]int, decided *plan.Plan) (of, ordered []*Step) {
 	together := newUnion(len(leaving))
 	for i := range decided.NodeClaims {
@@ -125,7 +125,7 @@ func fillIn(stepOf func(plan.PodRef) *Step, others []*fleet.Node, decided *plan.
 	}
 }
 
-// Whole is what deleting the nodes comes to as one step. It launches nothing if the rest of the
+// Whole evaluates the deletion of all the nodes as one step. It launches nothing if the rest of the
 // fleet has room for their pods.
 func (e *Evaluator) Whole(nodes []*fleet.Node, o Options) *Step {
 	leaving := map[*fleet.Node]bool{}
@@ -147,8 +147,8 @@ func (e *Evaluator) Whole(nodes []*fleet.Node, o Options) *Step {
 	return whole
 }
 
-// joined makes one step of several. A refusal of one refuses all, except that it saves too little:
-// that has to be decided for all together.
+// joined merges steps into one. A refusal of one step refuses all. TooLittle is the exception: it
+// has to be decided for all of them together.
 func joined(steps []*Step) *Step {
 	all := &Step{Change: fleet.Change{To: map[string]fleet.Destination{}}}
 	for _, s := range steps {

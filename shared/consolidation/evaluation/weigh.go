@@ -43,7 +43,7 @@ func (e *Evaluator) weigh(s *Step) {
 }
 
 // tooLittle refuses the step if it saves less than the minimum, or less than the policy Balanced
-// asks.
+// requires.
 func (e *Evaluator) tooLittle(s *Step, minimum float64) fleet.Refusal {
 	switch {
 	case s.Saved < minimum-PriceError && s.Saved <= PriceError:
@@ -61,10 +61,10 @@ func (e *Evaluator) tooLittle(s *Step, minimum float64) fleet.Refusal {
 	return fleet.Refusal{}
 }
 
-// within is the claim with those of its instance types that cost no more than the limit by any of
-// their offerings. With spotToSpot it keeps the cheapest plan.MinimumSpotTypes of them, and fails
-// if there are fewer. With fewer, spot nodes would go from one scarce offering to the next. With
-// more, EC2 could give one so dear that it is soon replaced.
+// within returns the claim with only those instance types of which every offering costs no more
+// than the limit. With spotToSpot it keeps the cheapest plan.MinimumSpotTypes of them, and fails if
+// there are fewer. Fewer types would move spot nodes from one scarce offering to the next. More
+// types could give an instance so dear that it is soon replaced.
 func within(
 	planned *plan.PlannedNodeClaim, limit float64, spotToSpot bool, p *fleet.Pool,
 ) (*plan.PlannedNodeClaim, error) {
@@ -96,7 +96,8 @@ func within(
 	return narrowed(planned, types), nil
 }
 
-// narrowed is the claim with these of its instance types. It copies what claims of a plan share.
+// narrowed returns the claim with only the given instance types. It copies what the claims of a
+// plan share.
 func narrowed(planned *plan.PlannedNodeClaim, types []string) *plan.PlannedNodeClaim {
 	made := *planned
 	if len(types) == len(planned.InstanceTypes) {
@@ -120,7 +121,8 @@ func narrowed(planned *plan.PlannedNodeClaim, types []string) *plan.PlannedNodeC
 	return &made
 }
 
-// minValues are how many values of which labels the claim's instance types must have.
+// minValues returns, by label, the least number of values that the claim's instance types must
+// have.
 func minValues(claim *api.NodeClaim) map[string]int {
 	least := map[string]int{}
 	for _, r := range claim.Spec.Requirements {

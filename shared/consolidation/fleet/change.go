@@ -43,8 +43,8 @@ func (g *group) root() *group {
 	return g
 }
 
-// groupsOf are the groups that the change joins: those of its nodes, and those of pods that earlier
-// steps brought to them, because the change decides where these pods end.
+// groupsOf returns the groups that the change joins: those of its nodes, and those of pods that
+// earlier steps brought to these nodes. The change decides where such pods end.
 func groupsOf(c *Change) []*group {
 	var groups []*group
 	add := func(g *group) {
@@ -63,8 +63,8 @@ func groupsOf(c *Change) []*group {
 	return groups
 }
 
-// Deletes is how many existing nodes of each NodePool the move would delete that the change becomes
-// part of.
+// Deletes counts, by NodePool, the existing nodes that the move of this change would delete. The
+// move includes the earlier steps that the change joins.
 func (c *Change) Deletes() map[string]int {
 	deleted := map[string]int{}
 	for _, n := range c.Delete {
@@ -108,7 +108,7 @@ func (f *Fleet) Apply(c *Change) {
 	}
 }
 
-// RemoveEmpty deletes the candidates that no pod runs on, each in a move of its own.
+// RemoveEmpty deletes the candidates without pods, each in a move of its own.
 func (f *Fleet) RemoveEmpty() {
 	for _, n := range f.Nodes {
 		if n.Candidate && n.IsEmpty() {
@@ -122,7 +122,7 @@ func (f *Fleet) HasLaunched() bool {
 	return slices.ContainsFunc(f.Nodes, func(n *Node) bool { return n.Launched != nil && !n.Removed })
 }
 
-// Move is what one group comes to: deleted and launched nodes, and where the moved pods are.
+// Move is the result of one group: its deleted and launched nodes, and the places of moved pods.
 type Move struct {
 	Nodes []*Node
 	Pods  []Placement
@@ -134,8 +134,8 @@ type Placement struct {
 	Node *Node
 }
 
-// Moves are the difference between the fleet before all steps and after them, one for each group.
-// They stay as they are when the fleet changes.
+// Moves returns the difference between the fleet before and after all steps, one move for each
+// group. Later changes of the fleet do not change the result.
 func (f *Fleet) Moves() []Move {
 	byGroup := map[*group]*Move{}
 	var groups []*Move
@@ -168,7 +168,7 @@ func (f *Fleet) Moves() []Move {
 	return moves
 }
 
-// MoveOf is the move that the change comes to on its own. It leaves the fleet as it is.
+// MoveOf is the move that the change would be on its own. It does not change the fleet.
 func (f *Fleet) MoveOf(c *Change) Move {
 	m := Move{Nodes: slices.Clone(c.Delete)}
 	for _, planned := range c.Launch {

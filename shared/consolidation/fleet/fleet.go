@@ -97,7 +97,7 @@ func (f *Fleet) PoolOf(planned *plan.PlannedNodeClaim) *Pool {
 	return f.pools[planned.NodeClaim.Labels[api.NodePoolLabelKey]]
 }
 
-// placePending gives the pending pods that existing nodes have room for, by the node's name.
+// placePending returns, by node name, the pending pods that the existing nodes have room for.
 func (f *Fleet) placePending() map[string][]*corev1.Pod {
 	if len(f.source.Pods) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (f *Fleet) newNode(source *plan.Node, nominated map[string][]*corev1.Pod) *
 	return n
 }
 
-// Planner is the snapshot for a question to the planner: without pods and nodes, and with the
+// Planner returns the snapshot for a question to the planner. It has no pods and no nodes, and only
 // instance types that can still be bought.
 func (f *Fleet) Planner() plan.Snapshot {
 	s := *f.source
@@ -192,8 +192,8 @@ func (f *Fleet) Reset() {
 	f.serial = 0
 }
 
-// Remaining are the nodes that can take pods, except the given ones: those that are neither removed
-// nor on their way out.
+// Remaining returns the nodes that can take pods: they are neither removed, nor leaving, nor in
+// except.
 func (f *Fleet) Remaining(except map[*Node]bool) []*Node {
 	remaining := make([]*Node, 0, len(f.Nodes))
 	for _, n := range f.Nodes {
@@ -204,11 +204,12 @@ func (f *Fleet) Remaining(except map[*Node]bool) []*Node {
 	return remaining
 }
 
-// InFillOrder are the Remaining nodes in the order in which they are filled.
+// InFillOrder returns the Remaining nodes in the order in which pods fill them.
 func (f *Fleet) InFillOrder(except map[*Node]bool) []*Node { return FillOrder(f.Remaining(except)) }
 
-// FillOrder sorts the nodes in place for filling: nodes that are no candidates first, then those
-// whose price is used best. Launched nodes come last, because they are full.
+// FillOrder sorts the nodes in place for filling. Nodes that are no candidates come first. The
+// candidates follow, those that use most of their price first. Launched nodes come last, because
+// they are full.
 func FillOrder(nodes []*Node) []*Node {
 	used := make(map[*Node]float64, len(nodes))
 	for _, n := range nodes {

@@ -33,8 +33,8 @@ type Node struct {
 	// Launched is the claim of a node that a step launches. It is nil for all other nodes.
 	Launched *plan.PlannedNodeClaim
 
-	// Candidate says that the node may be deleted, Ineligible why it may not. Package eligibility
-	// sets both.
+	// Candidate says that the node may be deleted. Ineligible is the reason if it may not. Package
+	// eligibility sets both.
 	Candidate  bool
 	Ineligible Refusal
 
@@ -72,7 +72,7 @@ type Pod struct {
 	DualPrice float64
 	// Related says that spread or affinity relates the pod to others.
 	Related bool
-	// Group is the number of the pod's group, Requests what its pods request.
+	// Group is the number of the pod's group. Requests are those of each pod of the group.
 	Group    int
 	Requests resource.Vector
 
@@ -163,8 +163,8 @@ func (n *Node) DualPrice() float64 {
 	return n.cache.dualPrice
 }
 
-// PriceUsed is the part of the node's price that its pods' dual prices come to. It is 1 for a node
-// whose price is not known.
+// PriceUsed is the part of the node's price that the dual prices of its pods make up. It is 1 for a
+// node whose price is not known.
 func (n *Node) PriceUsed() float64 {
 	if n.Price <= 0 {
 		return 1
@@ -172,8 +172,9 @@ func (n *Node) PriceUsed() float64 {
 	return n.DualPrice() / n.Price
 }
 
-// MinimumSavings is what deleting the node must save in US dollars per hour: the part of its price
-// that its NodePool requires, or the amount for its pods if that is more.
+// MinimumSavings is what the deletion of the node must save, in US dollars per hour. It is the
+// larger of two amounts: a part of the node's price, and an amount for its pods. The NodePool sets
+// both.
 func (n *Node) MinimumSavings() float64 {
 	return max(n.Pool.Part*n.Price, n.Pool.PerPod*n.Disturbance())
 }
@@ -199,7 +200,7 @@ func (f *Fleet) FreeOf(n *Node) resource.Vector {
 	return free
 }
 
-// allocatable is what pods may use of the node, as it says or as its claim says.
+// allocatable is the Node's list. Before the node has joined, it is the claim's list.
 func (n *Node) allocatable() corev1.ResourceList {
 	if n.Source.Node != nil {
 		return n.Source.Node.Status.Allocatable

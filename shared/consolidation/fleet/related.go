@@ -6,8 +6,8 @@ import "strings"
 // them. In a large fleet most nodes have no such pod. The planner sees one of these nodes for each
 // pool and topology domain, so that it knows the domains without pods.
 
-// RelatedTo are those of the nodes whose pods spread or affinity relates to the pods of the leaving
-// nodes, and the first of the other nodes in each domain of each pool.
+// RelatedTo returns the nodes whose pods spread or affinity relates to the pods of the leaving
+// nodes. It adds the first of the other nodes in each domain of each NodePool.
 func (f *Fleet) RelatedTo(leaving, nodes []*Node) map[*Node]bool {
 	wanted := make([]bool, f.relations.Selectors())
 	for _, n := range leaving {
@@ -49,7 +49,7 @@ func (n *Node) hasSelector(wanted []bool) bool {
 	return false
 }
 
-// domainsOf is the node's pool with its values of the labels that pods are counted by.
+// domainsOf is a key of the node's NodePool and its topology domains.
 func (f *Fleet) domainsOf(n *Node) string {
 	var kind strings.Builder
 	if n.Pool != nil {

@@ -30,8 +30,8 @@ const (
 	refused
 )
 
-// New has the nodes, which are filled in their order. Nodes on their way out take no pods, and
-// launched ones only if it is said so.
+// New returns a packing onto the nodes, which fill in their order. Leaving nodes take no pods.
+// Launched nodes take pods only if launched is true.
 func New(f *fleet.Fleet, nodes []*fleet.Node, launched bool) *Packing {
 	p := &Packing{groups: f.Groups, nodes: nodes, first: make([]int, f.Groups.Len()), admits: map[int][]admission{}}
 	for _, n := range nodes {
@@ -44,8 +44,8 @@ func New(f *fleet.Fleet, nodes []*fleet.Node, launched bool) *Packing {
 // Close says that the node with the number takes no pods.
 func (p *Packing) Close(number int) { p.open[number] = false }
 
-// Empty places the pods of the node with the number on other nodes, and closes it. It gives the
-// numbers of the nodes that the pods go to. If a pod finds no place it changes nothing and reports
+// Empty places the pods of the node with the number on other nodes, and closes it. It returns the
+// numbers of the nodes that take the pods. If a pod finds no place, it changes nothing and returns
 // false.
 func (p *Packing) Empty(number int) (to []int, fits bool) {
 	type placement struct {
@@ -92,8 +92,8 @@ func LargestFirst(a, b *fleet.Pod) int {
 	)
 }
 
-// Place places the pod on the first node that has room, and gives the node's number. It reports
-// false if there is none.
+// Place places the pod on the first node that has room, and returns the number of that node. It
+// returns false if there is none.
 func (p *Packing) Place(pod *fleet.Pod) (at int, fits bool) {
 	for at := p.first[pod.Group]; at < len(p.nodes); at++ {
 		if p.open[at] && p.free[at].Fits(pod.Requests) && p.mayRun(pod.Group, at) {

@@ -1,6 +1,5 @@
-// Package podgroup groups pods that request equal resources and may run on the same nodes, as far
-// as node labels and taints decide, and gives requests as vectors that can be added and compared
-// fast.
+// Package podgroup groups pods that request equal resources and that node labels and taints admit
+// to the same nodes. It gives requests as vectors, which can be added and compared fast.
 //
 // It is a leaf of the pipeline of package consolidation. It ignores topology spread, affinity
 // between pods, volumes and host ports: package packing uses it to propose, and the planner

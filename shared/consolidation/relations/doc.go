@@ -1,5 +1,5 @@
-// Package relations tells which pods have to be looked at together, because the topology spread
-// constraints or the affinity of one count the other.
+// Package relations tells which pods have to be planned together. Two pods are related if the
+// topology spread constraints or the affinity of one count the other.
 //
 // It is a leaf of the pipeline of package consolidation: it reads pods and knows neither nodes nor
 // prices. An Index is read once from the whole cluster and answers for any of its pods.

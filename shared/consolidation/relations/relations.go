@@ -60,8 +60,8 @@ func (x *Index) Selectors() int { return len(x.selectors) }
 // Topologies are the node labels by which pods are counted, except the host name.
 func (x *Index) Topologies() []string { return x.topologies }
 
-// Of tells whether the pod is related to others by spread or affinity, and gives the numbers of the
-// selectors that select it and of those by which it counts others.
+// Of tells whether spread or affinity relates the pod to others. It returns the numbers of the
+// selectors that select the pod, and of those by which the pod counts others.
 func (x *Index) Of(pod *corev1.Pod) (related bool, selectors []int) {
 	constrains := len(pod.Spec.TopologySpreadConstraints) > 0 ||
 		pod.Spec.Affinity != nil && (pod.Spec.Affinity.PodAffinity != nil || pod.Spec.Affinity.PodAntiAffinity != nil)

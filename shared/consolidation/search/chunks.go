@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 )
 
-// variants is in how many ways nodes are put together. In a large fleet they stay in their order,
-// so that nodes with high and low savings for their disturbance stay apart.
+// variants returns the number of ways to form chunks of the size. In a large fleet there is one:
+// nodes keep their order, so that high and low savings per disturbance stay in different chunks.
 func (s *searcher) variants(size int) int {
 	if size == 1 || s.large {
 		return 1
@@ -16,9 +16,9 @@ func (s *searcher) variants(size int) int {
 	return 4
 }
 
-// chunks puts the nodes of each pool together, so many at a time. The variant and the round decide
-// whether nodes meet that are far apart in their order, neighbours, or nodes at random. Nodes that
-// one move could not delete together do not meet.
+// chunks forms chunks of at most size nodes, each of one NodePool. The variant and the round decide
+// which nodes share a chunk: nodes far apart in the order, neighbours, or random nodes. A chunk
+// has no more nodes than one move may delete.
 func (s *searcher) chunks(nodes []*fleet.Node, size int, round uint64, variant int) [][]*fleet.Node {
 	var chunks [][]*fleet.Node
 	random := rand.New(rand.NewPCG(round, uint64(variant)))
@@ -40,8 +40,8 @@ func (s *searcher) chunks(nodes []*fleet.Node, size int, round uint64, variant i
 	return chunks
 }
 
-// interleaved has every stride-th node from the first, then every stride-th from the second, and so
-// on.
+// interleaved returns every stride-th node from the first, then every stride-th node from the
+// second, and so on.
 func interleaved(nodes []*fleet.Node, stride int) []*fleet.Node {
 	made := make([]*fleet.Node, 0, len(nodes))
 	for first := range stride {
@@ -52,10 +52,11 @@ func interleaved(nodes []*fleet.Node, stride int) []*fleet.Node {
 	return made
 }
 
-// openChunks is how many chunks wait at the same time for a node that fits.
+// openChunks is the number of incomplete chunks that fittingChunks offers to a node.
 const openChunks = 8
 
-// fittingChunks puts each node into the first chunk that it can be deleted with.
+// fittingChunks adds each node to the first incomplete chunk that one move can delete together with
+// the node.
 func (s *searcher) fittingChunks(nodes []*fleet.Node, size int) [][]*fleet.Node {
 	var chunks [][]*fleet.Node
 	var open []int

@@ -11,7 +11,7 @@ import (
 )
 
 // delete deletes nodes whose pods fit on other nodes, and reports whether there may be more. It
-// adds nodes that the planner finds no places for to failed, and does not try these again.
+// adds nodes to failed if the planner finds no places for their pods. It skips the nodes in failed.
 func (s *searcher) delete(failed map[*fleet.Node]bool) bool {
 	best, _ := s.deletable(failed)
 	if len(best) == 0 {
@@ -36,9 +36,10 @@ func (s *searcher) options(launch bool) evaluation.Options {
 	return evaluation.Options{Launch: launch, Spared: s.spared}
 }
 
-// deletable are nodes whose pods seem to fit on others, and their price in US dollars per hour less
-// their disturbance. It tries two orders. Deleting nodes that use least of their price first uses
-// the room best. Deleting those with the highest price for each pod first disturbs least.
+// deletable returns nodes whose pods seem to fit on other nodes, and what their deletion saves:
+// their price less their disturbance, in US dollars per hour. It tries two orders and returns the
+// better result. Starting with nodes that use little of their price fills the room best. Starting
+// with nodes of a high price per disturbance disturbs least.
 func (s *searcher) deletable(failed map[*fleet.Node]bool) (best []*fleet.Node, most float64) {
 	order := s.fleet.InFillOrder(nil)
 	position := map[*fleet.Node]int{}
@@ -124,7 +125,7 @@ func (s *searcher) fold() bool {
 	return changed
 }
 
-// launchedAt are the launched nodes at those places of the order, except the touched ones.
+// launchedAt returns the launched nodes at the places of the order, except the touched ones.
 func launchedAt(order []*fleet.Node, places []int, touched map[*fleet.Node]bool) []*fleet.Node {
 	var launched []*fleet.Node
 	for _, at := range places {

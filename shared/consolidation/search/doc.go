@@ -1,16 +1,17 @@
-// Package search looks for a cheaper fleet, by steps that are each worth what they disturb.
+// Package search looks for a cheaper fleet by steps, each of which is worth its disturbance.
 //
 // In the pipeline of package consolidation it follows eligibility and precedes the validation of
-// moves. Run changes the fleet until no step is found, or the work budget is spent:
+// moves. Run changes the fleet until it finds no step, or the work budget is spent:
 //
-//	search.go   nodes without pods, and the order of the following
-//	sweep.go    in a large fleet, first the nodes that save most for their disturbance
-//	delete.go   nodes whose pods fit on other nodes
-//	replace.go  nodes that cost more than their pods' dual prices are planned again, a few at a time
-//	chunks.go   which of those are planned together
+//	search.go   deletes nodes without pods, and runs the following stages
+//	sweep.go    in a large fleet, first takes the nodes that save most per disturbance
+//	delete.go   deletes nodes whose pods fit on other nodes
+//	replace.go  plans nodes again that cost more than the dual prices of their pods
+//	chunks.go   forms the chunks of nodes that are planned again together
 //
-// Terms: waste is what a node costs beyond its pods' dual prices. A chunk is nodes that are planned
-// again together. Spared nodes may soon be deleted themselves, so that no pod moves to them.
+// Terms: waste is the part of a node's price beyond the dual prices of its pods. A chunk is a set
+// of nodes that are planned again together. No pod moves to a spared node, because the search may
+// soon delete it.
 //
 // Invariants: work is counted, not timed, so that the result depends on the snapshot alone. No move
 // deletes more nodes than the limits allow.

@@ -14,17 +14,16 @@ import (
 const (
 	// shownNodes is how many nodes with room the planner sees beside the chunk that it plans again.
 	shownNodes = 24
-	// roundPart is the part of WorkLimit that one round may use to compare ways of putting chunks
-	// together before it takes the best.
+	// roundPart bounds the work of one round that compares variants to WorkLimit/roundPart.
 	roundPart = 6
 )
 
-// sizes are how many nodes a chunk has at most, in the order of rounds.
+// sizes are the maximum numbers of nodes in a chunk. Rounds take them in this order.
 var sizes = [...]int{5, 10, 2, 1}
 
-// replace plans wasteful nodes again, a few at a time, and reports whether the fleet changed. Each
-// round puts other nodes together. Of the ways to put them together that there is work for it takes
-// the best.
+// replace plans wasteful nodes again, chunk by chunk, and reports whether the fleet changed. Each
+// round forms other chunks. A round compares as many variants as its work allows, and applies the
+// best one.
 func (s *searcher) replace(round int) bool {
 	wasteful := s.wasteful()
 	if len(wasteful) == 0 {
@@ -41,7 +40,7 @@ func (s *searcher) replace(round int) bool {
 	enough := min(WorkLimit, s.work+WorkLimit/roundPart)
 	chunks := s.chunks(wasteful, size, uint64(round), 0)
 	if s.work+len(chunks)*evaluation.Cost(shownNodes, 0) > enough {
-		// There is work for one way only: make each step before the next one is planned.
+		// The work allows one variant only, so each step is applied before the next is planned.
 		return s.oneByOne(chunks)
 	}
 	var best []*evaluation.Step
@@ -55,8 +54,8 @@ func (s *searcher) replace(round int) bool {
 	return s.applyAll(best)
 }
 
-// planAll plans the chunks again, each as if it were the only one, and gives the steps that are to
-// be made with what they save in US dollars per hour, less their disturbance.
+// planAll plans each chunk again as if it were the only one. It returns the steps without a
+// refusal, and their gain: savings less disturbance, in US dollars per hour.
 func (s *searcher) planAll(chunks [][]*fleet.Node) (steps []*evaluation.Step, gain float64) {
 	for _, chunk := range chunks {
 		if s.work >= WorkLimit {
@@ -74,7 +73,7 @@ func (s *searcher) planAll(chunks [][]*fleet.Node) (steps []*evaluation.Step, ga
 	return steps, gain
 }
 
-// oneByOne plans the chunks again and makes each step at once. It reports whether the fleet
+// oneByOne plans the chunks again, and applies each step at once. It reports whether the fleet
 // changed.
 func (s *searcher) oneByOne(chunks [][]*fleet.Node) bool {
 	changed := false
@@ -100,8 +99,8 @@ func (s *searcher) refuse(step *evaluation.Step) {
 	}
 }
 
-// applyAll makes steps that were each planned as if it were the only one. A step that depends on an
-// earlier one is planned once more.
+// applyAll applies steps that were planned independently. It plans a step once more if the step
+// depends on an earlier one.
 func (s *searcher) applyAll(steps []*evaluation.Step) bool {
 	changed := map[*fleet.Node]bool{}
 	for _, step := range steps {
@@ -124,7 +123,7 @@ func (s *searcher) applyAll(steps []*evaluation.Step) bool {
 	return len(changed) > 0
 }
 
-// dependsOn tells whether the step may come out differently after those nodes have changed.
+// dependsOn tells whether the changed nodes may change the result of the step.
 func dependsOn(step *evaluation.Step, changed map[*fleet.Node]bool) bool {
 	for _, to := range step.To {
 		if to.Node != nil && changed[to.Node] {
@@ -134,7 +133,8 @@ func dependsOn(step *evaluation.Step, changed map[*fleet.Node]bool) bool {
 	return fleet.HasRelated(step.Delete)
 }
 
-// disturbancePrice is what the step's disturbance counts for in US dollars per hour.
+// disturbancePrice is the least amount, in US dollars per hour, that the NodePools require for the
+// disturbance of the step.
 func disturbancePrice(step *evaluation.Step) float64 {
 	sum := 0.0
 	for _, n := range step.Delete {
@@ -143,8 +143,8 @@ func disturbancePrice(step *evaluation.Step) float64 {
 	return sum
 }
 
-// wasteful are the candidates that cost enough more than their pods' dual prices: pool by pool,
-// those first that waste most for their disturbance.
+// wasteful returns the candidates whose waste is no less than their minimum savings. It sorts them
+// by NodePool, then by waste per disturbance, the highest first.
 func (s *searcher) wasteful() []*fleet.Node {
 	var found []*fleet.Node
 	key := map[*fleet.Node]float64{}
@@ -167,8 +167,8 @@ func (s *searcher) wasteful() []*fleet.Node {
 	return found
 }
 
-// replan asks the planner for other nodes for the chunk's pods, beside existing room. It asks once
-// about the same nodes as long as the fleet does not change.
+// replan asks the planner for new places for the chunk's pods, in existing room and on new nodes.
+// It remembers the answer until the fleet changes.
 func (s *searcher) replan(chunk []*fleet.Node) []*evaluation.Step {
 	leaving := map[*fleet.Node]bool{}
 	pods := 0
@@ -189,8 +189,9 @@ func (s *searcher) replan(chunk []*fleet.Node) []*evaluation.Step {
 	return s.tried[key]
 }
 
-// roomiest are, of the nodes on which a pod of the chunk fits, those that waste most, and the nodes
-// whose pods spread or affinity relates to the chunk's.
+// roomiest returns the nodes that the planner sees beside the chunk, in the order of others. Of the
+// nodes with room for a pod of the chunk, it returns those with the most waste. It also returns the
+// nodes whose pods spread or affinity relates to the chunk's.
 func (s *searcher) roomiest(others, chunk []*fleet.Node) []*fleet.Node {
 	keep := map[*fleet.Node]bool{}
 	if fleet.HasRelated(chunk) {
@@ -211,7 +212,7 @@ func (s *searcher) roomiest(others, chunk []*fleet.Node) []*fleet.Node {
 	return slices.DeleteFunc(others, func(n *fleet.Node) bool { return !keep[n] })
 }
 
-// holdsOne tells whether one of the nodes' pods fits.
+// holdsOne tells whether at least one pod of the nodes fits.
 func holdsOne(free resource.Vector, nodes []*fleet.Node) bool {
 	for _, n := range nodes {
 		for _, pod := range n.Pods {

@@ -35,22 +35,22 @@ type Stay struct {
 type searcher struct {
 	fleet     *fleet.Fleet
 	evaluator *evaluation.Evaluator
-	// allowed is how many more nodes of a NodePool may be deleted, by the pool's name. Nil is no
-	// limit.
+	// allowed is the number of further nodes of each NodePool that may be deleted, by its name. Nil
+	// sets no limit.
 	allowed map[string]int
 	// large says that many nodes may be deleted: see sweep.go.
 	large bool
 	work  int
 	// spared are nodes that may soon be deleted. Nil says that nothing is planned again.
 	spared map[*fleet.Node]bool
-	// tried is what planning nodes again came to since the last change, by the nodes' names.
+	// tried caches the answers of replan since the last change, by the names of the nodes.
 	tried map[string][]*evaluation.Step
-	// refusals are why steps that delete a single node were not made.
+	// refusals has the reasons against steps that delete a single node.
 	refusals map[*fleet.Node]fleet.Refusal
 }
 
-// Run changes the fleet to the cheapest that it finds. Allowed is how many more nodes of each
-// NodePool the budgets let go, or nil: no move deletes more.
+// Run changes the fleet to the cheapest one that it finds. Allowed is the number of further nodes
+// that each NodePool's budgets let go. No move deletes more. Nil sets no limit.
 func Run(f *fleet.Fleet, evaluator *evaluation.Evaluator, allowed map[string]int) Result {
 	s := &searcher{
 		fleet: f, evaluator: evaluator, allowed: allowed,
@@ -61,10 +61,10 @@ func Run(f *fleet.Fleet, evaluator *evaluation.Evaluator, allowed map[string]int
 	return r
 }
 
-// run tries two ways and gives the better result. One fills the existing room first: its pods move
-// for nothing where the nodes with room are deleted later. The other replaces nodes first: it moves
-// all pods of a node where moving a few would do. In a large fleet, and where there is work for one
-// way only, it tries one.
+// run tries two orders and returns the better result. One order fills existing room first. Its
+// pods move in vain if the nodes with room are deleted later. The other order replaces nodes first.
+// It moves all pods of a node where moving a few would do. In a large fleet, or if the work allows
+// one order only, run tries one.
 func (s *searcher) run() Result {
 	s.fleet.RemoveEmpty()
 	if !slices.ContainsFunc(s.fleet.Nodes, func(n *fleet.Node) bool { return n.Candidate && !n.Removed }) {
@@ -82,7 +82,7 @@ func (s *searcher) run() Result {
 	}
 	replaceFirst, once := replacementSavings > roomSavings, 3*pass > WorkLimit
 	if once {
-		// Pods that move into existing room move again where the nodes with room are deleted later.
+		// Pods in existing room move again if the nodes with room are deleted later.
 		replaceFirst = replacementSavings > alsoTried*roomSavings
 	}
 	s.walk(replaceFirst)
@@ -101,14 +101,14 @@ func (s *searcher) run() Result {
 }
 
 const (
-	// replacedPart is about the part of the waste that replacing nodes saves. Pods do not fill new
-	// nodes completely either.
+	// replacedPart estimates the part of the waste that replacing nodes saves. New nodes are not
+	// full either.
 	replacedPart = 0.9
-	// alsoTried is the part of the better way's promise from which on the other way is tried too.
+	// alsoTried is the least ratio between the promises of the two orders at which run tries both.
 	alsoTried = 0.4
 )
 
-// walk makes steps until no more are found, or the work budget is spent.
+// walk applies steps until it finds no more, or the work budget is spent.
 func (s *searcher) walk(replaceFirst bool) {
 	failed := map[*fleet.Node]bool{}
 	for round, idle := 0, 0; idle < len(sizes) && s.work < WorkLimit; round++ {
@@ -138,7 +138,7 @@ func (s *searcher) reset() {
 	s.work = 0
 }
 
-// apply makes the step. If its move would delete too many nodes it changes nothing and reports
+// apply applies the step. If the move would delete too many nodes, it changes nothing and returns
 // false.
 func (s *searcher) apply(step *evaluation.Step) bool {
 	if !s.fits(&step.Change) {
@@ -149,12 +149,12 @@ func (s *searcher) apply(step *evaluation.Step) bool {
 	return true
 }
 
-// maximumMove is how many nodes a move deletes at most. More nodes planned together come out
-// cheaper and have fewer pods moved twice. A larger move is harder to carry out.
+// maximumMove is the maximum number of nodes that a move deletes. Larger moves give a cheaper fleet
+// and move fewer pods twice, but they are harder to carry out.
 const maximumMove = 20
 
-// maximumMove is how many nodes a move of this fleet deletes at most. In a large fleet it is half
-// as many, so that moves with high and low savings for their disturbance stay apart.
+// maximumMove is the limit for this fleet. A large fleet has half of the constant, so that moves
+// with high and low savings per disturbance stay apart.
 func (s *searcher) maximumMove() int {
 	if s.large {
 		return maximumMove / 2
@@ -162,7 +162,7 @@ func (s *searcher) maximumMove() int {
 	return maximumMove
 }
 
-// limit is how many nodes of the pool one move may delete.
+// limit is the maximum number of the pool's nodes that one move may delete.
 func (s *searcher) limit(pool string) int {
 	if s.allowed == nil {
 		return s.maximumMove()
@@ -170,7 +170,8 @@ func (s *searcher) limit(pool string) int {
 	return max(1, min(s.allowed[pool], s.maximumMove()))
 }
 
-// fits tells whether the move that the change becomes part of deletes few enough nodes.
+// fits tells whether the change keeps its move within the limits. The move includes the earlier
+// steps that the change joins.
 func (s *searcher) fits(c *fleet.Change) bool {
 	all := 0
 	for pool, count := range c.Deletes() {
@@ -182,7 +183,7 @@ func (s *searcher) fits(c *fleet.Change) bool {
 	return all <= s.maximumMove()
 }
 
-// result is what the steps so far come to.
+// result has the moves of all steps so far, and their savings.
 func (s *searcher) result() Result {
 	r := Result{Moves: s.fleet.Moves(), Stays: s.stays()}
 	for _, n := range s.fleet.Nodes {

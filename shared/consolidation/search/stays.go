@@ -8,7 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 )
 
-// stays are the nodes with a NodeClaim that no step deletes, and why.
+// stays returns the nodes with a NodeClaim that no step deletes, each with its reason.
 func (s *searcher) stays() []Stay {
 	var stays []Stay
 	for _, n := range s.fleet.Nodes {
@@ -24,7 +24,7 @@ func (s *searcher) stays() []Stay {
 	return stays
 }
 
-// whyNeeded is why a candidate stays.
+// whyNeeded is the reason why a candidate stays.
 func (s *searcher) whyNeeded(n *fleet.Node) fleet.Refusal {
 	waste := n.Price - n.DualPrice()
 	refusal, refused := s.refusals[n]

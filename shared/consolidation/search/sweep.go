@@ -14,16 +14,16 @@ const (
 	// largeFleet is the number of candidates from which a fleet is swept. A smaller fleet's moves
 	// are carried out in a few plans, and its pods are best moved once.
 	largeFleet = 200
-	// cuts is at how many places the candidates are cut to find the best part.
+	// cuts is the number of places at which bestPart may cut the sorted candidates.
 	cuts = 25
-	// kneePart is the part of the fleet's price that the best part must save beyond its share by
-	// disturbance. With less the fleet is planned as a whole.
+	// kneePart is a part of the fleet's price. The best part of the candidates must save this
+	// much more than its share by disturbance. Otherwise the fleet is planned as a whole.
 	kneePart = 0.1
 )
 
-// sweep deletes the nodes of a large fleet that save most for their disturbance, and reports
-// whether the fleet changed. Their pods fill the room on other nodes first. The rest is planned
-// again. Budgets spread a large fleet's moves over many plans, so that the best come first. Later
+// sweep deletes the nodes of a large fleet that save most per disturbance, and reports whether the
+// fleet changed. Their pods fill the room on other nodes first. Nodes whose pods find no room are
+// planned again. Budgets spread a large fleet's moves over many plans, so the best come first.
 // plans look at the other nodes.
 func (s *searcher) sweep() bool {
 	best := s.bestPart()
@@ -39,7 +39,7 @@ func (s *searcher) sweep() bool {
 	return s.oneByOne(s.fittingChunks(best, s.maximumMove())) || changed
 }
 
-// sweepIntoRoom deletes those of the nodes whose pods all find room on other nodes.
+// sweepIntoRoom deletes the nodes whose pods all find room on other nodes.
 func (s *searcher) sweepIntoRoom(nodes []*fleet.Node) bool {
 	others := s.fleet.InFillOrder(s.spared)
 	packing := packing.New(s.fleet, append(slices.Clip(others), nodes...), false)
@@ -62,9 +62,9 @@ func (s *searcher) sweepIntoRoom(nodes []*fleet.Node) bool {
 	return changed
 }
 
-// bestPart are the nodes with the highest price for their disturbance, up to the point from which
-// on each more saves less for its disturbance than deleting all candidates does. There are none if
-// that is hardly better than all of them, and in a fleet that is not large.
+// bestPart returns the nodes with the highest price per disturbance, up to the best cut. Further
+// nodes would save less per disturbance than the deletion of all candidates does. The result is
+// empty if the best part is hardly better than all candidates, or if the fleet is not large.
 func (s *searcher) bestPart() []*fleet.Node {
 	var found []*fleet.Node
 	key := map[*fleet.Node]float64{}
@@ -95,8 +95,8 @@ func (s *searcher) bestPart() []*fleet.Node {
 	return found[:len(found)*best/cuts]
 }
 
-// promise is about what deleting the nodes saves in US dollars per hour, and what it disturbs. Pods
-// that find no room on other nodes are charged for new nodes.
+// promise estimates what the deletion of the nodes saves, in US dollars per hour, and what it
+// disturbs. Pods without room on other nodes are charged for new nodes.
 func (s *searcher) promise(nodes []*fleet.Node) (saved, disturbs float64) {
 	leaving := map[*fleet.Node]bool{}
 	var pods []*fleet.Pod

@@ -1,5 +1,5 @@
-// Package settings reads the annotations by which a NodePool says what consolidation may do to its
-// nodes. It is a leaf of the pipeline of package consolidation.
+// Package settings reads the annotations of a NodePool that limit consolidation of its nodes. It is
+// a leaf of the pipeline of package consolidation.
 package settings
 
 import (

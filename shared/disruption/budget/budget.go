@@ -1,5 +1,5 @@
-// Package budget reads a NodePool's disruption budgets: how many of its nodes may be disrupted now,
-// for a reason. It is a leaf of package disruption and knows neither nodes nor pods.
+// Package budget reads a NodePool's disruption budgets. It tells how many nodes of the pool may be
+// disrupted now for a reason. It is a leaf of package disruption and knows neither nodes nor pods.
 package budget
 
 import (
@@ -27,10 +27,10 @@ type PoolCount struct {
 	Disrupting int
 }
 
-// Allowed is how many more nodes of the pool may be disrupted for the reason now. It is the least
-// that an active budget for the reason grants, less the nodes that are already disrupted.
-// Percentages are of the pool's nodes, rounded up. Schedules are in UTC. A budget that cannot be
-// read allows no disruption of the pool for any reason, and the error says how to mend it.
+// Allowed returns how many more nodes of the pool may be disrupted for the reason now. It is the
+// least number that an active budget for the reason grants, less the nodes that are already
+// disrupted. Percentages are of the pool's nodes, rounded up. Schedules are in UTC. A budget that
+// cannot be read allows no disruption of the pool for any reason. The error says how to mend it.
 // https://karpenter.sh/docs/concepts/disruption/#nodepool-disruption-budgets
 func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time) (int, error) {
 	least := Unlimited
@@ -49,7 +49,7 @@ func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, n
 	return max(least-count.Disrupting, 0), nil
 }
 
-// grant is how many nodes the budget lets go at once, and whether it is active.
+// grant returns the number of nodes that the budget lets go at once, and whether it is active.
 func grant(budget api.Budget, nodes int, now time.Time) (granted int, active bool, err error) {
 	text := budget.Nodes
 	if text == "" {
@@ -82,7 +82,7 @@ func isActive(budget api.Budget, now time.Time) (bool, error) {
 			*budget.Schedule, err)
 	}
 	now = now.UTC()
-	// The first firing after the moment one duration ago is past, or not.
+	// The budget is active if the first firing after (now - duration) is not in the future.
 	next := schedule.Next(now.Add(-budget.Duration.Duration))
 	return !next.IsZero() && !next.After(now), nil
 }

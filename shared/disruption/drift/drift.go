@@ -17,7 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// typeNotFoundAge is the age from which a claim's instance type is looked for in the catalogue:
+// typeNotFoundAge is the least age of a claim whose instance type is checked against the catalogue:
 // Karpenter's hour. The catalogue may not have a new type yet.
 const typeNotFoundAge = time.Hour
 
@@ -35,7 +35,7 @@ type finding struct{ reason, message string }
 // is nil if EC2 does not list the instance or was not asked. If a reason cannot be checked now, a
 // condition with this reason stays as it is. A claim that is not launched has not drifted.
 //
-// Reasons are looked for in Karpenter's order.
+// It checks the reasons in Karpenter's order.
 // https://karpenter.sh/docs/concepts/disruption/#drift
 func (o *Origin) SetDrifted(
 	claim *api.NodeClaim,
@@ -87,8 +87,8 @@ func (o *Origin) drift(claim *api.NodeClaim, machine *Machine, now time.Time) (f
 	return finding{}, unknown
 }
 
-// Hashes are the annotations to add to the claim so that its hashes have the current versions. They
-// are empty if they have.
+// Hashes returns the annotations that bring the claim's hashes to their current versions. It
+// returns none if the claim has these versions.
 func (o *Origin) Hashes(claim *api.NodeClaim) map[string]string {
 	wanted := map[string]string{}
 	poolHashKeys().migrate(claim, o.PoolHash, api.NodePoolHashVersion, wanted)
@@ -129,7 +129,7 @@ func (o *Origin) requirementsUnmet(claim *api.NodeClaim) (string, bool) {
 	return "", true
 }
 
-// typeGone tells whether EC2 offers the claim's instance type no more in its zone and capacity
+// typeGone tells whether EC2 no longer offers the claim's instance type in its zone and capacity
 // type. An offering without capacity is not gone.
 func (o *Origin) typeGone(claim *api.NodeClaim, now time.Time) (string, bool) {
 	if now.Sub(claim.CreationTimestamp.Time) < typeNotFoundAge {

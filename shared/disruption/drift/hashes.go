@@ -9,10 +9,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// PoolHash changes when the pool's nodes would be made differently, except for requirements, which
-// are compared with the nodes' labels. It has the version api.NodePoolHashVersion, and equals that
-// of Karpenter v1.14. It covers spec.template. The order of lists and maps does not matter, and an
-// empty field equals a missing one.
+// PoolHash covers spec.template except its requirements, which are compared with the nodes' labels.
+// It changes when the pool would make its nodes differently. It has the version
+// api.NodePoolHashVersion, and equals the hash of Karpenter v1.14. The order of lists and maps does
+// not matter, and an empty field equals a missing one.
 func PoolHash(pool *api.NodePool) (string, error) {
 	template := pool.Spec.Template
 	if template.Spec.ExpireAfter.Duration == nil {
@@ -54,9 +54,9 @@ func (keys staticHash) differs(claim *api.NodeClaim, now, version string) bool {
 	return known && claim.Annotations[keys.version] == version && was != now
 }
 
-// migrate adds to the annotations those that bring the claim's hash to the version. A claim without
-// one counts as made from the object as it is now, because nothing else is known. A drifted claim
-// stays drifted.
+// migrate adds the annotations that bring the claim's hash to the version. A claim without that
+// version counts as made from the object as it is now, because nothing else is known. A drifted
+// claim stays drifted.
 // https://github.com/kubernetes-sigs/karpenter/blob/main/designs/drift-hash-versioning.md
 func (keys staticHash) migrate(claim *api.NodeClaim, now, version string, into map[string]string) {
 	if claim.Annotations[keys.version] == version {

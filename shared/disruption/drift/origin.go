@@ -11,14 +11,15 @@ type Origin struct {
 	Pool *api.NodePool
 	// Class is nil if it does not exist. Drift from the class is then unknown.
 	Class *api.EC2NodeClass
-	// PoolHash is PoolHash of the pool, ClassHash nodeclass.Hash of the class.
+	// PoolHash is PoolHash of the pool. ClassHash is nodeclass.Hash of the class.
 	PoolHash, ClassHash string
 	// Catalog is nil if it was not read. Drift of instance types is then unknown.
 	Catalog *catalog.Snapshot
 }
 
-// Origins are those of the pools, by name. Pools and classes must have their defaults. The error
-// says which pool or class cannot be hashed. No object that the API server stores causes one.
+// Origins returns the origin of each pool by its name. Pools and classes must have their defaults.
+// The error says which pool or class cannot be hashed. No object that the API server stores causes
+// one.
 func Origins(
 	pools []api.NodePool, classes []api.EC2NodeClass, certificateAuthority []byte, known *catalog.Snapshot,
 ) (map[string]*Origin, error) {

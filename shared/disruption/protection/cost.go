@@ -17,11 +17,11 @@ const (
 	extremeCost = 10
 )
 
-// EvictionCost is how much it costs to evict a pod, compared with others, from -10 to 10. It is 1
-// for a pod without priority and deletion cost.
+// EvictionCost is the cost of evicting the pod, compared with others, from -10 to 10. It is 1 for a
+// pod without priority and deletion cost.
 func EvictionCost(pod *corev1.Pod) float64 {
 	cost := 1.0
-	// The API server accepts any text here. Text that is no number is ignored.
+	// The API server accepts any text here. Text that is not a number does not count.
 	if wish, err := strconv.ParseInt(pod.Annotations[podDeletionCostAnnotationKey], 10, 32); err == nil {
 		cost += float64(wish) / deletionCostUnit
 	}

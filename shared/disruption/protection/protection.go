@@ -74,8 +74,8 @@ func OfNode(node *corev1.Node, now time.Time) string {
 	return ""
 }
 
-// ByAnnotation is the annotation by which the pod keeps its node from voluntary disruption now, or
-// "". A pod that goes with its node keeps it by Karpenter's annotation only. As in Cluster
+// ByAnnotation is the annotation by which the pod protects its node from voluntary disruption now,
+// or "". A pod that ends with its node protects it by Karpenter's annotation only. As in Cluster
 // Autoscaler, safe-to-evict: "false" does not protect the pod itself: if the node is deleted for
 // another reason, the pod is evicted under its PodDisruptionBudget. The value "true" lifts neither
 // karpenter.sh/do-not-disrupt nor a budget.
@@ -89,9 +89,9 @@ func ByAnnotation(pod *corev1.Pod, now time.Time) string {
 	return ""
 }
 
-// Blocked says why the pods keep their node from being disrupted, or "". A pod is protected, its
-// PodDisruptionBudget allows no eviction now, or several budgets cover it. The eviction API refuses
-// the last.
+// Blocked is the reason why the pods protect their node from disruption, or "". A pod blocks the
+// disruption if an annotation protects it, if its PodDisruptionBudget allows no eviction now, or if
+// several budgets cover it. The eviction API refuses pods with several budgets.
 func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) string {
 	for _, pod := range pods {
 		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {

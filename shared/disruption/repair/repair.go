@@ -38,8 +38,8 @@ func repairPolicies() []repairPolicy {
 // checkTolerated is how long a failed status check of EC2 is tolerated: Karpenter's time.
 const checkTolerated = 2 * time.Minute
 
-// unhealthyPercent is how many of a pool's nodes, rounded up, may be unhealthy for a node to be
-// repaired. If more are, the cause is hardly the hardware of each.
+// unhealthyPercent is the largest part of a pool's nodes, in percent and rounded up, that may be
+// unhealthy for a repair. If more are unhealthy, the hardware of each is hardly the cause.
 const unhealthyPercent = 20
 
 // Impairment is a status check of EC2 that an instance fails.
@@ -115,10 +115,11 @@ func (p PoolHealth) String() string {
 	)
 }
 
-// Due decides which nodes to repair, by the names of their claims: those that are unhealthy for
-// longer than is tolerated, unless more than a fifth of their pool's nodes are unhealthy, for
-// however long. Blocked are the pools with nodes that stay for this reason. A node whose end was
-// ordered is not repaired, but counts. No disruption budget applies, as in Karpenter.
+// Due decides which nodes to repair, by the names of their claims. It returns nodes that have been
+// unhealthy for longer than tolerated. It returns no node of a pool with more than a fifth of its
+// nodes unhealthy, for however short a time. Blocked are the pools with nodes that stay for this
+// reason. A leaving node is not repaired, but counts. No disruption budget applies, as in
+// Karpenter.
 func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, blocked []PoolHealth) {
 	pools := poolHealths(nodes)
 	due = map[string]UnhealthyCondition{}
@@ -143,8 +144,8 @@ func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, 
 	return due, blocked
 }
 
-// overdue is the first condition that the node has had for longer than is tolerated, if its end was
-// not ordered.
+// overdue is the first condition that the node has had for longer than tolerated. A leaving node
+// has none.
 func (h *NodeHealth) overdue(now time.Time) (condition UnhealthyCondition, overdue bool) {
 	if h.Claim.DeletionTimestamp != nil {
 		return UnhealthyCondition{}, false
@@ -157,7 +158,8 @@ func (h *NodeHealth) overdue(now time.Time) (condition UnhealthyCondition, overd
 	return UnhealthyCondition{}, false
 }
 
-// poolHealths are the pools' healths by name. For claims without a pool the whole cluster counts.
+// poolHealths returns the health of each pool by its name. For claims without a pool the whole
+// cluster counts.
 func poolHealths(nodes []NodeHealth) map[string]*PoolHealth {
 	pools := map[string]*PoolHealth{}
 	all := PoolHealth{}
