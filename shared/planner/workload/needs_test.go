@@ -1,4 +1,4 @@
-package planner_test
+package workload_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,9 +16,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// TestShapesTakeWhatPodsTake checks that pods of a shape take the same, however they divide it over
-// containers, and that it is what Kubernetes counts for each.
-func TestShapesTakeWhatPodsTake(t *testing.T) {
+// TestNeedIsWhatEachPodRequests divides requests over containers, init containers and overhead in
+// many ways. Pods that request the same in all are one group, and its Need is what Kubernetes counts
+// for each of them.
+func TestNeedIsWhatEachPodRequests(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	names := []corev1.ResourceName{
 		corev1.ResourceCPU,
@@ -37,7 +39,7 @@ func TestShapesTakeWhatPodsTake(t *testing.T) {
 	}
 	s := &plan.Snapshot{}
 	for i := range 2000 {
-		pod := newPod(fmt.Sprint("pod-", i), "1", "1")
+		pod := stagetest.Pod(fmt.Sprint("pod-", i), "1", "1")
 		pod.Spec.Containers = nil
 		for range 1 + random.IntN(3) {
 			pod.Spec.Containers = append(pod.Spec.Containers, container())
@@ -50,26 +52,26 @@ func TestShapesTakeWhatPodsTake(t *testing.T) {
 		}
 		s.Pods = append(s.Pods, pod)
 	}
-	p := read(s)
+	w := workload.Read(s)
 	seen := map[string]bool{}
 	pods := 0
-	for _, shape := range p.work.Groups {
-		if text := fmt.Sprint(shape.Need); seen[text] {
-			t.Errorf("two shapes take %s", text)
+	for _, g := range w.Groups {
+		if text := fmt.Sprint(g.Need); seen[text] {
+			t.Errorf("two groups need %s", text)
 		} else {
 			seen[text] = true
 		}
-		for _, pod := range shape.Pods {
-			if want := p.work.Axes.Requests(scheduling.PodRequests(pod)); !slices.Equal(shape.Need, want) {
-				t.Fatalf("%s takes %v, want %v", pod.Name, shape.Need, want)
+		for _, pod := range g.Pods {
+			if want := w.Axes.Requests(scheduling.PodRequests(pod)); !slices.Equal(g.Need, want) {
+				t.Fatalf("%s needs %v, want %v", pod.Name, g.Need, want)
 			}
 			pods++
 		}
 	}
-	if pods != len(s.Pods) || len(p.work.Groups) == len(s.Pods) {
-		t.Errorf("%d pods in %d shapes, want %d pods in fewer", pods, len(p.work.Groups), len(s.Pods))
+	if pods != len(s.Pods) || len(w.Groups) == len(s.Pods) {
+		t.Errorf("%d pods in %d groups, want %d pods in fewer", pods, len(w.Groups), len(s.Pods))
 	}
-	if !slices.IsSortedFunc(p.work.Groups, workload.CompareGroups) {
-		t.Error("shapes are not sorted")
+	if !slices.IsSortedFunc(w.Groups, workload.CompareGroups) {
+		t.Error("groups are not sorted")
 	}
 }
