@@ -23,8 +23,8 @@ const (
 )
 
 // keepAlternatives chooses the offerings of a node's claim, the cheapest first. fits are the node's
-// alternatives. slack is what each limit of the NodePool leaves beyond the node's own use. Offerings
-// that exceed the slack are left out.
+// alternatives. slack is what each limit of the NodePool leaves beyond the node's own use.
+// Offerings that exceed the slack are left out.
 func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits dense.Set, slack []int64) []int {
 	offers := state.Offers
 	own := offers.PoolTypeOf(n.Offering)

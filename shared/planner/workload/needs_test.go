@@ -17,8 +17,8 @@ import (
 )
 
 // TestNeedIsWhatEachPodRequests divides requests over containers, init containers and overhead in
-// many ways. Pods that request the same in all are one group, and its Need is what Kubernetes counts
-// for each of them.
+// many ways. Pods that request the same in all are one group, and its Need is what Kubernetes
+// counts for each of them.
 func TestNeedIsWhatEachPodRequests(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	names := []corev1.ResourceName{
