@@ -161,6 +161,35 @@ func TestASpotInterruptionTakesTheNodeOutOfUse(t *testing.T) {
 	}
 }
 
+// EventBridge retries an event for a day, so that an earlier event may come after a later one.
+func TestAnEventMayComeADayLateAndOutOfOrder(t *testing.T) {
+	h, _ := newHandler(t, nil)
+	id := ours(t, "late")
+	ended := &events.StateChange{InstanceID: id, State: events.StateTerminated}
+	warning := batch(t, spot(id))
+	var event map[string]any
+	if err := json.Unmarshal([]byte(warning.Records[0].Body), &event); err != nil {
+		t.Fatal(err)
+	}
+	event["time"] = time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
+	body, err := json.Marshal(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warning.Records[0].Body = string(body)
+	if ids := failed(t, h, batch(t, ended)); len(ids) != 0 || !isEnding(t, "late") {
+		t.Fatalf("failed %v, ending %t", ids, isEnding(t, "late"))
+	}
+	ending := clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/late")
+	if ids := failed(t, h, warning); len(ids) != 0 {
+		t.Errorf("failed %v", ids)
+	}
+	again := clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/late")
+	if !again.DeletionTimestamp.Equal(ending.DeletionTimestamp) {
+		t.Errorf("the claim was deleted at %s, and again at %s", ending.DeletionTimestamp, again.DeletionTimestamp)
+	}
+}
+
 func TestABatchWakesTheOthersOnce(t *testing.T) {
 	h, mail := newHandler(t, nil)
 	var details []events.Detail

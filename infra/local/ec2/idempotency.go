@@ -56,6 +56,14 @@ func (s *Service) once(c *wire.Call, token string, do func() (any, error)) (any,
 	return result, nil
 }
 
+// ForgetTokens makes every used client token count as new. A repeated call then acts once more, which
+// is worse than what EC2 documents.
+func (s *Service) ForgetTokens() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.tokens)
+}
+
 // fingerprint identifies a call's parameters, whatever their order.
 func fingerprint(c *wire.Call) [sha256.Size]byte {
 	hash := sha256.New()
