@@ -126,8 +126,8 @@ func layers() []layer {
 		// Test support: packages that only tests and other packages of this layer import.
 		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},
 		{path: "shared/cluster/clustertest", imports: "shared/cluster functions/install/manifests infra/local"},
-		{path: "shared/plan/plantest", imports: "shared"},
-		{path: "shared/plan/schedulertest", imports: "shared"},
+		{path: "shared/planner/plantest", imports: "shared"},
+		{path: "shared/planner/schedulertest", imports: "shared"},
 		{path: "shared/consolidation/consolidationtest", imports: "shared"},
 		{path: "functions/lifecycle/clustertest", imports: "shared"},
 

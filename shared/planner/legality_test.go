@@ -12,13 +12,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/whittle-dev/whittle/shared/planner"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
+	"github.com/whittle-dev/whittle/shared/planner/schedulertest"
 )
 
 // legalitySeed picks one cluster: go test ./shared/plan -run TestEveryPlanIsLegal -legality.seed=42
@@ -142,6 +142,27 @@ func solveAndCheck(s *plan.Snapshot) (p *plan.Plan, violations []string) {
 		func(v string) bool { return strings.HasSuffix(plantest.Class(v), "spread-opened") },
 	)
 	return p, violations
+}
+
+// TestSchedulerScenariosAreLegal checks the plans for the clusters that schedulertest plays against a
+// real kube-scheduler. Each plan must leave out the pods that its scenario says.
+func TestSchedulerScenariosAreLegal(t *testing.T) {
+	for name, scenario := range schedulertest.Scenarios(t) {
+		t.Run(name, func(t *testing.T) {
+			s := scenario.Snapshot(t)
+			p, violations := solveAndCheck(s)
+			for _, violation := range violations {
+				t.Error(violation)
+			}
+			unplaced := map[string]int{}
+			for _, u := range p.Unplaced {
+				unplaced[u.Pod.Name[:strings.LastIndex(u.Pod.Name, "-")]]++
+			}
+			if !maps.Equal(unplaced, scenario.Unplaced) {
+				t.Errorf("the plan leaves out %v, want %v", unplaced, scenario.Unplaced)
+			}
+		})
+	}
 }
 
 // TestOrderOfTheInputChangesNothing plans each cluster again with every list in another order and

@@ -13,15 +13,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/whittle-dev/whittle/shared/planner"
-	"github.com/whittle-dev/whittle/shared/planner/resource"
-
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
+	"github.com/whittle-dev/whittle/shared/planner/schedulertest"
 )
 
 // TestPlansAreUnchanged compares plans with the hashes recorded in testdata/plans.sha256. A change
@@ -33,6 +33,7 @@ func TestPlansAreUnchanged(t *testing.T) {
 	t.Run("plans", func(t *testing.T) {
 		hashRandom(t, got)
 		hashScenarios(t, got)
+		hashSchedulerScenarios(t, got)
 		hashWorkloads(t, got)
 	})
 	if *update {
@@ -129,6 +130,17 @@ func hashScenarios(t *testing.T, got *hashes) {
 		sum := sha256.New()
 		hashPlan(t, sum, c.snapshot(t))
 		got.add("scenario "+strings.TrimSuffix(filepath.Base(file), ".yaml"), sum)
+	}
+}
+
+// hashSchedulerScenarios plans the clusters that schedulertest plays against a real kube-scheduler.
+func hashSchedulerScenarios(t *testing.T, got *hashes) {
+	for name, scenario := range schedulertest.Scenarios(t) {
+		t.Run("scheduler "+name, func(t *testing.T) {
+			sum := sha256.New()
+			hashPlan(t, sum, scenario.Snapshot(t))
+			got.add("scheduler scenario "+name, sum)
+		})
 	}
 }
 

@@ -12,32 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
-
-// readyNode is a node whose kubelet has reported for duty.
-func readyNode(
-	name string,
-	labels map[string]string,
-	taints []corev1.Taint,
-	allocatable corev1.ResourceList,
-) *corev1.Node {
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
-		Spec:       corev1.NodeSpec{Taints: taints},
-		Status: corev1.NodeStatus{
-			Capacity: allocatable, Allocatable: allocatable,
-			Conditions: []corev1.NodeCondition{
-				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now()},
-			},
-		},
-	}
-}
 
 // nodeOf is the node that the claim becomes by the choice: what the instance brings with it, and
 // what the claim says of it.
@@ -128,23 +108,6 @@ func (c *cluster) release(ctx context.Context, launched []*corev1.Node) error {
 		room := map[string]any{"status": map[string]any{"allocatable": node.Status.Allocatable}}
 		return c.patch(ctx, nodes.path("", node.Name, "status"), room)
 	})
-}
-
-// daemonsOf are the daemon sets that run on the node.
-func daemonsOf(node *corev1.Node, sets []appsv1.DaemonSet) ([]appsv1.DaemonSet, error) {
-	var running []appsv1.DaemonSet
-	for i := range sets {
-		spec := &sets[i].Spec.Template.Spec
-		matches, err := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *spec}).Match(node)
-		if err != nil {
-			return nil, fmt.Errorf("daemonset %q: %w", sets[i].Name, err)
-		}
-		if matches &&
-			scheduling.ToleratesAll(node.Spec.Taints, slices.Concat(spec.Tolerations, scheduling.DaemonSetTolerations())) {
-			running = append(running, sets[i])
-		}
-	}
-	return running, nil
 }
 
 // roomFor is what the daemon sets' pods take, and no more than there is.

@@ -1,12 +1,3 @@
-// Package schedulertest holds the planner to the word of the real kube-scheduler. Each file of
-// testdata is a cluster with pods that wait in it. The test makes it for real on one control plane,
-// plans it once the scheduler has said which pods it finds no node for, launches the planned nodes
-// as Node objects, and watches where the scheduler binds the pods. No kubelet runs: a bound pod is
-// proof enough.
-//
-// One scenario alone, with what happened in it:
-//
-//	go test -v -count=1 -run 'TestSchedulerBindsThePlan/spread-zone$' ./shared/planner/schedulertest
 package schedulertest
 
 import (

@@ -15,7 +15,6 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
@@ -27,18 +26,14 @@ import (
 // tried on its planned node first. What the plan puts together the scheduler must accept together,
 // to the last pod.
 func TestSchedulerBindsThePlan(t *testing.T) {
-	class := catalogtest.NodeClass("default")
-	all := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
-	scenarios := readScenarios(t)
+	scenarios := Scenarios(t)
 	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
 		t.Run(name, func(t *testing.T) {
-			r := &run{T: t, scenario: scenarios[name], cluster: controlPlane, class: class, started: time.Now()}
-			r.types = slices.DeleteFunc(slices.Clone(all), func(typ catalog.InstanceType) bool {
-				return len(r.scenario.InstanceTypes) > 0 && !slices.Contains(r.scenario.InstanceTypes, typ.Name)
-			})
+			r := &run{T: t, Scenario: scenarios[name], cluster: controlPlane, started: time.Now()}
+			r.types = r.instanceTypes(t)
 			t.Cleanup(func() {
 				// The test's own context is over by now.
-				if err := r.cluster.reset(context.Background(), r.scenario.namespaceNames()); err != nil {
+				if err := r.cluster.reset(context.Background(), r.namespaceNames()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -54,9 +49,8 @@ func TestSchedulerBindsThePlan(t *testing.T) {
 // run is one play of a scenario.
 type run struct {
 	*testing.T
-	*scenario
+	*Scenario
 	cluster *cluster
-	class   *api.EC2NodeClass
 	types   []catalog.InstanceType
 	started time.Time
 	// launched are the nodes that plans have asked for so far.
@@ -76,7 +70,7 @@ func (r *run) plan() (*plan.Plan, *plan.Snapshot) {
 	r.Helper()
 	objects, err := r.cluster.objects(r.Context())
 	r.try(err)
-	objects.NodePools, objects.NodeClasses = r.NodePools, []api.EC2NodeClass{*r.class}
+	objects.NodePools, objects.NodeClasses = r.NodePools, []api.EC2NodeClass{*nodeClass()}
 	waiting := snapshot.Assemble(objects, func(*api.NodePool) []catalog.InstanceType { return r.types }, time.Now())
 	waiting.PreferencePolicy = plan.PreferencePolicy(r.PreferencePolicy)
 	began := time.Now()

@@ -11,11 +11,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// bystander is a node without room and without a label to be counted by. Without any node at all
-// the scheduler takes its failure for an error, and tries again in its own time and not when the
-// nodes come.
-const bystander = "bystander"
-
 // setUp makes the scenario's cluster and waits until the scheduler has answered for every pod.
 func (r *run) setUp() {
 	r.Helper()
@@ -55,7 +50,7 @@ func (r *run) setUp() {
 // setUpNodes makes the existing nodes with what runs there.
 func (r *run) setUpNodes(ctx context.Context) {
 	r.Helper()
-	made := []*corev1.Node{readyNode(bystander, nil, nil, corev1.ResourceList{})}
+	made := []*corev1.Node{bystander()}
 	r.try(r.cluster.createNode(ctx, made[0].DeepCopy()))
 	var bound []*corev1.Pod
 	for i := range r.Nodes {
@@ -137,7 +132,7 @@ func (r *run) clearClaim(ctx context.Context, old *corev1.PersistentVolumeClaim)
 	if err != nil {
 		return err
 	}
-	if err := r.cluster.remove(ctx, volumes.path("", madeVolume(old))); err != nil {
+	if err := r.cluster.remove(ctx, volumes.path("", provisionedName(old))); err != nil {
 		return err
 	}
 	if metav1.GetControllerOf(old) != nil {
