@@ -171,6 +171,7 @@ func TestLimitsBoundAlternatives(t *testing.T) {
 	tests := []struct{ limit, first, second string }{
 		{limit: "8", first: "medium", second: "medium"},
 		{limit: "12", first: "medium large", second: "medium"},
+		{limit: "15", first: "medium large", second: "medium"},
 		{limit: "16", first: "medium large", second: "medium large"},
 	}
 	for _, test := range tests {

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/claims"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 )
 
@@ -133,6 +135,30 @@ func TestMinValues(t *testing.T) {
 				t.Errorf("the annotation is %q, want %q", got, test.lowered)
 			}
 		})
+	}
+}
+
+// TestMinValuesShareLimits plans two nodes whose claims each need types of 4 and 8 cores, in a
+// NodePool with 16 cores. The first claim must not keep a type of 12 cores, though that fits alone.
+func TestMinValuesShareLimits(t *testing.T) {
+	types := append(threeSizes(), stagetest.Type("huge", 12, 48, 0.6, "a"))
+	s := stagetest.Snapshot(types, stagetest.Pod("a", "3", "1Gi"), stagetest.Pod("b", "3", "1Gi"))
+	s.NodePools[0] = stagetest.Pool("default", requiring(typeKey, 2, corev1.NodeSelectorOpExists))
+	s.NodePools[0].Spec.Limits = api.Limits{corev1.ResourceCPU: resource.MustParse("16")}
+	for i, claim := range write(t, s) {
+		if got := strings.Join(claim.InstanceTypes, " "); got != "medium large" {
+			t.Errorf("claim %d keeps the types %q, want medium and large", i, got)
+		}
+	}
+}
+
+// TestMinValuesKeepTheCheapestTypes checks that minValues that few types meet keep no more types
+// than a claim without them.
+func TestMinValuesKeepTheCheapestTypes(t *testing.T) {
+	s := stagetest.Snapshot(manyTypes(claims.MaximumTypes+10), stagetest.Pod("a", "3", "1Gi"))
+	s.NodePools[0] = stagetest.Pool("default", requiring(typeKey, 2, corev1.NodeSelectorOpExists))
+	if got := len(write(t, s)[0].InstanceTypes); got != claims.MaximumTypes {
+		t.Errorf("the claim keeps %d types, want %d", got, claims.MaximumTypes)
 	}
 }
 
