@@ -76,19 +76,24 @@ func fillAtRandom(
 	return value
 }
 
-// manySizes is a snapshot with more sizes of pods than the program has buckets.
+// manySizes is a snapshot with more sizes of pods than the program has buckets. Some pods can use
+// the types of one zone only.
 func manySizes(seed uint64) *plan.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 6))
 	var types []catalog.InstanceType
 	for i := range 12 {
 		cores, gib := int64(2+random.IntN(30)), int64(4+random.IntN(120))
 		price := (0.03*float64(cores) + 0.004*float64(gib)) * (0.8 + 0.4*random.Float64())
-		types = append(types, stagetest.Type(fmt.Sprint("type-", i), cores, gib, price, "a"))
+		types = append(types, stagetest.Type(fmt.Sprint("type-", i), cores, gib, price, string("ab"[i%2])))
 	}
 	s := stagetest.Snapshot(types)
 	for i := range 300 {
 		cpu, memory := fmt.Sprintf("%dm", 100+random.IntN(8000)), fmt.Sprintf("%dMi", 100+random.IntN(32000))
-		s.Pods = append(s.Pods, stagetest.Pod(fmt.Sprint("pod-", i), cpu, memory))
+		pod := stagetest.Pod(fmt.Sprint("pod-", i), cpu, memory)
+		if random.IntN(3) == 0 {
+			stagetest.InZone("a")(&pod)
+		}
+		s.Pods = append(s.Pods, pod)
 	}
 	return s
 }

@@ -1,0 +1,108 @@
+package topology_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
+	"github.com/whittle-dev/whittle/shared/planner/stagetest"
+	"github.com/whittle-dev/whittle/shared/planner/topology"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
+)
+
+// TestCounts follows the counts of a selector from running pods to demands and back.
+func TestCounts(t *testing.T) {
+	s := stagetest.Snapshot(types(), app("web", 4, stagetest.Spread(zone, 1, "web"))...)
+	running := app("web", 1)
+	running[0].Name, running[0].UID = "running", "uid-running"
+	s.Nodes = []plan.Node{stagetest.Node("n", "a", 4, running...)}
+	stages := stagetest.Read(s)
+	selector := stages.Work.Groups[0].Topology.Spread[0].PodSelector
+	counts := stages.Domain.CountsOf(selector, zone)
+	expect := func(when string, want map[string]int) {
+		t.Helper()
+		got := maps.Clone(counts)
+		maps.DeleteFunc(got, func(_ string, n int) bool { return n == 0 })
+		if !maps.Equal(got, want) {
+			t.Errorf("%s the counts are %v, want %v", when, got, want)
+		}
+	}
+	expect("before Divide", map[string]int{"a": 1})
+	stages.Domain.Divide(stages.Work.Groups)
+	expect("after Divide", map[string]int{"a": 2, "b": 2, "c": 1})
+	if stages.Domain.HasDemand(selector) != true || !topology.AnyPositive(counts) {
+		t.Error("no demand of the selected pods is counted")
+	}
+	for _, d := range stages.State.Demands {
+		if d.Domains[zone] == "b" {
+			stages.Domain.Record(d, 1)
+		}
+	}
+	expect("with one pod less in b", map[string]int{"a": 2, "b": 1, "c": 1})
+	stages.Domain.RecordPlaces()
+	expect("without a place for any pod", map[string]int{"a": 1})
+	stages.Domain.ForgetPlaces()
+	for _, d := range stages.State.Demands {
+		if d.Domains[zone] == "c" && stages.State.PlanNodeFor(d) == nil {
+			t.Fatal("the pod in c gets no node")
+		}
+		stages.Domain.RecordPlaced(d)
+	}
+	expect("with a place in c", map[string]int{"a": 1, "c": 1})
+	for _, d := range stages.State.Demands {
+		stages.Domain.Remove(d)
+	}
+	expect("without demands", map[string]int{"a": 1})
+}
+
+// TestCountsAgreeWithPods changes what counts of demands in random clusters, and compares the
+// counts of all selectors with counts of single pods.
+func TestCountsAgreeWithPods(t *testing.T) {
+	compared := 0
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 8))
+		stages := stagetest.Read(plantest.Random(seed))
+		stages.Domain.Divide(stages.Work.Groups)
+		for range 3 {
+			for _, g := range stages.Work.Groups {
+				for i := range g.Topology.Affinity {
+					term := &g.Topology.Affinity[i]
+					got := maps.Clone(stages.Domain.CountsOf(term.PodSelector, term.Key))
+					maps.DeleteFunc(got, func(_ string, n int) bool { return n == 0 })
+					if want := countPods(stages, term.PodSelector, term.Key); !maps.Equal(got, want) {
+						t.Fatalf("seed %d: %s by %s is %v, want %v", seed, term.PodSelector.Key(), term.Key, got, want)
+					}
+					compared += len(got)
+				}
+			}
+			for _, d := range stages.State.Demands {
+				stages.Domain.Record(d, random.IntN(len(d.Units)*d.PodsPerUnit()+1))
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("only %d domains were compared", compared)
+	}
+}
+
+// countPods counts the selected pods by domain: those that run, and those of demands.
+func countPods(stages *stagetest.Stages, selector *workload.PodSelector, key string) map[string]int {
+	counts := map[string]int{}
+	for i := range stages.Work.Snapshot.Nodes {
+		node := &stages.Work.Snapshot.Nodes[i]
+		value, ok := node.Domain(key)
+		for j := range node.Pods {
+			if pod := &node.Pods[j]; ok && stages.Work.CountsInDomain(pod) && selector.Matches(pod) {
+				counts[value]++
+			}
+		}
+	}
+	for _, d := range stages.State.Demands {
+		if value := d.Domains[key]; value != "" && d.Counted > 0 && selector.Matches(d.Group.Pod()) {
+			counts[value] += d.Counted
+		}
+	}
+	return counts
+}
