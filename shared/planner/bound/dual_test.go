@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/bound"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
@@ -156,4 +157,18 @@ func checkContents(t *testing.T, s *plan.Snapshot, seed uint64) (contents, full 
 		}
 	}
 	return contents, full
+}
+
+// TestBoundIsClose compares the bound with the price of a good plan, for pods of many sizes.
+func TestBoundIsClose(t *testing.T) {
+	for seed := range uint64(10) {
+		s := manySizes(seed)
+		solved := planner.Solve(s)
+		part := solved.LowerBoundPerHour / solved.PricePerHour
+		t.Logf("seed %d: the bound is %.4f of the price", seed, part)
+		if part < 0.88 || part > 1 {
+			t.Errorf("seed %d: the bound is $%.4f/h, and the plan costs $%.4f/h",
+				seed, solved.LowerBoundPerHour, solved.PricePerHour)
+		}
+	}
 }
