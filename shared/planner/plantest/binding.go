@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// tries is how many random orders of binding are tried before a plan is said to have none.
+// tries is how many random orders of binding are tried before a plan counts as impossible to bind.
 const tries = 30
 
-// checkTopology asks whether the scheduler can bind the planned pods in some order, and whether it
-// still can where a launch turns out as another of the variants that its claim allows.
+// checkTopology reports a plan whose pods the scheduler cannot bind in any order. It repeats the
+// check with each planned node in the other domains that its claim allows.
 func (c *checker) checkTopology() {
 	class, stuck := c.bindable()
 	if class != "" {
@@ -25,11 +25,12 @@ func (c *checker) checkTopology() {
 	}
 }
 
-// bindable gives the class of fault and the pods that are stuck, or nothing.
+// bindable returns a class of fault and the pods that the scheduler cannot bind, or nothing. The
+// class is spread-opened if the pods can be bound as long as no other new node exists.
 func (c *checker) bindable() (string, []string) {
 	var first []string
 	for i, r := range []reading{{false}, {true}} {
-		stuck := c.stuck(c.viewOf(r, true))
+		stuck := c.unbindable(c.viewOf(r, true))
 		if len(stuck) == 0 {
 			return "", nil
 		}
@@ -38,25 +39,24 @@ func (c *checker) bindable() (string, []string) {
 		}
 	}
 	for _, r := range []reading{{false}, {true}} {
-		if len(c.stuck(c.viewOf(r, false))) == 0 {
+		if len(c.unbindable(c.viewOf(r, false))) == 0 {
 			return "spread-opened", first
 		}
 	}
 	return "topology", first
 }
 
-// stuck binds the placed pods one at a time, whichever can be, and says which cannot whatever the
+// unbindable binds the placed pods in several orders. It returns the pods that remain in the best
 // order.
-func (c *checker) stuck(v *view) []string {
+func (c *checker) unbindable(v *view) []string {
 	var waiting []binding
 	for _, h := range v.hosts {
 		for _, p := range h.placed {
 			waiting = append(waiting, binding{p, h})
 		}
 	}
-	// Pods with demands on others first: the others can follow at any time, unless they have to be
-	// there before. Before all come those spread by pods unlike them, which find the domains level as
-	// long as there are none.
+	// A pod spread by other pods comes first, because the domains are level before those pods come.
+	// Pods with spread or affinity come second, because other pods can mostly follow at any time.
 	picky := func(b binding) int {
 		switch {
 		case slices.ContainsFunc(b.pod.spread, func(s spreadConstraint) bool { return !s.selector.Matches(b.pod.labels) }):
@@ -83,8 +83,8 @@ func (c *checker) stuck(v *view) []string {
 	return stuck
 }
 
-// bindInOrder binds the first pod of the list that can be bound, again and again, and explains
-// those that remain.
+// bindInOrder repeatedly binds the first pod of the list that can be bound. It explains why the
+// remaining pods cannot.
 func (c *checker) bindInOrder(v *view, waiting []binding) []string {
 	state := &view{hosts: v.hosts, bound: slices.Clone(v.bound), opened: v.opened}
 	waiting = slices.Clone(waiting)
@@ -103,10 +103,10 @@ func (c *checker) bindInOrder(v *view, waiting []binding) []string {
 	return stuck
 }
 
-// checkOtherDomains: where other pods matter to a node's pods, the launch must not be free to
-// choose a domain in which they cannot be bound.
+// checkOtherDomains reports a launch that may choose a domain in which the scheduler cannot bind
+// the pods.
 func (c *checker) checkOtherDomains(h *host) {
-	keys := c.keysThatMatter(h)
+	keys := c.topologyKeysOf(h)
 	if len(keys) == 0 || h.planned.expected == nil {
 		return
 	}
@@ -143,9 +143,9 @@ func (c *checker) checkOtherDomains(h *host) {
 	}
 }
 
-// keysThatMatter are the topology keys, other than the host, of all affinity and spread that a
-// node's pods have or are the object of.
-func (c *checker) keysThatMatter(h *host) []string {
+// topologyKeysOf returns the topology keys of spread and affinity that concern a node's pods,
+// except the hostname. The pods have these terms, or terms of other pods select them.
+func (c *checker) topologyKeysOf(h *host) []string {
 	var keys []string
 	add := func(key string) {
 		if key != corev1.LabelHostname && !slices.Contains(keys, key) {

@@ -12,11 +12,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Check lists what is wrong with a plan, each with its class before the first colon: what the
-// scheduler would not bind, what a launch could turn out as that does not hold its pods, what
-// limits and reservations do not allow, what is left out although a node could hold it. Nothing is
-// wrong if the list is empty. Preferences are never looked at: no plan is wrong for what it makes
-// of them.
+// Check lists the faults of a plan, sorted. Each begins with its class and a colon. A plan without
+// faults gives an empty list. The classes cover these kinds of fault:
+//
+//   - The scheduler would not bind a pod where the plan puts it.
+//   - A launch may give a node that does not hold its pods.
+//   - The plan exceeds a limit or a reservation.
+//   - The plan leaves out a pod that a node could hold.
+//   - The plan's prices or reasons are wrong.
+//
+// Check ignores preferences, because a plan may do with them as it likes.
 func Check(s *plan.Snapshot, p *plan.Plan) []string {
 	c := newChecker(s, p)
 	c.placements()
@@ -31,37 +36,39 @@ func Check(s *plan.Snapshot, p *plan.Plan) []string {
 	return slices.Compact(c.violations)
 }
 
-// Class is what comes before a violation's first colon.
+// Class returns a fault's class: the text before its first colon.
 func Class(violation string) string {
 	class, _, _ := strings.Cut(violation, ":")
 	return class
 }
 
+// checker holds a snapshot and a plan, as the checks read them.
 type checker struct {
-	snapshot   *plan.Snapshot
-	plan       *plan.Plan
-	volumes    *volumeReader
-	daemons    []daemon
-	pools      map[string]*pool
-	waiting    map[string]*pod
-	hosts      []*host // those that exist, in the snapshot's order, then those to launch, in the plan's
+	snapshot *plan.Snapshot
+	plan     *plan.Plan
+	volumes  *volumeReader
+	daemons  []daemon
+	pools    map[string]*pool
+	waiting  map[string]*pod
+	// hosts are the existing nodes in the snapshot's order, then the planned nodes in the plan's.
+	hosts      []*host
 	types      map[*catalog.InstanceType]*typeLabels
 	violations []string
 }
 
-// host is a node that exists, is on its way, or is planned.
+// host is an existing node, a node in flight or a planned node.
 type host struct {
 	name        string
 	labels      labelSet
 	taints      []corev1.Taint
 	allocatable amounts
-	// staying are the pods that are bound here and not to be moved, placed those that the plan puts
-	// here.
+	// staying are the pods that are bound here and do not move. placed are the pods that the plan
+	// puts here.
 	staying, placed []*pod
-	// leaving: the node goes away, and takes no pods. Whether its staying pods still count for others'
-	// affinity and spread depends on when one looks.
+	// leaving nodes take no pods. Their staying pods may or may not count for the affinity and
+	// spread of other pods; see reading.
 	leaving bool
-	// planned is set for a node to launch.
+	// planned is nil for nodes that exist or are in flight.
 	planned *plannedNode
 }
 
@@ -69,11 +76,11 @@ type host struct {
 type pool struct {
 	*api.NodePool
 	types []catalog.InstanceType
-	// open: nodes may be made of it.
+	// open reports that the planner may make nodes of the pool.
 	open bool
-	// left is what checker.left has found, given what choices has.
-	left  amounts
-	given map[string]bool
+	// left caches the result of checker.left, and settled that of checker.settledLabels.
+	left    amounts
+	settled map[string]bool
 }
 
 func newChecker(s *plan.Snapshot, p *plan.Plan) *checker {
@@ -101,8 +108,8 @@ func newChecker(s *plan.Snapshot, p *plan.Plan) *checker {
 	return c
 }
 
-// isOpen reports whether nodes are made of a pool: not of one that is being deleted, keeps a number
-// of replicas, or says that it is not ready.
+// isOpen reports whether the planner may make nodes of a pool. It may not if the pool is being
+// deleted, is static or is not ready.
 func isOpen(np *api.NodePool) bool {
 	if np.DeletionTimestamp != nil || np.Spec.Replicas != nil {
 		return false
@@ -119,8 +126,8 @@ func (c *checker) report(class, format string, args ...any) {
 	c.violations = append(c.violations, class+": "+fmt.Sprintf(format, args...))
 }
 
-// placements puts every waiting pod on its host, and reports those that the plan forgets, doubles
-// or makes up.
+// placements puts every waiting pod on its host. It reports pods that the plan omits, places twice
+// or invents.
 func (c *checker) placements() {
 	places := map[string]int{}
 	place := func(ref plan.PodRef, h *host) {
@@ -161,7 +168,7 @@ func (c *checker) placements() {
 	}
 }
 
-// nominated is the host that a nomination names.
+// nominated returns the host that a nomination names, or nil.
 func (c *checker) nominated(n plan.Nomination) *host {
 	for i := range c.snapshot.Nodes {
 		node := &c.snapshot.Nodes[i]

@@ -8,13 +8,12 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// mostTypes is how many instance types a launch names at most.
-const mostTypes = 60
+// maximumTypes is the most instance types that a launch may name.
+const maximumTypes = 60
 
-// checkClaim compares the NodeClaim with its NodePool, and with what it says will come of it.
+// checkClaim compares a NodeClaim with its NodePool and with the variants that it allows.
 func (c *checker) checkClaim(h *host) {
 	n := h.planned
 	claim, template := &n.claim.NodeClaim, &n.pool.Spec.Template
@@ -44,7 +43,7 @@ func (c *checker) checkClaim(h *host) {
 		fault("has another node class, expiry or grace period than its pool")
 	}
 	if len(n.variants) == 0 {
-		fault("allows no combination of instance type and available offering%s", c.hint(h))
+		fault("allows no combination of instance type and available offering%s", c.unmetRequirement(h))
 		return
 	}
 	for i := range n.variants {
@@ -63,8 +62,8 @@ func (c *checker) checkClaim(h *host) {
 	c.checkRequests(h)
 }
 
-// hint names a requirement of the claim that none of the types it lists meets.
-func (c *checker) hint(h *host) string {
+// unmetRequirement names a requirement of the claim that no type of its pool meets.
+func (c *checker) unmetRequirement(h *host) string {
 	for _, r := range h.planned.claim.NodeClaim.Spec.Requirements {
 		met := false
 		for i := range h.planned.pool.types {
@@ -93,7 +92,7 @@ func sortedTaints(taints []corev1.Taint) []corev1.Taint {
 	return taints
 }
 
-// contradiction is a label of the claim that the instance itself has with another value.
+// contradiction returns a label of the claim for which the instance has another value.
 func contradiction(labels map[string]string, instance labelSet) (string, bool) {
 	for key, value := range labels {
 		if have, ok := instance.get(key); ok && have != value {
@@ -103,7 +102,7 @@ func contradiction(labels map[string]string, instance labelSet) (string, bool) {
 	return "", false
 }
 
-// checkChoices compares the offerings that the plan lists with those that the claim allows.
+// checkChoices compares the offerings that the plan lists with the variants that the claim allows.
 func (c *checker) checkChoices(h *host) {
 	n := h.planned
 	fault := func(format string, args ...any) { c.report("offerings", h.name+" "+format, args...) }
@@ -123,7 +122,7 @@ func (c *checker) checkChoices(h *host) {
 		if i > 0 && choices[i-1].Price > choice.Price {
 			fault("does not name its offerings cheapest first")
 		}
-		// More than one capacity type may be needed for as many values as minValues demand.
+		// minValues may need more than one capacity type.
 		if choice.CapacityType != choices[0].CapacityType &&
 			!slices.ContainsFunc(
 				n.claim.NodeClaim.Spec.Requirements,
@@ -135,7 +134,7 @@ func (c *checker) checkChoices(h *host) {
 			fault("names an offering of %s, and not the type", choice.InstanceType)
 		}
 	}
-	if len(n.claim.InstanceTypes) > mostTypes {
+	if len(n.claim.InstanceTypes) > maximumTypes {
 		fault("names %d instance types", len(n.claim.InstanceTypes))
 	}
 	for _, name := range n.claim.InstanceTypes {
@@ -212,49 +211,8 @@ func (c *checker) buyableVariants(n *plannedNode) []*variant {
 	return buyable
 }
 
-// checkMinValues: the instance types of the claim have as many different values of a label as the
-// pool demands. Where not (BestEffort), the claim says so.
-func (c *checker) checkMinValues(h *host) {
-	n := h.planned
-	for _, r := range n.pool.Spec.Template.Spec.Requirements {
-		if r.MinValues == nil {
-			continue
-		}
-		values := map[string]bool{}
-		for i := range n.variants {
-			if value, ok := n.variants[i].labels.get(r.Key); ok {
-				values[value] = true
-			}
-		}
-		kept := 0
-		for _, own := range n.claim.NodeClaim.Spec.Requirements {
-			if own.Key == r.Key && own.MinValues != nil {
-				kept = max(kept, *own.MinValues)
-			}
-		}
-		relaxed := n.claim.NodeClaim.Annotations[api.NodeClaimMinValuesRelaxedAnnotationKey] == "true"
-		switch {
-		case kept > len(values):
-			c.report("minValues", "%s demands %d values of %s, its types have %d", h.name, kept, r.Key, len(values))
-		case c.snapshot.MinValuesPolicy == plan.MinValuesBestEffort:
-			if kept < *r.MinValues && !relaxed {
-				c.report(
-					"minValues",
-					"%s demands %d values of %s, its pool %d, and no annotation says that this is relaxed",
-					h.name,
-					kept,
-					r.Key,
-					*r.MinValues,
-				)
-			}
-		case kept < *r.MinValues:
-			c.report("minValues", "%s demands %d values of %s, its pool %d", h.name, kept, r.Key, *r.MinValues)
-		}
-	}
-}
-
-// checkRequests: what the claim says that the node must have room for is its pods and the daemon
-// sets of one of its variants.
+// checkRequests reports a claim whose requests are not those of its pods and of the daemon sets of
+// one of its variants.
 func (c *checker) checkRequests(h *host) {
 	n := h.planned
 	least, most := amounts{}, amounts{}
@@ -295,7 +253,8 @@ func (c *checker) checkRequests(h *host) {
 	}
 }
 
-// checkPrices: each node costs what its first offering does, and the plan what its nodes do.
+// checkPrices reports a node that does not cost what its first offering costs, and a plan that does
+// not cost what its nodes cost or costs less than its lower bound.
 func (c *checker) checkPrices() {
 	sum := 0.0
 	for i := range c.plan.NodeClaims {

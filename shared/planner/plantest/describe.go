@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Describe prints what matters of a cluster and its plan, a line for each object.
+// Describe prints a cluster and its plan, a line for each object. The plan may be nil.
 func Describe(s *plan.Snapshot, p *plan.Plan) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -154,7 +154,7 @@ func podLine(p *corev1.Pod) string {
 	return text + " " + brief(spec)
 }
 
-// brief is a value's JSON without labels and requirements of little interest.
+// brief returns a value's JSON. Of the labels of instance types it keeps only two.
 func brief(v any) string {
 	if labels, ok := v.(map[string]string); ok {
 		var parts []string

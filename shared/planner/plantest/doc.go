@@ -1,24 +1,27 @@
-// Package plantest is the planner's adversary, for tests. It has two halves that know nothing of
-// how planner.Solve works.
+// Package plantest checks plans and makes random clusters, for tests. It knows nothing of how
+// planner.Solve works.
 //
-// Check reads a Snapshot and a Plan and lists what the plan does that Kubernetes, or the launch of
-// an instance, will not do. It is written from the documentation of Kubernetes alone, one pod and
-// one node at a time:
+// Check reads a snapshot and a plan. It lists where the scheduler would not bind a pod as planned,
+// and where a launch would not give the planned node. It looks at one pod and one node at a time,
+// and follows the documentation of Kubernetes:
 //
-//	matching.go   labels of nodes against node selectors and affinity
+//	matching.go   labels of nodes against node selectors and node affinity
 //	              (https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/)
-//	pods.go       what a pod asks for: requests, host ports, affinity to other pods, topology spread
-//	volumes.go    where a pod's volumes can be used (https://kubernetes.io/docs/concepts/storage/persistent-volumes/)
-//	existing.go   the nodes that exist, and what is free on them
-//	planned.go    the nodes to launch, each as every instance that its NodeClaim allows
-//	claims.go     the NodeClaims themselves: their pool, prices, minValues, requests
-//	limits.go     the limits of NodePools, and capacity reservations
-//	topology.go   affinity and spread
+//	pods.go       requests, host ports, affinity between pods and topology spread of a pod
+//	volumes.go    where a pod's volumes can be used
+//	              (https://kubernetes.io/docs/concepts/storage/persistent-volumes/)
+//	existing.go   existing nodes, and what is free on them
+//	planned.go    planned nodes, with every instance that their NodeClaims allow
+//	claims.go     NodeClaims: their NodePool, prices and requests
+//	minvalues.go  minValues of NodePools
+//	limits.go     limits of NodePools, and capacity reservations
+//	topology.go   affinity between pods and topology spread
 //	              (https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/)
-//	binding.go    whether the pods can be bound in some order at all
+//	binding.go    whether the scheduler can bind the pods in some order
 //	leftout.go    pods without a place that a node could hold
-//	notes.go      what is within the rules and worth a look
+//	newnodes.go   the new nodes that could hold a pod
+//	notes.go      plans within the rules that still deserve a look
 //
-// Random makes small clusters that between them use every feature. Minimise makes a cluster smaller
-// while it still shows a fault, and Describe prints it.
+// Random makes small clusters. Together the clusters of many seeds use every feature. Minimise
+// removes from a cluster what a fault does not need, and Describe prints it.
 package plantest

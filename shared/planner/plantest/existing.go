@@ -65,8 +65,8 @@ func (h *host) readNode(node *corev1.Node) {
 	h.allocatable = amountsOf(node.Status.Allocatable)
 }
 
-// finishStarting changes a node that has not initialized to what it will be once it has. It loses
-// the taints of a starting node and its startup taints. Device plugins report their resources.
+// finishStarting gives a starting node the state that it will have once it is initialized. It loses
+// the taints of a starting node and its startup taints, and device plugins report their resources.
 func (h *host) finishStarting(claim *api.NodeClaim) {
 	h.taints = slices.DeleteFunc(slices.Clone(h.taints), func(t corev1.Taint) bool {
 		return api.IsEphemeralTaint(t) || slices.ContainsFunc(claim.Spec.StartupTaints, func(s corev1.Taint) bool {
@@ -86,7 +86,7 @@ func hasCondition(conditions []metav1.Condition, name string) bool {
 	})
 }
 
-// checkExisting holds each pod that is nominated against the node's taints, labels, room, ports and
+// checkExisting checks each nominated pod against its node's taints, labels, resources, ports and
 // volumes.
 func (c *checker) checkExisting() {
 	for _, h := range c.hosts[:len(c.snapshot.Nodes)] {
@@ -110,11 +110,11 @@ func (c *checker) checkExisting() {
 	}
 }
 
-// fault is what is wrong with a node, and the class that it is reported under.
+// fault is a defect of one node: its class, and a text.
 type fault struct{ class, why string }
 
-// refusedFor says what keeps a pod off a node of the taints, the labels and the places of its
-// volumes, or nothing. compare is untolerated's.
+// refusedFor returns why taints, labels or volumes keep a pod off a node, or nothing. compare has
+// the meaning that it has in untolerated.
 func refusedFor(p *pod, h *host, compare bool) (class, why string) {
 	if taint, ok := untolerated(h.taints, p.object.Spec.Tolerations, compare); ok {
 		return "taints", "taint " + taint.ToString() + " is not tolerated"
@@ -132,9 +132,9 @@ func refusedFor(p *pod, h *host, compare bool) (class, why string) {
 	return "", ""
 }
 
-// overfull lists what a host has less of than its pods and daemon sets need: resources, ports,
-// volumes that it can attach. As for the scheduler, only what the placed pods themselves ask for
-// counts: a node may be over its CPU already and still take a pod that asks for none.
+// overfull lists where the pods and daemon sets of a host exceed its resources, its ports or the
+// volumes that it can attach. Like the scheduler, it looks only at resources that placed pods
+// request. A node without free CPU still takes a pod that requests none.
 func (c *checker) overfull(h *host) []fault {
 	var faults []fault
 	sum := amounts{}
@@ -163,7 +163,7 @@ func (c *checker) overfull(h *host) []fault {
 	return append(faults, c.attachmentFaults(h)...)
 }
 
-// portProblem names a placed pod that wants a port which another pod there has.
+// portProblem names a placed pod whose host port is taken, or returns nothing.
 func portProblem(h *host, daemons []*daemon) string {
 	type user struct {
 		name  string
@@ -189,8 +189,8 @@ func portProblem(h *host, daemons []*daemon) string {
 	return ""
 }
 
-// attachmentFaults are the drivers of which the node would attach more volumes than it can. A
-// volume counts once, however many pods use it.
+// attachmentFaults lists the drivers for which the placed pods need more attached volumes than the
+// node can have. Several pods of one node share one attachment of a volume.
 func (c *checker) attachmentFaults(h *host) []fault {
 	limits := c.volumes.limits[h.name]
 	attached, fresh := map[attachment]bool{}, map[string]bool{}
@@ -221,7 +221,7 @@ func (c *checker) attachmentFaults(h *host) []fault {
 	return faults
 }
 
-// daemon is a DaemonSet, as one of its pods.
+// daemon is a DaemonSet with the needs of one of its pods.
 type daemon struct {
 	namespace, name string
 	uid             string
@@ -231,8 +231,8 @@ type daemon struct {
 	tolerations     []corev1.Toleration
 }
 
-// newDaemon reads a DaemonSet. The API server sets a container's missing requests to its limits,
-// and the DaemonSet controller adds tolerations for the conditions of a node:
+// newDaemon reads a DaemonSet. The API server sets a container's missing requests to its limits.
+// The DaemonSet controller adds tolerations for the conditions of a node:
 // https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations.
 func newDaemon(set *appsv1.DaemonSet) daemon {
 	spec := set.Spec.Template.Spec.DeepCopy()
@@ -276,7 +276,7 @@ func (d *daemon) runsOn(l labelSet, taints []corev1.Taint, name string) bool {
 	return !kept && d.filter.matches(l, name)
 }
 
-// pendingDaemons are the daemon sets that will have a pod on the host and have none yet.
+// pendingDaemons returns the daemon sets that will run a pod on the host and have none there yet.
 func (c *checker) pendingDaemons(h *host) []*daemon {
 	name := h.name
 	if h.planned != nil {

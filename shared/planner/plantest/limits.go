@@ -7,9 +7,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// usedBy is what a pool's nodes that exist or are on their way have of each resource, and their
-// number. Whether a claim that no instance stands for counts is open: all says that it does.
-func (c *checker) usedBy(name string, all bool) amounts {
+// usedBy returns the capacity and the number of a pool's nodes that exist or are in flight. A claim
+// without capacity counts with the largest instance that it may become.
+func (c *checker) usedBy(name string) amounts {
 	used := amounts{}
 	for i := range c.snapshot.Nodes {
 		n := &c.snapshot.Nodes[i]
@@ -36,7 +36,7 @@ func (c *checker) usedBy(name string, all bool) amounts {
 	return used
 }
 
-// guessCapacity is the most that a claim which says nothing of its capacity may come to have.
+// guessCapacity returns the most of each resource that a claim without capacity may get.
 func (c *checker) guessCapacity(claim *api.NodeClaim) amounts {
 	most := amounts{}
 	if in := c.pools[claim.Labels[api.NodePoolLabelKey]]; in != nil {
@@ -63,8 +63,8 @@ func poolOf(n *plan.Node) string {
 	return ""
 }
 
-// plannedFor is the most that the nodes to launch can take of a pool's limits, whatever the
-// launches turn out as.
+// plannedFor returns the most of a pool's limits that the planned nodes can take, over all
+// variants.
 func (c *checker) plannedFor(name string) amounts {
 	sum := amounts{}
 	for _, h := range c.hosts[len(c.snapshot.Nodes):] {
@@ -82,14 +82,14 @@ func (c *checker) plannedFor(name string) amounts {
 	return sum
 }
 
-// checkLimits: what exists and the most that may come stay within each limit that the plan adds to
-// at all.
+// checkLimits reports a pool whose existing and planned nodes may exceed a limit. A limit that is
+// exceeded already is no fault if the plan adds nothing to it.
 func (c *checker) checkLimits() {
 	for name, p := range c.pools {
 		if len(p.Spec.Limits) == 0 {
 			continue
 		}
-		used, planned := c.usedBy(name, false), c.plannedFor(name)
+		used, planned := c.usedBy(name), c.plannedFor(name)
 		for resource, most := range amountsOf(corev1.ResourceList(p.Spec.Limits)) {
 			if planned[resource] > 0 && used[resource]+planned[resource] > most {
 				c.report(
@@ -106,12 +106,11 @@ func (c *checker) checkLimits() {
 	}
 }
 
-// left is how much of each limited resource a pool may still get after the plan, counting whatever
-// may count.
+// left returns how much of each limited resource the pool may still get after the plan.
 func (c *checker) left(p *pool) amounts {
 	if p.left == nil {
 		p.left = amountsOf(corev1.ResourceList(p.Spec.Limits))
-		used, planned := c.usedBy(p.Name, true), c.plannedFor(p.Name)
+		used, planned := c.usedBy(p.Name), c.plannedFor(p.Name)
 		for resource := range p.left {
 			p.left[resource] -= used[resource] + planned[resource]
 		}
@@ -119,7 +118,7 @@ func (c *checker) left(p *pool) amounts {
 	return p.left
 }
 
-// roomFor reports whether a pool's limits leave room for a node of this capacity.
+// roomFor reports whether the rest of a pool's limits has room for a node of this capacity.
 func roomFor(left, capacity amounts) bool {
 	for resource, amount := range left {
 		want := capacity[resource]
@@ -133,7 +132,7 @@ func roomFor(left, capacity amounts) bool {
 	return true
 }
 
-// reserved is how many instances a capacity reservation has left.
+// reserved returns how many instances a capacity reservation has left.
 func (c *checker) reserved(id string) int {
 	most := 0
 	for _, p := range c.pools {
@@ -148,8 +147,7 @@ func (c *checker) reserved(id string) int {
 	return most
 }
 
-// expectedReservations counts the nodes of the plan that are expected to take an instance of each
-// reservation.
+// expectedReservations counts the planned nodes that expect an instance of each reservation.
 func (c *checker) expectedReservations() map[string]int {
 	used := map[string]int{}
 	for i := range c.plan.NodeClaims {

@@ -10,11 +10,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// labelSet is the labels of a node, in layers: what a layer has hides what later ones have.
+// labelSet is the labels of a node in layers. A layer hides the same labels of later layers.
 type labelSet []map[string]string
 
-// aliases are labels that nodes carry beside the ones on the right, with the same value:
-// Kubernetes' old names, and the zone label of EBS' CSI driver.
+// aliases maps further labels of a node to the label that has the same value. They are Kubernetes'
+// old names, and the zone label of the EBS CSI driver.
 var aliases = map[string]string{
 	"beta.kubernetes.io/arch":                  corev1.LabelArchStable,
 	"beta.kubernetes.io/os":                    corev1.LabelOSStable,
@@ -24,7 +24,7 @@ var aliases = map[string]string{
 	"topology.ebs.csi.aws.com/zone":            corev1.LabelTopologyZone,
 }
 
-// get is the label's value, and whether the node has the label.
+// get returns the label's value, and whether the node has the label.
 func (l labelSet) get(key string) (string, bool) {
 	for _, layer := range l {
 		if value, ok := layer[key]; ok {
@@ -39,7 +39,7 @@ func (l labelSet) get(key string) (string, bool) {
 
 // holds evaluates one expression of a node selector:
 // https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#operators. NotIn and
-// DoesNotExist hold where the label is absent. Gte and Lte are those of NodePools.
+// DoesNotExist hold if the label is absent. Only NodePools use Gte and Lte.
 func (l labelSet) holds(key string, operator corev1.NodeSelectorOperator, values []string) bool {
 	value, present := l.get(key)
 	switch operator {
@@ -76,8 +76,8 @@ func (l labelSet) holds(key string, operator corev1.NodeSelectorOperator, values
 	return false
 }
 
-// meets reports whether the labels meet all of a NodePool's or NodeClaim's requirements, and names
-// the first that they do not.
+// meets reports whether the labels meet all requirements of a NodePool or NodeClaim. If not, it
+// also returns the first requirement that they do not meet.
 func (l labelSet) meets(requirements []api.NodeSelectorRequirementWithMinValues) (string, bool) {
 	for i := range requirements {
 		r := &requirements[i]
@@ -99,8 +99,7 @@ func requirementText(r *api.NodeSelectorRequirementWithMinValues) string {
 	return text
 }
 
-// nodeFilter is what a pod demands of a node's labels: nodeSelector, and required node affinity.
-// Both must hold.
+// nodeFilter is a pod's node selector and required node affinity. A node must match both.
 type nodeFilter struct {
 	selector map[string]string
 	affinity *corev1.NodeSelector
@@ -114,8 +113,8 @@ func nodeFilterOf(spec *corev1.PodSpec) nodeFilter {
 	return f
 }
 
-// matches reports whether a node with these labels, and this name (empty while it has none), is one
-// that the pod may run on.
+// matches reports whether the pod may run on a node with these labels and this name. The name is
+// empty for a node that has none yet.
 func (f *nodeFilter) matches(l labelSet, name string) bool {
 	for key, value := range f.selector {
 		if have, ok := l.get(key); !ok || have != value {
@@ -125,8 +124,8 @@ func (f *nodeFilter) matches(l labelSet, name string) bool {
 	return f.affinity == nil || matchesAnyTerm(f.affinity.NodeSelectorTerms, l, name)
 }
 
-// matchesAnyTerm reports whether one term holds; within a term all expressions must, and a term
-// without any holds nowhere.
+// matchesAnyTerm reports whether one of the terms holds. All expressions of a term must hold, and a
+// term without expressions never holds.
 func matchesAnyTerm(terms []corev1.NodeSelectorTerm, l labelSet, name string) bool {
 	return slices.ContainsFunc(terms, func(term corev1.NodeSelectorTerm) bool {
 		for _, e := range term.MatchExpressions {
@@ -135,7 +134,7 @@ func matchesAnyTerm(terms []corev1.NodeSelectorTerm, l labelSet, name string) bo
 			}
 		}
 		for _, f := range term.MatchFields {
-			// metadata.name is the only field there is.
+			// metadata.name is the only field that Kubernetes supports.
 			if !(labelSet{{"metadata.name": name}}).holds(f.Key, f.Operator, f.Values) {
 				return false
 			}
@@ -144,9 +143,8 @@ func matchesAnyTerm(terms []corev1.NodeSelectorTerm, l labelSet, name string) bo
 	})
 }
 
-// untolerated is the first taint that keeps the pod off the node. PreferNoSchedule keeps no pod
-// off. compare says whether tolerations may use the operators Gt and Lt, which clusters need not
-// have enabled.
+// untolerated returns the first taint that keeps the pod off the node. PreferNoSchedule keeps no
+// pod off. compare allows the operators Gt and Lt in tolerations, which are off in many clusters.
 func untolerated(taints []corev1.Taint, tolerations []corev1.Toleration, compare bool) (corev1.Taint, bool) {
 	for i := range taints {
 		taint := &taints[i]

@@ -9,8 +9,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// TestNodeFilterAgreesWithKubernetes compares nodeFilter with the scheduler's own reading, for
-// random selectors and labels.
+// TestNodeFilterAgreesWithKubernetes compares nodeFilter with the scheduler's library for random
+// selectors and labels.
 func TestNodeFilterAgreesWithKubernetes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	keys, values := []string{"a", "b", "c"}, []string{"1", "2", "7", "x"}

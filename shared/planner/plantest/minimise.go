@@ -11,8 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Minimise leaves out of a cluster whatever it can while wrong still says that it shows the fault.
-// The snapshot itself stays as it is.
+// Minimise removes parts of a cluster while wrong still reports the fault. It returns a copy.
 func Minimise(s *plan.Snapshot, wrong func(*plan.Snapshot) bool) *plan.Snapshot {
 	current := Clone(s)
 	for changed := true; changed; {
@@ -34,7 +33,7 @@ func Minimise(s *plan.Snapshot, wrong func(*plan.Snapshot) bool) *plan.Snapshot 
 	return current
 }
 
-// Clone copies a snapshot by its JSON form, which is all that a plan may depend on.
+// Clone copies a snapshot through its JSON form. A plan depends on nothing else.
 func Clone(s *plan.Snapshot) *plan.Snapshot {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -56,7 +55,7 @@ func same(a, b *plan.Snapshot) bool {
 	return err == nil && bytes.Equal(first, second)
 }
 
-// removals each leave the i-th part of a kind out, and report whether there is one.
+// removals each remove the i-th part of a kind, and report whether there is one.
 var removals = []func(*plan.Snapshot, int) bool{
 	func(s *plan.Snapshot, i int) bool { return drop(&s.Pods, i) },
 	func(s *plan.Snapshot, i int) bool { return drop(&s.Nodes, i) },
@@ -98,7 +97,7 @@ func drop[T any](list *[]T, i int) bool {
 	return true
 }
 
-// nth calls change for the i-th part of all elements' parts together.
+// nth calls change for the i-th part of all elements together, and reports whether there is one.
 func nth[T any](elements []T, i int, parts func(*T) int, change func(*T, int)) bool {
 	for e := range elements {
 		n := parts(&elements[e])
@@ -111,7 +110,7 @@ func nth[T any](elements []T, i int, parts func(*T) int, change func(*T, int)) b
 	return false
 }
 
-// dropType leaves the i-th type of all lists out of each of them.
+// dropType removes the i-th instance type from the lists of all pools.
 func dropType(s *plan.Snapshot, i int) bool {
 	var names []string
 	for _, types := range s.InstanceTypes {
@@ -135,7 +134,7 @@ func dropType(s *plan.Snapshot, i int) bool {
 	return true
 }
 
-// dropOffering makes an available offering unavailable, in one pool's list.
+// dropOffering makes the i-th available offering unavailable in its pool's list.
 func dropOffering(s *plan.Snapshot, i int) bool {
 	for _, pool := range s.NodePools {
 		types := s.InstanceTypes[pool.Name]
@@ -192,7 +191,7 @@ func countPodParts(*corev1.Pod) int { return len(podParts) }
 
 func dropPodPart(p *corev1.Pod, part int) { podParts[part](&p.Spec) }
 
-// dropPoolPart leaves one of the things out that a pool says.
+// dropPoolPart removes the i-th part of all pools' specs.
 func dropPoolPart(s *plan.Snapshot, i int) bool {
 	for p := range s.NodePools {
 		pool := &s.NodePools[p]

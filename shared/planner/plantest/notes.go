@@ -2,19 +2,20 @@ package plantest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// typesForSpot is how many interchangeable instance types a launch of spot capacity should name
-// where so many exist.
+// typesForSpot is how many interchangeable instance types a launch of spot capacity should name, if
+// that many exist.
 const typesForSpot = 15
 
-// Notes lists what is within the rules and still worth a look: pods on nodes of a lighter NodePool
-// that a heavier one could hold alone, and launches of spot capacity that name fewer instance types
-// than would do.
+// Notes lists what is within the rules and still deserves a look, sorted. These are pods on nodes
+// of a lighter NodePool that a node of a heavier one could hold, and launches of spot capacity with
+// fewer instance types than possible.
 func Notes(s *plan.Snapshot, p *plan.Plan) []string {
 	c := newChecker(s, p)
 	c.placements()
@@ -38,7 +39,7 @@ func Notes(s *plan.Snapshot, p *plan.Plan) []string {
 			}
 		}
 		if named, would := len(h.planned.claim.InstanceTypes),
-			c.typesThatWouldDo(h); h.planned.expected.offering.CapacityType == api.CapacityTypeSpot &&
+			c.countSpotTypes(h); h.planned.expected.offering.CapacityType == api.CapacityTypeSpot &&
 			named < min(would, typesForSpot) {
 			notes = append(notes, fmt.Sprintf("spot: %s names %d instance types, %d would do", h.name, named, would))
 		}
@@ -49,7 +50,8 @@ func Notes(s *plan.Snapshot, p *plan.Plan) []string {
 
 // heavierPoolFor names a pool with a higher weight that could make a node for the pod.
 func (c *checker) heavierPoolFor(p *pod, than *pool) string {
-	for name, other := range c.pools {
+	for _, name := range slices.Sorted(maps.Keys(c.pools)) {
+		other := c.pools[name]
 		if weight(other) > weight(than) && c.newNodeFor(p, other) != "" {
 			return name
 		}
@@ -64,9 +66,9 @@ func weight(p *pool) int32 {
 	return *p.Spec.Weight
 }
 
-// typesThatWouldDo counts the types of the pool that could hold all pods of a planned node, in the
-// zone that it is expected in and as spot.
-func (c *checker) typesThatWouldDo(h *host) int {
+// countSpotTypes counts the types of the pool that could hold all pods of a planned node as spot in
+// its expected zone.
+func (c *checker) countSpotTypes(h *host) int {
 	n := h.planned
 	sum := amounts{}
 	for _, p := range h.placed {

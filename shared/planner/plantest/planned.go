@@ -13,18 +13,18 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// plannedNode is a node to launch.
+// plannedNode is a node that the plan launches.
 type plannedNode struct {
 	index int
 	claim *plan.PlannedNodeClaim
 	pool  *pool
-	// variants are all that the launch may turn out as; expected is the one that the plan reckons
-	// with, if it is among them.
+	// variants are all instances that the launch may give. expected is the variant of the plan's
+	// first offering, or the first variant if the claim does not allow that.
 	variants []variant
 	expected *variant
 }
 
-// variant is one combination of instance type and offering that a NodeClaim allows.
+// variant is an instance type with an offering that a NodeClaim allows.
 type variant struct {
 	instanceType *catalog.InstanceType
 	offering     *catalog.Offering
@@ -39,16 +39,16 @@ func (v *variant) String() string {
 	return text
 }
 
-// typeLabels are the labels that instances get for what they are: those of the type, and for each
-// offering those of the offering. The type's resources are with them, as amounts.
+// typeLabels are the labels and resources of an instance type. offering has the labels of each of
+// its offerings.
 type typeLabels struct {
 	own                   map[string]string
 	offering              []map[string]string
 	capacity, allocatable amounts
 }
 
-// labelsOf works a type's labels out once. A label with several possible values that the offering
-// does not settle gets the first.
+// labelsOf reads a type's labels once. A label with several values that the offering does not
+// settle gets the first value.
 func (c *checker) labelsOf(t *catalog.InstanceType) *typeLabels {
 	if known := c.types[t]; known != nil {
 		return known
@@ -83,8 +83,8 @@ func (c *checker) labelsOf(t *catalog.InstanceType) *typeLabels {
 	return result
 }
 
-// nodeLabels are those of every node of ours once it runs, beside what pool, type and offering give
-// it.
+// nodeLabels returns the labels that every node of Whittle has once it runs. Pool, type and
+// offering add theirs.
 func nodeLabels(hostname string, class *api.NodeClassReference) map[string]string {
 	labels := map[string]string{
 		corev1.LabelHostname:        hostname,
@@ -138,7 +138,8 @@ func (c *checker) plannedHost(index int, claim *plan.PlannedNodeClaim) *host {
 	return h
 }
 
-// allowsType looks at the claim's list of instance types alone, to be done soon with the others.
+// allowsType reports whether the claim's requirement of instance types allows a type. It saves a
+// look at all offerings of the others.
 func allowsType(requirements []api.NodeSelectorRequirementWithMinValues, name string) bool {
 	return !slices.ContainsFunc(requirements, func(r api.NodeSelectorRequirementWithMinValues) bool {
 		return r.Key == corev1.LabelInstanceTypeStable && r.Operator == corev1.NodeSelectorOpIn &&
@@ -152,8 +153,7 @@ func isChoice(choice plan.Choice, v *variant) bool {
 		choice.ReservationID == v.offering.ReservationID
 }
 
-// checkPlanned holds the pods of each node to launch against everything that the launch may turn
-// out as.
+// checkPlanned checks the pods of each planned node against every variant of its launch.
 func (c *checker) checkPlanned() {
 	for _, h := range c.hosts[len(c.snapshot.Nodes):] {
 		n := h.planned
@@ -186,7 +186,7 @@ func untoleratedPod(h *host) (corev1.Taint, *pod) {
 	return corev1.Taint{}, nil
 }
 
-// checkVariants reports, for each kind of fault, the first variant that has it.
+// checkVariants reports, for each class of fault, the first variant that has it.
 func (c *checker) checkVariants(h *host) {
 	faults := map[string]string{}
 	sum := amounts{}
@@ -206,7 +206,7 @@ func (c *checker) checkVariants(h *host) {
 	}
 }
 
-// variantFaults says what is wrong where the launch turns out as v, by class.
+// variantFaults returns the faults of the node as variant v, by class.
 func (c *checker) variantFaults(h *host, v *variant, sum amounts) map[string]string {
 	var faults map[string]string
 	fault := func(class, format string, args ...any) {
@@ -225,7 +225,19 @@ func (c *checker) variantFaults(h *host, v *variant, sum amounts) map[string]str
 		}
 	}
 	daemons := c.pendingDaemons(as)
+	if problem := c.resourceProblem(v, sum, daemons); problem != "" {
+		fault("resources", "%s", problem)
+	}
+	if problem := portProblem(as, daemons); problem != "" {
+		fault("ports", "%s", problem)
+	}
+	return faults
+}
+
+// resourceProblem names the first resource, by name, that the pods and daemon sets exceed.
+func (c *checker) resourceProblem(v *variant, sum amounts, daemons []*daemon) string {
 	allocatable := c.labelsOf(v.instanceType).allocatable
+	first, want := corev1.ResourceName(""), int64(0)
 	for name, amount := range sum {
 		if amount == 0 {
 			continue
@@ -233,14 +245,14 @@ func (c *checker) variantFaults(h *host, v *variant, sum amounts) map[string]str
 		for _, d := range daemons {
 			amount += d.requests[name]
 		}
-		if amount > allocatable[name] {
-			fault("resources", "%s", excess(name, amount, allocatable[name]))
+		if amount > allocatable[name] && (first == "" || name < first) {
+			first, want = name, amount
 		}
 	}
-	if problem := portProblem(as, daemons); problem != "" {
-		fault("ports", "%s", problem)
+	if first == "" {
+		return ""
 	}
-	return faults
+	return excess(first, want, allocatable[first])
 }
 
 func excess(name corev1.ResourceName, want, have int64) string {

@@ -7,8 +7,8 @@ import (
 	podresource "k8s.io/component-helpers/resource"
 )
 
-// amounts are resources as the scheduler counts them: CPU in thousandths of a core, everything else
-// in whole units, rounded up.
+// amounts are resources in the scheduler's units: CPU in millicores, everything else in whole
+// units, rounded up.
 type amounts map[corev1.ResourceName]int64
 
 func amountsOf(list corev1.ResourceList) amounts {
@@ -29,7 +29,7 @@ func (a amounts) add(b amounts) {
 	}
 }
 
-// pod is a pod with what it asks for worked out.
+// pod is a pod with its needs as the checks use them.
 type pod struct {
 	object    *corev1.Pod
 	name      string // namespace/name
@@ -45,22 +45,22 @@ type pod struct {
 	reachable map[reachKey]map[string]*host
 }
 
-// hostPort is a port of the node that a container listens on.
+// hostPort is a port of the node that a container uses.
 type hostPort struct {
 	ip       string
 	protocol corev1.Protocol
 	port     int32
 }
 
-// collides reports whether two pods cannot have these ports on one node: same port and protocol,
-// and the same address or one of them every address.
+// collides reports whether two pods with these ports cannot share a node. Port and protocol are
+// the same, and the addresses are the same or one of them is every address.
 func (p hostPort) collides(q hostPort) bool {
 	return p.port == q.port && p.protocol == q.protocol && (p.ip == q.ip || p.ip == anyAddress || q.ip == anyAddress)
 }
 
 const anyAddress = "0.0.0.0"
 
-// podTerm is a required term of affinity or anti-affinity to pods.
+// podTerm is a required term of affinity or anti-affinity between pods.
 type podTerm struct {
 	key           string
 	selector      labels.Selector
@@ -72,8 +72,7 @@ func (t *podTerm) matches(p *pod) bool {
 	return (t.allNamespaces || t.namespaces[p.object.Namespace]) && t.selector.Matches(p.labels)
 }
 
-// spreadConstraint is a topology spread constraint that must be met (DoNotSchedule), with
-// Kubernetes' defaults.
+// spreadConstraint is a topology spread constraint with DoNotSchedule and Kubernetes' defaults.
 type spreadConstraint struct {
 	key                        string
 	maxSkew, minDomains        int
@@ -109,8 +108,8 @@ func podRequests(object *corev1.Pod) amounts {
 	return requests
 }
 
-// hostPorts are those of the containers that run as long as the pod does: sidecars (restartable
-// init containers) are among them.
+// hostPorts returns the host ports of containers and sidecars. Sidecars are init containers that
+// restart always. Other init containers end before the pod runs.
 func hostPorts(spec *corev1.PodSpec) []hostPort {
 	var ports []hostPort
 	add := func(containers []corev1.Container, sidecars bool) {
@@ -139,8 +138,8 @@ func hostPorts(spec *corev1.PodSpec) []hostPort {
 	return ports
 }
 
-// podTerms reads terms: namespaces and namespaceSelector together say whose pods count; without
-// either, those of the pod's own namespace.
+// podTerms reads terms. namespaces and namespaceSelector add up. Without both, the term selects
+// pods of the pod's own namespace.
 func (c *checker) podTerms(object *corev1.Pod, terms []corev1.PodAffinityTerm) []podTerm {
 	var result []podTerm
 	for i := range terms {
@@ -187,8 +186,8 @@ func newSpreadConstraint(object *corev1.Pod, constraint *corev1.TopologySpreadCo
 	return s
 }
 
-// selectorOf reads a label selector: nil selects nothing, an empty one everything, one that is
-// malformed nothing.
+// selectorOf reads a label selector. Nil and malformed selectors select nothing. An empty selector
+// selects everything.
 func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
@@ -197,9 +196,9 @@ func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 	return parsed
 }
 
-// withLabelKeys adds to a selector what matchLabelKeys and mismatchLabelKeys say: the pod's own
-// values of those labels, or any but those. Keys that the pod does not have say nothing, and a
-// selector that is missing stays so.
+// withLabelKeys adds matchLabelKeys and mismatchLabelKeys to a selector: the pod's own values of
+// these labels, or any other values. Keys that the pod does not have add nothing. A nil selector
+// stays nil.
 func withLabelKeys(selector *metav1.LabelSelector, own map[string]string, match, mismatch []string) labels.Selector {
 	if selector == nil || len(match)+len(mismatch) == 0 {
 		return selectorOf(selector)

@@ -12,9 +12,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Random makes a small cluster, the same for the same seed: 5 to 40 pods that wait, up to eight
-// nodes, up to three NodePools, 5 to 25 instance types. Each feature of scheduling comes with a
-// probability, so that each cluster has a few and a few hundred clusters have all.
+// Random makes a small cluster, the same for the same seed. It has 5 to 40 waiting pods, or a few
+// more if nodes leave. It has up to eight nodes, one to three NodePools, and 5 to 25 instance
+// types. Each feature of scheduling has a probability. One cluster has a few features, and a few
+// hundred clusters have all.
 func Random(seed uint64) *plan.Snapshot {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x77686974746c65))}
 	g.s = &plan.Snapshot{InstanceTypes: map[string][]catalog.InstanceType{}}
@@ -44,7 +45,7 @@ type generator struct {
 	zones []string
 	types []catalog.InstanceType
 	apps  []app
-	// serial numbers what is made.
+	// serial is the number of the last object with a numbered name.
 	serial int
 }
 
@@ -55,10 +56,10 @@ func (g *generator) number() int {
 	return g.serial
 }
 
-// oneOf picks a value.
+// oneOf returns one of the values.
 func oneOf[T any](g *generator, values ...T) T { return values[g.IntN(len(values))] }
 
-// someOf picks at least one of the values, in their order.
+// someOf returns at least one of the values, in their order.
 func someOf[T any](g *generator, values ...T) []T {
 	var some []T
 	for _, v := range values {
@@ -74,11 +75,10 @@ func someOf[T any](g *generator, values ...T) []T {
 
 func pointer[T any](v T) *T { return &v }
 
-// deletedAt is when whatever is being deleted was asked to go.
+// deletedAt returns the deletion time of all objects that are being deleted.
 func deletedAt() metav1.Time { return metav1.Unix(1780000000, 0) }
 
-// namespaceNames are the namespaces of the cluster; all but the first have a label that selectors
-// use.
+// namespaceNames are the namespaces of pods. All but the first have a label that selectors use.
 var namespaceNames = []string{"default", "team-a", "team-b"}
 
 func (g *generator) makeNamespaces() {
@@ -94,8 +94,8 @@ func (g *generator) makeNamespaces() {
 	g.s.Namespaces = append(g.s.Namespaces, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}})
 }
 
-// makePods makes the waiting pods: some of each app's replicas, and those of leaving nodes that
-// makeNodes has put there already.
+// makePods makes the waiting pods. It adds replicas of each app to the pods of leaving nodes, which
+// makeNodes has added.
 func (g *generator) makePods() {
 	most := 5 + g.IntN(36)
 	for i := 0; len(g.s.Pods) < most && i < 200; i++ {
@@ -108,7 +108,7 @@ func (g *generator) makePods() {
 	}
 }
 
-// podOf makes a replica of an app, which waits.
+// podOf makes a waiting replica of an app.
 func (g *generator) podOf(a *app) corev1.Pod {
 	n := g.number()
 	pod := corev1.Pod{ObjectMeta: *a.meta.DeepCopy(), Spec: *a.spec.DeepCopy()}
@@ -133,9 +133,9 @@ func customLabels() []string { return []string{teamLabel, slotLabel} }
 const (
 	teamLabel = "example.com/team"
 	slotLabel = "example.com/slot"
-	// rackLabel is one that some instance types' offerings have.
+	// Offerings of some instance types have rackLabel.
 	rackLabel = "example.com/rack"
 )
 
-// capacityTypes are those that nodes of the snapshot can have.
+// capacityTypes are the capacity types of all clusters. Some clusters also have reservations.
 var capacityTypes = []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot}

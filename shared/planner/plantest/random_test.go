@@ -13,7 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// features of scheduling, each with how to see it in a cluster.
+// features maps each feature of scheduling to a function that finds it in a cluster.
 var features = map[string]func(*plan.Snapshot) bool{
 	"init container": anyPod(
 		func(p *corev1.Pod) bool { return hasText(p.Spec.InitContainers, `"name":"init"`) },
@@ -157,8 +157,8 @@ func offering(f func(*catalog.Offering) bool) func(*plan.Snapshot) bool {
 	}
 }
 
-// TestRandomUsesEveryFeature holds that nothing of what the planner claims to understand is missing
-// from the clusters that it is tried on.
+// TestRandomUsesEveryFeature checks that the random clusters lack no feature that the planner
+// supports.
 func TestRandomUsesEveryFeature(t *testing.T) {
 	missing := map[string]func(*plan.Snapshot) bool{}
 	for name, has := range features {
@@ -177,8 +177,8 @@ func TestRandomUsesEveryFeature(t *testing.T) {
 	}
 }
 
-// TestRandomIsWithinItsSizes holds that clusters are as small as Random says, and the same for the
-// same seed.
+// TestRandomIsWithinItsSizes checks that clusters are as small as Random says, and that a seed
+// always gives the same cluster. A cluster also survives its JSON form.
 func TestRandomIsWithinItsSizes(t *testing.T) {
 	for seed := range uint64(300) {
 		s := Random(seed)

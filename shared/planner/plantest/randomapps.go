@@ -10,12 +10,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// app is what replicas are made from.
+// app is a template for replicas.
 type app struct {
 	name string
 	meta metav1.ObjectMeta
 	spec corev1.PodSpec
-	// claimFor gives a replica a volume of its own.
+	// claimFor gives a replica a volume of its own. It may be nil.
 	claimFor func(*corev1.Pod)
 }
 
@@ -151,7 +151,7 @@ func (g *generator) affinity(a *app) *corev1.Affinity {
 	return a.spec.Affinity
 }
 
-// label is a node label that a node selector may ask for.
+// label returns a node label that pods may ask for.
 func (g *generator) label() (key, value string) {
 	switch g.IntN(12) {
 	case 0, 1:
@@ -217,7 +217,7 @@ func (g *generator) nodeTerm() corev1.NodeSelectorTerm {
 	return term
 }
 
-// giveTolerations uses every operator, and tolerations that name neither key nor effect.
+// giveTolerations uses every operator, and tolerations without a key or an effect.
 func (g *generator) giveTolerations(a *app) {
 	if g.chance(35) {
 		a.spec.Tolerations = append(a.spec.Tolerations, oneOf(

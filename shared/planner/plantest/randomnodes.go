@@ -26,7 +26,7 @@ func (g *generator) makeNodes() {
 	}
 }
 
-// makeNode makes a node in one of the states that a node goes through, with pods.
+// makeNode makes a node in one of the states of its life, with pods.
 func (g *generator) makeNode(name string, t *catalog.InstanceType, offering *catalog.Offering) {
 	labels := t.Requirements.Labels()
 	maps.Copy(labels, offering.Requirements.Labels())
@@ -85,8 +85,7 @@ func (g *generator) makeNode(name string, t *catalog.InstanceType, offering *cat
 	g.s.Nodes = append(g.s.Nodes, n)
 }
 
-// claimOf makes the NodeClaim that a node of a pool stands for, and gives the node what it has from
-// the pool.
+// claimOf makes the NodeClaim of a node, and gives the node the labels and taints of its pool.
 func (g *generator) claimOf(node *corev1.Node, pool *api.NodePool) *api.NodeClaim {
 	template := &pool.Spec.Template
 	for key, value := range template.Labels {
@@ -118,8 +117,9 @@ func (g *generator) claimOf(node *corev1.Node, pool *api.NodePool) *api.NodeClai
 	return claim
 }
 
-// starting puts a node back to before it was ready: registered, with its startup taints and without
-// what device plugins will tell; joined but not registered; or launched without having joined.
+// starting returns a node to a state before it initialized. Either it has registered, but has
+// startup taints and lacks the resources of device plugins. Or it has joined but not registered. Or
+// it has launched but not joined.
 func (g *generator) starting(n *plan.Node) {
 	claim, node := n.NodeClaim, n.Node
 	delete(node.Labels, api.NodeInitializedLabelKey)
@@ -137,7 +137,7 @@ func (g *generator) starting(n *plan.Node) {
 		}
 		return
 	case 2:
-		// The kubelet gives it little but a name.
+		// Before registration a node has little more than the kubelet's labels.
 		node.Labels = map[string]string{corev1.LabelHostname: node.Name}
 		node.Spec.Taints = []corev1.Taint{
 			api.UnregisteredNoExecuteTaint(),
@@ -151,8 +151,8 @@ func (g *generator) starting(n *plan.Node) {
 	claim.Status.Conditions = claim.Status.Conditions[:1]
 }
 
-// fill puts pods on a running node: of its daemon sets, of the apps, and what else there is, as far
-// as there is room. If the node leaves, most of them wait for a place elsewhere.
+// fill puts pods of daemon sets and apps on a running node, as far as it has room. Most pods of a
+// leaving node also wait for a place elsewhere.
 func (g *generator) fill(n *plan.Node, leaving bool) {
 	room := amountsOf(n.Node.Status.Allocatable)
 	add := func(pod corev1.Pod) bool {

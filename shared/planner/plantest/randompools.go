@@ -17,7 +17,7 @@ func (g *generator) makePools() {
 		pool := g.newPool(fmt.Sprintf("pool-%d", i))
 		types := g.types
 		if g.chance(15) {
-			// A pool whose class resolves to other types.
+			// Some pools have a class that resolves to fewer types.
 			types = nil
 			for _, t := range g.types {
 				if g.chance(70) {
@@ -88,7 +88,7 @@ func (g *generator) require(pool *api.NodePool) {
 	g.requireCustomLabels(pool)
 }
 
-// addRequirement appends a requirement. No minValues means zero.
+// addRequirement appends a requirement. A minValues of 0 means none.
 func addRequirement(
 	pool *api.NodePool,
 	key string,
@@ -166,7 +166,7 @@ func (g *generator) requireCustomLabels(pool *api.NodePool) {
 	}
 }
 
-// dedicated is a taint that some pools and nodes have and some pods tolerate.
+// dedicated returns a taint of some pools and nodes, which some pods tolerate.
 func (g *generator) dedicated() corev1.Taint {
 	return corev1.Taint{
 		Key:    "example.com/dedicated",
@@ -188,7 +188,7 @@ func (g *generator) makeDaemonSets() {
 		}
 		spec.Containers = []corev1.Container{{Name: "agent", Resources: corev1.ResourceRequirements{Requests: amounts}}}
 		if g.chance(25) {
-			// The API server will set requests to limits.
+			// The API server will set the requests to the limits.
 			spec.Containers[0].Resources = corev1.ResourceRequirements{Limits: amounts}
 		}
 		if g.chance(25) {

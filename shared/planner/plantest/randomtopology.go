@@ -51,7 +51,7 @@ func (g *generator) giveSpread(a *app) {
 	}
 }
 
-// podSelector selects mostly the app's own pods.
+// podSelector returns a selector that in most cases selects the app's own pods.
 func (g *generator) podSelector(a *app) *metav1.LabelSelector {
 	switch {
 	case g.chance(80):
@@ -69,7 +69,7 @@ func (g *generator) podSelector(a *app) *metav1.LabelSelector {
 	}
 }
 
-// givePodAffinity gives an app affinity and anti-affinity, required and preferred.
+// givePodAffinity gives an app affinity and anti-affinity between pods, required or preferred.
 func (g *generator) givePodAffinity(a *app) {
 	if g.chance(15) {
 		affinity := &corev1.PodAffinity{}
@@ -95,7 +95,8 @@ func (g *generator) givePodAffinity(a *app) {
 	}
 }
 
-// podTerm is a term over zones in so many of a hundred cases, over hosts in most others.
+// podTerm returns a term over zones with a probability of zonal percent. Most others are over
+// hosts.
 func (g *generator) podTerm(a *app, zonal int) corev1.PodAffinityTerm {
 	term := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: g.podSelector(a)}
 	if g.chance(zonal) {

@@ -19,11 +19,11 @@ import (
 
 func uid(parts ...string) types.UID { return types.UID("uid-" + strings.Join(parts, "-")) }
 
-// family is a family of instance types; prices are made up, in US dollars an hour for each vCPU.
+// family is a family of instance types.
 type family struct {
 	name, arch, maker string
-	memory            int // GiB for each vCPU
-	price             float64
+	memory            int     // GiB for each vCPU
+	price             float64 // invented, in US dollars an hour for each vCPU
 	gpus, neurons     bool
 }
 
@@ -46,7 +46,7 @@ var sizes = []struct {
 	pods int
 }{{"medium", 1, 8}, {"large", 2, 29}, {"xlarge", 4, 58}, {"2xlarge", 8, 58}, {"4xlarge", 16, 234}}
 
-// makeTypes picks some of the types, each with offerings in some of the zones.
+// makeTypes picks some types, each with offerings in some of the zones.
 func (g *generator) makeTypes() {
 	for _, n := range g.Perm(len(families) * len(sizes))[:5+g.IntN(21)] {
 		g.types = append(g.types, g.newType(families[n/len(sizes)], n%len(sizes)))
@@ -77,28 +77,16 @@ func (g *generator) newType(f family, i int) catalog.InstanceType {
 	memory := int64(size.cpu*f.memory) << 10 // MiB
 	in, absent := scheduling.In, scheduling.DoesNotExist
 	requirements := scheduling.NewRequirements(
-		in(
-			corev1.LabelInstanceTypeStable,
-			name,
-		),
+		in(corev1.LabelInstanceTypeStable, name),
 		in(corev1.LabelArchStable, f.arch),
 		in(corev1.LabelOSStable, "linux"),
 		in(corev1.LabelTopologyRegion, "us-west-2"),
-		in(
-			api.LabelInstanceCategory,
-			strings.TrimRight(f.name, "0123456789ag"),
-		),
+		in(api.LabelInstanceCategory, strings.TrimRight(f.name, "0123456789ag")),
 		in(api.LabelInstanceFamily, f.name),
 		in(api.LabelInstanceSize, size.name),
-		in(
-			api.LabelInstanceGeneration,
-			strings.Trim(f.name, "abcdefghijklmnopqrstuvwxyz"),
-		),
+		in(api.LabelInstanceGeneration, strings.Trim(f.name, "abcdefghijklmnopqrstuvwxyz")),
 		in(api.LabelInstanceCPU, strconv.Itoa(size.cpu)),
-		in(
-			api.LabelInstanceMemory,
-			strconv.FormatInt(memory, 10),
-		),
+		in(api.LabelInstanceMemory, strconv.FormatInt(memory, 10)),
 		in(api.LabelInstanceCPUManufacturer, f.maker),
 		in(api.LabelInstanceHypervisor, "nitro"),
 		absent(api.LabelInstanceLocalNVME),
@@ -140,7 +128,7 @@ func (g *generator) newType(f family, i int) catalog.InstanceType {
 	subtract(allocatable, corev1.ResourceMemory, fmt.Sprintf("%dMi", 355+11*size.pods))
 	subtract(allocatable, corev1.ResourceEphemeralStorage, "3Gi")
 	if _, ok := capacity["hugepages-2Mi"]; ok {
-		// The kernel takes huge pages out of the memory for everything else.
+		// The kernel takes huge pages from the memory of everything else.
 		subtract(allocatable, corev1.ResourceMemory, "512Mi")
 	}
 	t := catalog.InstanceType{
@@ -164,11 +152,9 @@ func (g *generator) newType(f family, i int) catalog.InstanceType {
 		}
 		t.Offerings = append(t.Offerings, offering)
 		if g.chance(80) {
-			offering.CapacityType, offering.Price, offering.Available = api.CapacityTypeSpot, rounded(
-				price*(0.25+g.Float64()*0.5),
-			), g.chance(
-				85,
-			)
+			offering.CapacityType = api.CapacityTypeSpot
+			offering.Price = rounded(price * (0.25 + g.Float64()*0.5))
+			offering.Available = g.chance(85)
 			t.Offerings = append(t.Offerings, offering)
 		}
 	}
@@ -183,8 +169,8 @@ func subtract(list corev1.ResourceList, name corev1.ResourceName, amount string)
 	list[name] = quantity
 }
 
-// addReservations gives some types reserved offerings. Such an offering costs next to nothing;
-// offerings with the same id share its instances.
+// addReservations gives some types reserved offerings, which cost next to nothing. Offerings with
+// the same id share the reservation's instances.
 func (g *generator) addReservations() {
 	for n := range 1 + g.IntN(3) {
 		id, capacity, zone := fmt.Sprintf("cr-%d", n), 1+g.IntN(3), oneOf(g, g.zones...)
@@ -203,7 +189,7 @@ func (g *generator) addReservations() {
 	}
 }
 
-// addRacks labels the offerings of each zone, and says that the label is well known.
+// addRacks labels offerings with racks, and declares the label as well known.
 func (g *generator) addRacks() {
 	g.s.WellKnownLabels = []string{rackLabel}
 	for i := range g.types {
@@ -216,7 +202,7 @@ func (g *generator) addRacks() {
 	}
 }
 
-// addOfferedLabels gives a type's requirements every value that an offering has.
+// addOfferedLabels gives a type's requirements every value that its offerings have.
 func addOfferedLabels(t *catalog.InstanceType) {
 	values := map[string][]string{
 		corev1.LabelTopologyZone: nil, api.LabelTopologyZoneID: nil, api.CapacityTypeLabelKey: nil,

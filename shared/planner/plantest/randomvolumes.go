@@ -10,8 +10,8 @@ import (
 
 const ebsDriver = "ebs.csi.aws.com"
 
-// makeStorage makes the classes: one that waits for its first consumer, one of it that is limited
-// to some zones, and one that binds at once.
+// makeStorage makes three classes. Two wait for their first consumer, and one of these is limited
+// to some zones. The third binds at once.
 func (g *generator) makeStorage() {
 	wait, immediate := storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
 	limited := storagev1.StorageClass{
@@ -79,8 +79,8 @@ func claimSpec(class string) corev1.PersistentVolumeClaimSpec {
 	}
 }
 
-// breakClaim makes a claim such that its pod cannot be planned; without a name there is to be none
-// at all.
+// breakClaim breaks a claim so that its pod cannot be planned. It removes the name of a claim that
+// must not exist.
 func (g *generator) breakClaim(claim *corev1.PersistentVolumeClaim) {
 	switch g.IntN(6) {
 	case 0:
@@ -114,7 +114,7 @@ func (g *generator) bind(claim *corev1.PersistentVolumeClaim, volume corev1.Pers
 	g.s.PersistentVolumes = append(g.s.PersistentVolumes, volume)
 }
 
-// zonalVolume is one that can be used in one zone, which its node affinity says, or its label.
+// zonalVolume returns a volume of one zone. Its node affinity or its label names the zone.
 func (g *generator) zonalVolume(name string) corev1.PersistentVolume {
 	zone := oneOf(g, g.zones...)
 	volume := corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name}, Spec: corev1.PersistentVolumeSpec{
@@ -139,7 +139,7 @@ func (g *generator) zonalVolume(name string) corev1.PersistentVolume {
 	return volume
 }
 
-// localVolume lies on a disk of a node, and can be used nowhere else.
+// localVolume returns a volume on a disk of one node.
 func localVolume(pod, hostname string) corev1.PersistentVolume {
 	return corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "local-" + pod}, Spec: corev1.PersistentVolumeSpec{
 		PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/mnt/" + pod}},
@@ -153,7 +153,7 @@ func localVolume(pod, hostname string) corev1.PersistentVolume {
 	}}
 }
 
-// giveLocalVolume ties a pod to a node's disk.
+// giveLocalVolume gives a pod a volume on a node's disk.
 func (g *generator) giveLocalVolume(pod *corev1.Pod, hostname string) {
 	claim := corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: fmt.Sprintf("local-%s", pod.Name)},
@@ -166,7 +166,7 @@ func (g *generator) giveLocalVolume(pod *corev1.Pod, hostname string) {
 	g.s.PersistentVolumeClaims = append(g.s.PersistentVolumeClaims, claim)
 }
 
-// csiNode says how many volumes a node can attach.
+// csiNode returns the CSINode with a node's limit of attached volumes.
 func csiNode(node string, count int32) storagev1.CSINode {
 	return storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: node},

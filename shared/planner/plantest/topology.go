@@ -8,16 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// view is a state of the cluster in which a pod is to be bound: which nodes there are, and which
-// pods they hold.
+// view is a state of the cluster in which the scheduler binds a pod: its nodes, and the pods bound
+// to them.
 type view struct {
 	hosts []*host
 	bound []binding
-	// opened says that a pod which goes to a new node must be spread over the domains that a new node
-	// could be in too, not only over those that have nodes.
+	// opened lets a pod on a planned node be spread over the domains of other new nodes too, not
+	// only over those that have nodes. It does not concern hostnames.
 	opened bool
-	// beyondLimits says that a pod must be so spread wherever it goes, over hosts too, and over what a
-	// new node could be in if no pool had limits.
+	// beyondLimits does the same for pods on existing nodes, for hostnames and for domains that the
+	// pools' limits leave no room in.
 	beyondLimits bool
 }
 
@@ -26,9 +26,9 @@ type binding struct {
 	host *host
 }
 
-// reading settles what depends on the moment: whether nodes that go away, pods that are ending or
-// on such nodes, and claims that no instance stands for, count. A plan is wrong only if it is so
-// under both readings, and a pod is left out wrongly only if a node could take it under both.
+// reading decides what depends on the moment. doubtful counts leaving nodes with their pods, and
+// pods that are ending. A plan is wrong only if it is wrong under both readings. A pod is left out
+// wrongly only if a node could take it under both.
 type reading struct{ doubtful bool }
 
 func (c *checker) viewOf(r reading, opened bool) *view {
@@ -47,7 +47,7 @@ func (c *checker) viewOf(r reading, opened bool) *view {
 	return v
 }
 
-// refusal says why the scheduler would not bind p to h for the sake of other pods, or nothing.
+// refusal returns why spread or affinity keeps p off h, or nothing.
 func (c *checker) refusal(v *view, p *pod, h *host) string {
 	if why := affinityRefusal(v, p, h); why != "" {
 		return why
@@ -63,9 +63,9 @@ func (c *checker) refusal(v *view, p *pod, h *host) string {
 	return ""
 }
 
-// affinityRefusal: for each required term the node's domain holds a pod that matches all terms. The
-// first pod of a group that asks for its own kind may go anywhere as long as there is none of the
-// kind.
+// affinityRefusal returns why required affinity keeps p off h, or nothing. For each term, h's
+// domain must hold a pod that matches all terms. The first pod that matches its own terms may go
+// anywhere as long as no other pod matches them.
 func affinityRefusal(v *view, p *pod, h *host) string {
 	if len(p.affinity) == 0 {
 		return ""
@@ -100,8 +100,8 @@ func affinityRefusal(v *view, p *pod, h *host) string {
 	return ""
 }
 
-// antiAffinityRefusal: no pod in the node's domain matches one of p's terms, and none there has a
-// term that p matches.
+// antiAffinityRefusal returns why required anti-affinity keeps p off h, or nothing. It looks at p's
+// terms, and at the terms of the bound pods that select p.
 func antiAffinityRefusal(v *view, p *pod, h *host) string {
 	same := func(key string, other *host) bool {
 		here, ok := h.labels.get(key)
@@ -154,7 +154,7 @@ func (c *checker) spreadRefusal(v *view, p *pod, h *host, s *spreadConstraint) s
 // addReachableDomains adds the domains that a new node for p could be in, with no pods. A domain
 // that other pods keep p out of does not count, unless the view is beyond limits.
 func (c *checker) addReachableDomains(counts map[string]int, v *view, p *pod, s *spreadConstraint) {
-	for value, node := range c.reach(p, s.key, !v.beyondLimits) {
+	for value, node := range c.reachableDomains(p, s.key, !v.beyondLimits) {
 		if _, ok := counts[value]; ok {
 			continue
 		}
@@ -174,10 +174,8 @@ func fewest(counts map[string]int) (least int, where string) {
 	return least, where
 }
 
-// domainCounts is how many matching pods of p's namespace each domain has that counts for p: those
-// of nodes that have the labels of all p's constraints, that p's node selector and affinity allow
-// (unless nodeAffinityPolicy is Ignore), and whose taints p tolerates (if nodeTaintsPolicy is
-// Honor).
+// domainCounts counts the pods that match a spread constraint of p in each domain. Pods of other
+// namespaces and ending pods do not count.
 func domainCounts(v *view, p *pod, s *spreadConstraint) map[string]int {
 	counts := map[string]int{}
 	counted := map[*host]string{}
@@ -198,6 +196,9 @@ func domainCounts(v *view, p *pod, s *spreadConstraint) map[string]int {
 	return counts
 }
 
+// countsForSpread reports whether a node counts for a spread constraint of p. It must have the
+// labels of all constraints of p. The constraint's policies may demand that p's node filter matches
+// and that p tolerates its taints.
 func countsForSpread(p *pod, s *spreadConstraint, h *host) bool {
 	for i := range p.spread {
 		if _, ok := h.labels.get(p.spread[i].key); !ok {

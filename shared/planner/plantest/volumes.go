@@ -11,19 +11,19 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// bindCompleted marks a claim whose binding to its volume is settled.
+// bindCompleted annotates a claim whose binding to its volume is settled.
 const bindCompleted = "pv.kubernetes.io/bind-completed"
 
-// volumeNeed is what a pod's volumes ask of a node.
+// volumeNeed is what a pod's volumes demand of a node.
 type volumeNeed struct {
-	// problem is why no node will do as things are.
+	// problem is why no node can hold the pod now.
 	problem string
-	// terms: the node must match one term of each list.
+	// terms are alternatives: the node must match one term of each list.
 	terms [][]corev1.NodeSelectorTerm
-	// portable is terms without what ties a local volume to the host it lies on: that host is gone
-	// when a new node is planned, and the claim's owner has to make it anew.
+	// portable are the terms without those that bind a local volume to its host. A new node is
+	// never that host, so the owner of the claim must make it again.
 	portable [][]corev1.NodeSelectorTerm
-	// attachments are the volumes that count against the limit of a CSI driver, by driver and name.
+	// attachments are the volumes that count against the limit of a CSI driver.
 	attachments []attachment
 }
 
@@ -39,8 +39,8 @@ type volumeReader struct {
 	standing []*corev1.Node
 }
 
-// release frees a need from hosts that no longer stand: no node is any good to it then, and where
-// its claim is made anew any is, whether it exists or is planned.
+// release drops a need for hosts that no longer exist. Its claim must be made again, and then any
+// node can hold the pod.
 func (r *volumeReader) release(need *volumeNeed) {
 	for _, node := range r.standing {
 		if need.usable(labelSet{node.Labels}, node.Name, false) {
@@ -97,7 +97,7 @@ func (r *volumeReader) need(object *corev1.Pod) volumeNeed {
 			}
 			r.addClaim(&need, name, claim)
 		case volume.Ephemeral != nil && volume.Ephemeral.VolumeClaimTemplate != nil:
-			// The claim is named after pod and volume, and comes into being with the pod.
+			// The controller of ephemeral volumes names the claim after pod and volume.
 			name := object.Namespace + "/" + object.Name + "-" + volume.Name
 			claim := r.claims[name]
 			if claim == nil {
@@ -128,8 +128,8 @@ func (r *volumeReader) addClaim(need *volumeNeed, name string, claim *corev1.Per
 	}
 }
 
-// addVolume adds what a claim asks for that is bound: the volume's node affinity and its labels of
-// zone and region.
+// addVolume adds the needs of a bound claim: the volume's node affinity, and its labels of zone and
+// region.
 func (r *volumeReader) addVolume(need *volumeNeed, name string, claim *corev1.PersistentVolumeClaim) {
 	volume := r.volumes[claim.Spec.VolumeName]
 	if volume == nil {
@@ -150,7 +150,7 @@ func (r *volumeReader) addVolume(need *volumeNeed, name string, claim *corev1.Pe
 	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone,
 		corev1.LabelFailureDomainBetaRegion} {
 		if value, ok := volume.Labels[key]; ok {
-			// A volume that several zones can use names them with two underscores between.
+			// A label joins several zones with two underscores.
 			term := []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
 				{Key: key, Operator: corev1.NodeSelectorOpIn, Values: strings.Split(value, "__")},
 			}}}
@@ -163,7 +163,8 @@ func (r *volumeReader) addVolume(need *volumeNeed, name string, claim *corev1.Pe
 	}
 }
 
-// withoutHost leaves the expressions on the host name out; nil is no demand at all.
+// withoutHost removes expressions on the hostname. It returns nil if nothing else remains of a
+// term.
 func withoutHost(terms []corev1.NodeSelectorTerm) []corev1.NodeSelectorTerm {
 	var result []corev1.NodeSelectorTerm
 	for _, term := range terms {
@@ -181,8 +182,8 @@ func withoutHost(terms []corev1.NodeSelectorTerm) []corev1.NodeSelectorTerm {
 	return result
 }
 
-// addUnbound adds what a claim asks for whose volume will be made once its pod has a node: the
-// class says where that can be.
+// addUnbound adds the needs of a claim whose volume is made after its pod has a node. The class
+// says where that can be.
 func (r *volumeReader) addUnbound(need *volumeNeed, name string, claim *corev1.PersistentVolumeClaim) {
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName == "" {
 		need.fail("claim %s has neither volume nor class", name)
@@ -215,7 +216,8 @@ func (r *volumeReader) addUnbound(need *volumeNeed, name string, claim *corev1.P
 	need.attachments = append(need.attachments, attachment{class.Provisioner, name})
 }
 
-// usable reports whether all the volumes can be used on a node with these labels.
+// usable reports whether a node with these labels can use all volumes. portable ignores the hosts
+// of local volumes.
 func (n *volumeNeed) usable(l labelSet, name string, portable bool) bool {
 	terms := n.terms
 	if portable {
