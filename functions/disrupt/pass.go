@@ -101,8 +101,8 @@ func (p *pass) restart(ctx context.Context, node *disruption.Node) (waits bool, 
 		}
 		waits = waits || restarts
 	}
-	if due := p.now().Add(decide.RestartPause); waits && (p.again.IsZero() || p.again.After(due)) {
-		p.again = due
+	if waits {
+		p.lookAgain(p.now().Add(decide.RestartPause))
 	}
 	return waits, nil
 }
@@ -114,7 +114,7 @@ func (p *pass) rollBack(ctx context.Context, node *disruption.Node, why string) 
 // removeEmpty removes nodes without pods.
 func (p *pass) removeEmpty(ctx context.Context) error {
 	decided := disruption.Empty(p.view.seen, p.now())
-	p.again = decided.Again
+	p.lookAgain(decided.Again)
 	noteEmpty := func(node *disruption.Node) decide.Task { return decide.NoteEmpty(node, p.now()) }
 	failed := p.each(ctx, decided.Restore, decide.Restore)
 	failed = append(failed, p.each(ctx, decided.End, decide.ForgetEmpty)...)

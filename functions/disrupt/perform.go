@@ -43,13 +43,21 @@ func (p *performer) do(ctx context.Context, task decide.Task) error {
 		if err := p.step(ctx, task.Node, step); err != nil {
 			if errors.Is(err, errNotEmpty) {
 				// The next pass finds the taint on a node that is not empty, and removes it.
-				p.again = p.now().Add(disruption.EmptyAfter)
+				p.lookAgain(p.now().Add(disruption.EmptyAfter))
 				return nil
 			}
 			return err
 		}
 	}
 	return nil
+}
+
+// lookAgain makes the next pass due at the time, unless it is due earlier. A zero time changes
+// nothing.
+func (p *performer) lookAgain(at time.Time) {
+	if !at.IsZero() && (p.again.IsZero() || at.Before(p.again)) {
+		p.again = at
+	}
 }
 
 // ofNode names the claim in the error. It returns nil for a conflict and for an object that has
