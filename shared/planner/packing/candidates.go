@@ -3,7 +3,6 @@ package packing
 import (
 	"math"
 
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/planner/bound"
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
@@ -11,33 +10,41 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// candidate is an offering as choosing one sees it.
+const (
+	// nearCandidates is how many candidates are sorted anew for each seed.
+	nearCandidates = 24
+	// priceScales is how many scales of prices there are. Each is half a power of two.
+	priceScales = 48
+)
+
+// candidate is an offering as packing tries it.
 type candidate struct {
-	// position is the candidate's among packer.offerings.
-	position, column int
-	// weights are those of the resources on it: see bound.go.
+	// position is the candidate's among all, offering its number in the index.
+	position, offering int
+	// weights are by resource, in US dollars an hour; steps are those of the dual that have a weight.
 	weights []float64
-	// steps are those of the dual that have weight.
-	steps []candidateStep
-	// scale is the offering's price on a logarithmic scale, price what packing counts for it.
-	scale int
+	steps   []candidateStep
+	// price is what packing counts for a node, in US dollars an hour; scale is its logarithm in steps.
 	price float64
-	// free is what an empty node of it has.
+	scale int
+	// free is what an empty node has; cpu and memory are the first two of it.
 	free        resource.Vector
 	cpu, memory int64
-	// scarce says that limits or reservations may keep further nodes of it from being planned.
+	// scarce says that a limit or a reservation may forbid a node.
 	scarce, exotic bool
-	// plain says that its pool has neither minValues nor types with labels of their own.
+	// plain says that the pool has neither minValues nor types with labels of their own.
 	plain bool
 }
 
+// candidateStep is a step of the dual, with its weight on the candidate.
 type candidateStep struct {
 	bound.Step
-	// each is the part of the offering's that a unit of the axis is.
-	weight, each float64
+	weight float64
+	// each is the part of an empty node that one of the step's resource is.
+	each float64
 }
 
-// weigh is what a unit of this need weighs on the offering, slots aside.
+// weigh is the weight of a unit's need on the offering, without its slots.
 func (c *candidate) weigh(need resource.Vector) float64 {
 	weight := 0.0
 	for r, w := range c.weights {
@@ -50,240 +57,179 @@ func (c *candidate) weigh(need resource.Vector) float64 {
 	return weight
 }
 
-// nearCandidate is a candidate with what a unit of the demand in question weighs on it.
+// weighResources is the weight of an amount of resources on the offering, without steps.
+func (c *candidate) weighResources(amount resource.Vector) float64 {
+	weight := 0.0
+	for r, w := range c.weights {
+		weight += float64(w * float64(max(amount[r], 0)))
+	}
+	return weight
+}
+
+// candidates are the offerings that the dual prices leave worth trying.
+type candidates struct {
+	dual *bound.Dual
+	all  []candidate
+	// byDemand is nil for a demand without a candidate.
+	byDemand []*candidateList
+	// near are the first candidates of the present seed.
+	near []nearCandidate
+	// ranked and next are memory for sorting, feasibilities for cheapestHolding.
+	ranked, next  []dense.Ranked
+	feasibilities []*offering.Feasibility
+}
+
+// nearCandidate is a candidate with the weight that a unit of the seed has on it.
 type nearCandidate struct {
 	*candidate
 	weight float64
 }
 
-// candidates are the offerings worth a look for the units of a bucket and a class, sorted once they
-// are asked for: by what units like it weigh on them.
-type candidates struct {
-	class  *offering.Feasibility
-	need   []float64
+// candidateList has the candidates of demands that share a feasibility and a bucket of the dual.
+type candidateList struct {
+	feasibility *offering.Feasibility
+	// need is the bucket's, scaled as the dual scales it.
+	need []float64
+	// sorted is nil until a seed needs it. It is by the weight of the bucket's need.
 	sorted []*candidate
-	// types are, by position, how many types could replace a full node of the class; zero where that
-	// is not known yet.
+	// types counts, by position, the types that could replace a full node; 0 is not counted yet.
 	types []int
 }
 
-// readCandidates fills in which offerings each demand should look at first: those on which units
-// like it weigh least, since these are meant for it. Units of a bucket and a class look at the same
-// ones.
-func (k *packer) readCandidates(dual *bound.Dual, waiting []int32) {
-	p := k.p
-	k.dual = dual
-	k.columns = make([]candidate, len(dual.Offerings))
-	weights, steps := make([]float64, len(dual.Offerings)*len(p.Work.Axes.Names)), 0
-	for i := range dual.Offerings {
-		steps += len(dual.Offerings[i].Steps)
+// readCandidates fills in the candidates of each waiting demand.
+func (p *packer) readCandidates(dual *bound.Dual, waiting []int32) {
+	p.candidates.dual = dual
+	p.readAllCandidates(dual)
+	type listKey struct {
+		feasibility *offering.Feasibility
+		bucket      int
 	}
-	allSteps := make([]candidateStep, 0, steps)
-	for i := range dual.Offerings {
-		c := &dual.Offerings[i]
-		free := p.Offers.PoolTypeOf(c.Offering).Free
-		more := dual.Surcharge(c.Offering)
-		first := len(allSteps)
-		for n, step := range c.Steps {
-			if w := c.Weights[dual.Width()+n]; w > 0 {
-				r := dual.Axes[step.Axis]
-				allSteps = append(
-					allSteps,
-					candidateStep{Step: bound.Step{Axis: r, Parts: step.Parts}, weight: w * more, each: 1 / float64(free[r])},
-				)
-			}
-		}
-		k.columns[i] = candidate{
-			position: i, column: c.Offering, weights: weights[:len(p.Work.Axes.Names):len(p.Work.Axes.Names)],
-			steps: allSteps[first:len(allSteps):len(allSteps)],
-			scale: min(
-				max(int(math.Log2(p.Offers.Cost(c.Offering)+1e-3)*2)+30, 0),
-				candidateScales-1,
-			), price: k.price(c.Offering), free: free, cpu: free[resource.CPU], memory: free[resource.Memory],
-			scarce: p.Offers.Limited.Has(c.Offering) ||
-				p.Offers.Reserved.Has(c.Offering), exotic: p.Offers.Exotic.Has(c.Offering),
-		}
-		pool := p.Offers.PoolTypeOf(c.Offering).Pool
-		k.columns[i].plain = len(pool.MinValues) == 0 && len(p.Offers.Feasibilities.CustomKeys(pool)) == 0
-		weights = weights[len(p.Work.Axes.Names):]
-		for a, r := range dual.Axes {
-			k.columns[i].weights[r] = c.Weights[a] / dual.Scale[a] * more
-		}
-	}
-	type kind struct {
-		class  *offering.Feasibility
-		bucket int
-	}
-	lists := map[kind]*candidates{}
-	if k.candidates == nil {
-		k.candidates = make([]*candidates, len(p.Demands))
+	lists := map[listKey]*candidateList{}
+	if p.candidates.byDemand == nil {
+		p.candidates.byDemand = make([]*candidateList, len(p.state.Demands))
 	}
 	for n, i := range waiting {
-		of := kind{p.Demands[i].Feasibility, dual.BucketOf[n]}
-		if of.bucket < 0 {
+		key := listKey{p.state.Demands[i].Feasibility, dual.BucketOf[n]}
+		if key.bucket < 0 {
 			continue
 		}
-		list, ok := lists[of]
+		list, ok := lists[key]
 		if !ok {
-			list = &candidates{class: of.class, need: dual.Buckets[of.bucket].Need}
-			lists[of] = list
+			list = &candidateList{feasibility: key.feasibility, need: dual.Buckets[key.bucket].Need}
+			lists[key] = list
 		}
-		k.candidates[i] = list
+		p.candidates.byDemand[i] = list
 	}
 }
 
-// candidate is the offering that choosing a node for the demand looks at so many others later, and
-// what a unit weighs on it; nil if there is none. The first few are sorted by what the demand's own
-// units weigh, the others by what those of its bucket do on average.
-func (k *packer) candidate(demand, at int) (*candidate, float64) {
-	list := k.candidates[demand]
+// readAllCandidates makes a candidate of each offering of the dual.
+func (p *packer) readAllCandidates(dual *bound.Dual) {
+	resources, steps := len(p.state.Work.Axes.Names), 0
+	for i := range dual.Offerings {
+		steps += len(dual.Offerings[i].Steps)
+	}
+	weights := make([]float64, len(dual.Offerings)*resources)
+	allSteps := make([]candidateStep, 0, steps)
+	p.candidates.all = make([]candidate, len(dual.Offerings))
+	for i := range dual.Offerings {
+		o := &dual.Offerings[i]
+		c := &p.candidates.all[i]
+		*c = p.newCandidate(o.Offering)
+		c.position = i
+		c.weights, weights = weights[:resources:resources], weights[resources:]
+		surcharge := dual.Surcharge(o.Offering)
+		for a, r := range dual.Axes {
+			c.weights[r] = o.Weights[a] / dual.Scale[a] * surcharge
+		}
+		first := len(allSteps)
+		for n, step := range o.Steps {
+			if w := o.Weights[dual.Width()+n]; w > 0 {
+				r := dual.Axes[step.Axis]
+				allSteps = append(allSteps, candidateStep{
+					Step: bound.Step{Axis: r, Parts: step.Parts}, weight: w * surcharge, each: 1 / float64(c.free[r]),
+				})
+			}
+		}
+		c.steps = allSteps[first:len(allSteps):len(allSteps)]
+	}
+}
+
+// newCandidate is a candidate without its weights.
+func (p *packer) newCandidate(number int) candidate {
+	offers := p.state.Offers
+	poolType := offers.PoolTypeOf(number)
+	scale := int(math.Log2(offers.Cost(number)+1e-3)*2) + 30
+	return candidate{
+		offering: number,
+		price:    p.price(number),
+		scale:    min(max(scale, 0), priceScales-1),
+		free:     poolType.Free, cpu: poolType.Free[resource.CPU], memory: poolType.Free[resource.Memory],
+		scarce: offers.Limited.Has(number) || offers.Reserved.Has(number),
+		exotic: offers.Exotic.Has(number),
+		plain:  len(poolType.Pool.MinValues) == 0 && len(offers.Feasibilities.CustomKeys(poolType.Pool)) == 0,
+	}
+}
+
+// candidate returns the seed's candidate of a rank from 0 and the weight of one unit on it; nil
+// beyond the last. A caller asks for rank 0 first. The first ranks are sorted by the weight of the
+// seed's own unit, the others by that of its bucket.
+func (p *packer) candidate(seed, rank int) (*candidate, float64) {
+	list := p.candidates.byDemand[seed]
 	if list == nil {
 		return nil, 0
 	}
-	need := k.p.Demands[demand].Need
+	need := p.state.Demands[seed].Need
 	if list.sorted == nil {
-		k.sortCandidates(list)
+		p.sortCandidates(list)
 	}
-	if at == 0 {
-		k.near = k.near[:0]
-		// What slots weigh is in the bucket's order alone.
-		slotted := len(k.p.Demands[demand].Slots) > 0
-		for _, c := range list.sorted[:min(len(list.sorted), nearCandidates)] {
-			weight := c.weigh(need)
-			k.near = append(k.near, nearCandidate{})
-			to := len(k.near) - 1
-			for ; to > 0 && !slotted && k.many && k.near[to-1].weight > weight; to-- {
-				k.near[to] = k.near[to-1]
-			}
-			k.near[to] = nearCandidate{c, weight}
-		}
+	if rank == 0 {
+		p.readNear(list, p.state.Demands[seed])
 	}
-	switch {
-	case at < len(k.near):
-		return k.near[at].candidate, k.near[at].weight
-	case at < len(list.sorted):
-		return list.sorted[at], list.sorted[at].weigh(need)
+	switch near := p.candidates.near; {
+	case rank < len(near):
+		return near[rank].candidate, near[rank].weight
+	case rank < len(list.sorted):
+		return list.sorted[rank], list.sorted[rank].weigh(need)
 	}
 	return nil, 0
 }
 
-func (k *packer) sortCandidates(list *candidates) {
-	k.ranked = k.ranked[:0]
-	for j := range k.columns {
-		column := k.columns[j].column
-		if !list.class.Buyable.Has(column) {
+// readNear sorts the first candidates of the list by the weight of a unit of the demand.
+func (p *packer) readNear(list *candidateList, d *placement.Demand) {
+	// The order of the list stays for few demands, and for slots, which weigh does not count.
+	stays := !p.effort.many || len(d.Slots) > 0
+	near := p.candidates.near[:0]
+	for _, c := range list.sorted[:min(len(list.sorted), nearCandidates)] {
+		weight := c.weigh(d.Need)
+		near = append(near, nearCandidate{})
+		to := len(near) - 1
+		for ; to > 0 && !stays && near[to-1].weight > weight; to-- {
+			near[to] = near[to-1]
+		}
+		near[to] = nearCandidate{c, weight}
+	}
+	p.candidates.near = near
+}
+
+// sortCandidates sorts the candidates by the weight of the bucket's need. Reserved offerings come
+// first, because somebody pays for them already.
+func (p *packer) sortCandidates(list *candidateList) {
+	c := &p.candidates
+	c.ranked = c.ranked[:0]
+	for i := range c.all {
+		number := c.all[i].offering
+		if !list.feasibility.Buyable.Has(number) {
 			continue
 		}
-		by := k.dual.Offerings[j].Weigh(list.need, math.Inf(1)) * k.dual.Surcharge(column)
-		if k.p.Offers.Offerings[column].Reservation >= 0 {
-			by = -1 // what is paid for already comes first, as long as there is any
+		by := c.dual.Offerings[i].Weigh(list.need, math.Inf(1)) * c.dual.Surcharge(number)
+		if p.state.Offers.Offerings[number].Reservation >= 0 {
+			by = -1
 		}
-		k.ranked = append(k.ranked, dense.Ranked{By: by, Item: int32(j)})
+		c.ranked = append(c.ranked, dense.Ranked{By: by, Item: int32(i)})
 	}
-	k.next = dense.SortRanked(k.ranked, k.next)
-	list.sorted = make([]*candidate, len(k.ranked))
-	for n, r := range k.ranked {
-		list.sorted[n] = &k.columns[r.Item]
+	c.next = dense.SortRanked(c.ranked, c.next)
+	list.sorted = make([]*candidate, len(c.ranked))
+	for n, r := range c.ranked {
+		list.sorted[n] = &c.all[r.Item]
 	}
-}
-
-// plainly reports whether nothing but room decides which of the offerings of its pool that the
-// class may have the node for the candidate may have.
-func (k *packer) plainly(n *placement.PlannedNode, c *candidate, class *offering.Feasibility) bool {
-	if !c.plain {
-		return false
-	}
-	for _, f := range n.Fills {
-		if k.p.Demands[f.Demand].Feasibility != class {
-			return false
-		}
-	}
-	return true
-}
-
-// smallest is the cheapest candidate that may hold all that is on the node, the node's own at most.
-// No offering that the node may have is cheaper.
-func (k *packer) smallest(n *placement.PlannedNode, own *candidate) *candidate {
-	k.classes = k.classes[:0]
-	for _, f := range n.Fills {
-		if class := k.p.Demands[f.Demand].Feasibility; len(k.classes) == 0 || class != k.classes[len(k.classes)-1] {
-			k.classes = append(k.classes, class)
-		}
-	}
-	cpu, memory := own.free[resource.CPU]-n.Free[resource.CPU], own.free[resource.Memory]-n.Free[resource.Memory]
-next:
-	for i := range k.columns {
-		c := &k.columns[i]
-		// Others are sorted by price.
-		if c.scarce {
-			continue
-		}
-		if c.price >= own.price {
-			break
-		}
-		if c.cpu < cpu || c.memory < memory {
-			continue
-		}
-		for r, free := range c.free {
-			if free < own.free[r]-n.Free[r] {
-				continue next
-			}
-		}
-		for _, class := range k.classes {
-			if !class.Buyable.Has(c.column) {
-				continue next
-			}
-		}
-		return c
-	}
-	return own
-}
-
-// launchable is what packing counts for a node filled for the candidate: its price, and a little
-// more for a spot node that few types could be launched for.
-func (k *packer) launchable(n *placement.PlannedNode, c *candidate, leader int, price float64) float64 {
-	if k.p.Offers.Offerings[n.Offering].Source.CapacityType != api.CapacityTypeSpot {
-		return price
-	}
-	if class := k.p.Demands[leader].Feasibility; k.plainly(n, c, class) && k.plentiful(c, k.candidates[leader]) {
-		return price
-	}
-	if types := k.typesIn(k.alternatives(n)); types < plentifulTypes {
-		return price * (1 + 0.02*float64(plentifulTypes-types)/plentifulTypes)
-	}
-	return price
-}
-
-// plentiful reports whether there are many types that can hold all that a node of the candidate's
-// can hold of the class.
-func (k *packer) plentiful(c *candidate, list *candidates) bool {
-	if list.types == nil {
-		list.types = make([]int, len(k.columns))
-	}
-	types := &list.types[c.position]
-	if *types == 0 {
-		p := k.p
-		set := p.Offers.Feasibilities.ScratchSet
-		copy(set, list.class.Offerings)
-		set.And(p.Offers.PoolTypeOf(c.column).Pool.Offerings)
-		set.Without(p.Offers.Exotic)
-		p.Offers.KeepRoom(set, c.free)
-		// One more, so that none is not unknown.
-		*types = 1 + k.typesIn(set)
-	}
-	return *types > plentifulTypes
-}
-
-// typesIn is how many types the offerings have, counted as far as it matters.
-func (k *packer) typesIn(set dense.Set) int {
-	types, last := 0, -1
-	for j := range set.All() {
-		if config := int(k.p.Offers.Offerings[j].PoolType); config != last {
-			types, last = types+1, config
-		}
-		if types >= plentifulTypes {
-			break
-		}
-	}
-	return types
 }

@@ -1,19 +1,33 @@
 // Package packing plans new nodes for the demands that wait.
 //
-// Pack takes the dual prices of package bound. The demand that is hardest to place seeds a node. Of
-// the offerings that can hold it, Pack fills several, and keeps the node that costs least for the
-// value of its units. Few demands with many units each are packed by whole fillings, which a linear
-// program finds. Then Pack takes badly used nodes apart and packs them again, as long as that is
-// cheaper and the work budget lasts. Work is counted and not timed, so a plan is the same on every
-// machine.
+// Package planner calls Pack once for each round of placing, after package topology has bound the
+// demands to domains. Demands and the nodes planned so far go in, planned nodes come out. Package
+// repair checks them afterwards. Packing reads no topology: each demand's offerings say all about
+// its domains.
 //
-// The package returns nodes and knows no topology: each demand is bound to its domains already.
+// # How nodes are chosen
 //
-// Terms:
+// Package bound gives each unit a dual price. No node holds units of a higher price than its own,
+// so the ratio of both says how good a node is: 1 is the best that can be.
 //
-//   - queue: the waiting demands, in the order in which they seed nodes.
-//   - band: demands of one feasibility with a similar ratio of cpu to memory.
-//   - seed: the demand that opens a node.
-//   - candidate: an offering that is worth trying for a demand.
-//   - pattern: a filling of a node that repeats.
+// The demand with the highest price seeds a node. Packing fills several offerings around it, and
+// keeps the node with the best ratio. It repeats this until nothing waits. Then it takes badly used
+// nodes apart and packs their units anew, and it merges nodes. Few demands with many units each are
+// packed by patterns, which a linear program chooses.
+//
+// # Invariants
+//
+//   - Every planned node can hold its fills, and the limits and reservations allow all nodes.
+//   - Effort is bounded by counted work and not by time, so every machine gives the same plan.
+//   - The order of demands and offerings decides ties. No map is iterated.
+//
+// # Terms
+//
+//   - queue: the waiting demands, in the order in which they seed nodes, and divided into bands.
+//   - band: demands with the same offerings and host constraints, and similar memory shares.
+//   - seed: the demand that a node is chosen for. Its unit comes onto the node first.
+//   - candidate: an offering that is worth trying, with its price and its weights.
+//   - weight: what a unit's need costs on an offering, by the weights of package bound.
+//   - scarce offering: one that a limit or a reservation may forbid.
+//   - pattern: the units on a node, by demand, as a column of the linear program.
 package packing

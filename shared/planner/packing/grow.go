@@ -2,70 +2,72 @@ package packing
 
 import "github.com/whittle-dev/whittle/shared/planner/placement"
 
-// growBudget is how many offerings grow may try in all, for each of the nodes.
+// growBudget is how many offerings all calls of grow may try together.
 const growBudget = 30000
 
-// grow replaces one of the nodes planned since first by one that holds its units and most of what
-// waits besides, where limits allow no further node. It reports whether it did; each time less
-// waits.
-func (k *packer) grow(first int, budget *int) bool {
-	waiting := k.waiting(k.tier)
+// grow replaces one of the nodes from position first on by a node that holds its units and waiting
+// ones. It is for limits that allow no further node. It takes the replacement that adds the highest
+// value, and reports whether there was one. Each replacement leaves fewer units.
+func (p *packer) grow(first int, budget *int) bool {
+	waiting := p.waiting(p.tier)
 	if len(waiting) == 0 {
 		return false
 	}
 	var best *placement.PlannedNode
 	at, bestGain := -1, 0.0
-	for i := first; i < len(k.nodes); i++ {
-		old := k.nodes[i]
-		for j := range k.tier.All() {
-			if *budget <= 0 || !k.Replaces(old.Offering, j) {
+	for i := first; i < len(p.nodes); i++ {
+		old := p.nodes[i]
+		for j := range p.tier.All() {
+			if *budget <= 0 || !p.Replaces(old.Offering, j) {
 				continue
 			}
 			*budget--
-			if n := k.refill(j, old, waiting); n != nil {
-				// Columns come from cheap to dear, so of equal gains the cheapest stays.
-				if gain := k.valueOf(n) - k.valueOf(old); gain > bestGain*(1+1e-9)+1e-12 {
-					best, at, bestGain = n, i, gain
-				}
+			n := p.grown(j, old, waiting)
+			if n == nil {
+				continue
+			}
+			// Offerings are sorted by price, so the cheapest of equal gains stays.
+			if gain := p.valueOf(n) - p.valueOf(old); gain > bestGain*(1+1e-9)+1e-12 {
+				best, at, bestGain = n, i, gain
 			}
 		}
 	}
 	if best == nil {
 		return false
 	}
-	old := k.nodes[at]
-	k.unfill(old)
-	for _, f := range best.Fills {
-		k.left[f.Demand] -= f.Count
-	}
-	k.Take(old.Offering, -1)
-	k.Take(best.Offering, 1)
-	k.nodes[at] = best
+	old := p.nodes[at]
+	p.returnUnits(old)
+	p.takeUnits(best)
+	p.Take(old.Offering, -1)
+	p.Take(best.Offering, 1)
+	p.nodes[at] = best
 	return true
 }
 
-// refill is a node of the offering's with all units of another, and what fits beside them; nil if
-// it cannot hold all those, or nothing beside.
-func (k *packer) refill(column int, old *placement.PlannedNode, waiting []int32) *placement.PlannedNode {
-	p := k.p
-	n := k.scratch
-	p.Reset(n, column)
+// grown returns a node of the offering with all units of the old node and waiting ones; nil if it
+// cannot hold the former or has no room for the latter.
+func (p *packer) grown(number int, old *placement.PlannedNode, waiting []int32) *placement.PlannedNode {
+	n := p.memory.scratch
+	p.state.Reset(n, number)
 	for _, f := range old.Fills {
-		if d := p.Demands[f.Demand]; !p.Holds(column, d) || p.Room(n, d, f.Count) < f.Count {
+		d := p.state.Demands[f.Demand]
+		if !p.state.Holds(number, d) || p.state.Room(n, d, f.Count) < f.Count {
 			return nil
 		}
-		p.Place(n, p.Demands[f.Demand], f.Count)
+		p.state.Place(n, d, f.Count)
 	}
 	more := false
 	for _, i := range waiting {
-		if d := p.Demands[i]; d.Feasibility.Offerings.Has(column) {
-			if count := p.Room(n, d, k.left[i]); count > 0 {
-				p.Place(n, d, count)
-				more = true
-			}
+		d := p.state.Demands[i]
+		if !d.Feasibility.Offerings.Has(number) {
+			continue
+		}
+		if count := p.state.Room(n, d, p.left[i]); count > 0 {
+			p.state.Place(n, d, count)
+			more = true
 		}
 	}
-	if !more || !p.CanMeetMinValues(n) {
+	if !more || !p.state.CanMeetMinValues(n) {
 		return nil
 	}
 	return n.Clone()

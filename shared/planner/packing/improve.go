@@ -9,132 +9,155 @@ import (
 )
 
 const (
-	// improveLeast and improveMost bound the work that improving may do, counted in items looked at,
-	// of which a machine of today looks at some 60 million a second. Counting work instead of time
-	// keeps the plan the same on every machine. In between a quarter of the work that the first
-	// packing took is allowed, or improveUnit for each unit.
-	improveLeast, improveMost, improveUnit = 20_000, 8_000_000, 15
-	// improveFew is the least where there are few demands, which are packed in no time.
+	// improveLeast and improveMost bound the work that improving may do. Work counts items looked at;
+	// a present machine looks at about 60 million in a second. In between, improving may do a quarter
+	// of the work that packing took, or improvePerUnit for each unit.
+	improveLeast, improveMost, improvePerUnit = 20_000, 8_000_000, 15
+	// improveFew replaces improveLeast where there are few demands.
 	improveFew = 1_500_000
-	// improveEnough is what all that is on the nodes has to be worth, for what they cost, for no
-	// improvement to be looked for: better plans are few and far between.
+	// improveEnough is the ratio of all units' value to all nodes' price at which improving stops.
+	// Better plans are rare there.
 	improveEnough = 0.985
-	// improveNodes is how many nodes are planned anew at most in one try, improveUnits about how many
-	// units on them.
+	// improveNodes is how many nodes a try packs anew at most, improveUnits about how many units.
 	improveNodes, improveUnits = 6, 400
-	// improveCall and improveDemand are the work of a try besides looking at items, in all and for
-	// each demand.
-	improveCall, improveDemand = 100, 12
-	// minimumGain is the saving in US dollars an hour below which a change is not worth making; it
-	// also keeps rounding errors from counting as gains.
+	// failuresLeast and failuresPerNode say after how many failed tries in a row improving stops.
+	failuresLeast, failuresPerNode = 60, 30
+	// improveTryWork and improveDemandWork are the work of a try beside the items that it looks at, in
+	// all and for each demand.
+	improveTryWork, improveDemandWork = 100, 12
+	// minimumGain is the least saving worth a change, in US dollars an hour. Rounding errors are below
+	// it.
 	minimumGain = 1e-7
 )
 
-// noises are how far tries stray from what looks best.
+// noises are the variation's noise, try by try.
 var noises = [...]float64{0, 0.1, 0.3, 0.05, 0.6}
 
-// rankedNode is a node with what is on it for its cost. Nodes are ranked from the worst used.
+// improvement packs nodes anew as long as that saves something.
+type improvement struct {
+	*packer
+	// ranked are the nodes, the worst used first.
+	ranked []rankedNode
+	// serial numbers the nodes in the order in which they were planned.
+	serial int
+}
+
+// rankedNode is a node with the ratio of its value to its price.
 type rankedNode struct {
 	node   *placement.PlannedNode
-	use    float64
+	ratio  float64
 	serial int
 }
 
 func compareRanked(a, b rankedNode) int {
-	return cmp.Or(cmp.Compare(a.use, b.use), cmp.Compare(a.serial, b.serial))
+	return cmp.Or(cmp.Compare(a.ratio, b.ratio), cmp.Compare(a.serial, b.serial))
 }
 
-// improveBudget is the work that improving the nodes planned since first may do: so much, or
-// improveUnit for each unit.
-func (k *packer) improveBudget(first, least int) int {
+// repacking is memory for packing some nodes anew.
+type repacking struct {
+	queue    queue
+	planned  []*placement.PlannedNode
+	removed  []placement.Fill
+	demands  []int32
+	leftover []int
+}
+
+// improveBudget is the work that improving the nodes from position first on may do.
+func (p *packer) improveBudget(first, least int) int {
 	units := 0
-	for _, n := range k.nodes[first:] {
+	for _, n := range p.nodes[first:] {
 		for _, f := range n.Fills {
 			units += f.Count
 		}
 	}
-	return min(max(least, improveUnit*units), improveMost)
+	return min(max(least, improvePerUnit*units), improveMost)
 }
 
-// improve takes a few of the nodes planned since first apart and plans their units anew, in other
-// orders and with other offerings: mostly nodes that are worth little for what they cost. What is
-// cheaper stays.
-func (k *packer) improve(first, budget int) {
-	budget += k.work
-	random := rand.New(rand.NewPCG(1, 2))
-	k.random = random
-	defer func() { k.random = nil }()
-	serial := 0
-	rank := func(n *placement.PlannedNode) rankedNode {
-		serial++
-		return rankedNode{node: n, use: k.valueOf(n) / k.p.Offers.Cost(n.Offering), serial: serial}
+// improve takes some of the nodes from position first on apart, packs their units anew, and keeps
+// the result if it is cheaper. It does so again until the budget of work is used up. It mostly
+// chooses nodes with a low ratio, and varies the order of units and the choice of offerings.
+func (p *packer) improve(first, budget int) {
+	budget += p.effort.work
+	p.variation.random = rand.New(rand.NewPCG(1, 2))
+	defer func() { p.variation.random = nil }()
+	m := &improvement{packer: p}
+	for _, n := range p.nodes[first:] {
+		m.ranked = append(m.ranked, m.rank(n))
 	}
-	var ranked []rankedNode
-	for _, n := range k.nodes[first:] {
-		ranked = append(ranked, rank(n))
+	slices.SortFunc(m.ranked, compareRanked)
+	m.repackWorst(budget)
+	m.merge()
+	slices.SortFunc(m.ranked, func(a, b rankedNode) int { return cmp.Compare(a.serial, b.serial) })
+	p.nodes = p.nodes[:first]
+	for _, r := range m.ranked {
+		p.nodes = append(p.nodes, r.node)
 	}
-	slices.SortFunc(ranked, compareRanked)
-	replace := func(chosen []int, made []*placement.PlannedNode) {
-		slices.Sort(chosen)
-		for _, at := range slices.Backward(chosen) {
-			ranked = slices.Delete(ranked, at, at+1)
-		}
-		for _, n := range made {
-			r := rank(n)
-			at, _ := slices.BinarySearchFunc(ranked, r, compareRanked)
-			ranked = slices.Insert(ranked, at, r)
-		}
+}
+
+// rank gives a node the next serial number.
+func (m *improvement) rank(n *placement.PlannedNode) rankedNode {
+	m.serial++
+	return rankedNode{node: n, ratio: m.valueOf(n) / m.state.Offers.Cost(n.Offering), serial: m.serial}
+}
+
+// replace puts planned nodes in the place of the chosen ones.
+func (m *improvement) replace(chosen []int, planned []*placement.PlannedNode) {
+	slices.Sort(chosen)
+	for _, at := range slices.Backward(chosen) {
+		m.ranked = slices.Delete(m.ranked, at, at+1)
 	}
-	mergeAll := func() {
-		for before := -1; len(ranked) > 0 && len(ranked) <= mergeNodes && before != serial; {
-			before = serial
-			k.mergeAll(ranked, replace)
-		}
+	for _, n := range planned {
+		r := m.rank(n)
+		at, _ := slices.BinarySearchFunc(m.ranked, r, compareRanked)
+		m.ranked = slices.Insert(m.ranked, at, r)
+	}
+}
+
+// repackWorst tries sets of nodes until the work exceeds the budget, too many tries have failed, or
+// the nodes are good enough.
+func (m *improvement) repackWorst(budget int) {
+	value, cost := 0.0, 0.0
+	for _, r := range m.ranked {
+		value, cost = value+m.valueOf(r.node), cost+m.state.Offers.Cost(r.node.Offering)
 	}
 	var chosen []int
-	inVain := 0
-	worth, cost := 0.0, 0.0
-	for _, r := range ranked {
-		worth, cost = worth+k.valueOf(r.node), cost+k.p.Offers.Cost(r.node.Offering)
-	}
-	for try := 0; k.work < budget && len(ranked) > 0 && inVain < 60+30*len(ranked) && worth < improveEnough*cost; try++ {
-		chosen = k.draw(random, ranked, chosen[:0], 1+try%improveNodes)
-		k.work += improveCall
-		k.noise = noises[try%len(noises)]
-		made := k.repack(ranked, chosen, order(try%int(orderCount)))
-		if inVain++; made == nil {
+	failures := 0
+	for try := 0; len(m.ranked) > 0 && m.effort.work < budget && value < improveEnough*cost; try++ {
+		if failures >= failuresLeast+failuresPerNode*len(m.ranked) {
+			return
+		}
+		chosen = m.draw(chosen[:0], 1+try%improveNodes)
+		m.effort.work += improveTryWork
+		m.variation.noise = noises[try%len(noises)]
+		planned := m.repack(chosen, order(try%int(orderCount)))
+		if planned == nil {
+			failures++
 			continue
 		}
-		inVain = 0
+		failures = 0
 		for _, at := range chosen {
-			cost -= k.p.Offers.Cost(ranked[at].node.Offering)
+			cost -= m.state.Offers.Cost(m.ranked[at].node.Offering)
 		}
-		for _, n := range made {
-			cost += k.p.Offers.Cost(n.Offering)
+		for _, n := range planned {
+			cost += m.state.Offers.Cost(n.Offering)
 		}
-		replace(chosen, made)
-	}
-	mergeAll()
-	slices.SortFunc(ranked, func(a, b rankedNode) int { return cmp.Compare(a.serial, b.serial) })
-	k.nodes = k.nodes[:first]
-	for _, r := range ranked {
-		k.nodes = append(k.nodes, r.node)
+		m.replace(chosen, planned)
 	}
 }
 
-// draw chooses some of the nodes, most of them from the badly used end.
-func (k *packer) draw(random *rand.Rand, ranked []rankedNode, chosen []int, take int) []int {
+// draw chooses up to so many nodes at random, most of them with a low ratio.
+func (m *improvement) draw(chosen []int, take int) []int {
 	units := 0
 	for draw := 0; len(chosen) < take && draw < 3*take; draw++ {
-		x := random.Float64()
+		x := m.variation.random.Float64()
 		if draw%3 < 2 {
 			x *= x * x
 		}
-		at := int(x * float64(len(ranked)))
+		at := int(x * float64(len(m.ranked)))
 		if slices.Contains(chosen, at) {
 			continue
 		}
-		for _, f := range ranked[at].node.Fills {
+		for _, f := range m.ranked[at].node.Fills {
 			units += f.Count
 		}
 		if units > improveUnits && len(chosen) > 1 {
@@ -145,61 +168,62 @@ func (k *packer) draw(random *rand.Rand, ranked []rankedNode, chosen []int, take
 	return chosen
 }
 
-// repack plans the units of the chosen nodes anew, and gives the new nodes if they are cheaper. If
-// not, all is as it was and it gives none.
-func (k *packer) repack(ranked []rankedNode, chosen []int, how order) []*placement.PlannedNode {
-	p := k.p
-	cost := 0.0
-	k.removed = k.removed[:0]
-	k.demands = k.demands[:0]
-	for _, at := range chosen {
-		n := ranked[at].node
-		cost += p.Offers.Cost(n.Offering)
-		k.Take(n.Offering, -1)
-		for _, f := range n.Fills {
-			k.removed = append(k.removed, f)
-			k.demands = append(k.demands, int32(f.Demand))
-		}
+// repack packs the units of the chosen nodes anew. It returns the new nodes if they are cheaper and
+// leave no unit. Otherwise it restores everything and returns nil. The result is memory that the
+// next call uses again.
+func (m *improvement) repack(chosen []int, how order) []*placement.PlannedNode {
+	r := &m.repacking
+	before := m.takeApart(chosen)
+	kept := m.nodes
+	m.nodes = r.planned[:0]
+	m.fillQueue(&r.queue, r.demands)
+	m.pack(&r.queue, how)
+	r.planned, m.nodes = m.nodes, kept
+	if m.learn != nil {
+		m.learn(r.planned)
 	}
-	slices.Sort(k.demands)
-	k.demands = slices.Compact(k.demands)
-	k.work += improveDemand * len(k.demands)
-	k.waited = k.waited[:0]
-	for _, i := range k.demands {
-		k.waited = append(k.waited, k.left[i])
-		// Units that had no place before are none of this try's.
-		k.left[i] = 0
-	}
-	for _, f := range k.removed {
-		k.left[f.Demand] += f.Count
-	}
-	kept := k.nodes
-	k.nodes = k.made[:0]
-	k.fillQueue(&k.queue, k.demands)
-	k.pack(&k.queue, how)
-	k.made = k.nodes
-	k.nodes = kept
-	now := 0.0
-	for _, n := range k.made {
-		now += p.Offers.Cost(n.Offering)
-	}
-	if k.learn != nil {
-		k.learn(k.made)
-	}
-	better := now < cost-minimumGain
-	for n, i := range k.demands {
-		better = better && k.left[i] == 0
-		k.left[i] = k.waited[n]
+	better := m.costOf(r.planned) < before-minimumGain
+	for n, i := range r.demands {
+		better = better && m.left[i] == 0
+		m.left[i] = r.leftover[n]
 	}
 	if better {
-		return k.made
+		return r.planned
 	}
-	for _, n := range k.made {
-		k.Take(n.Offering, -1)
-		k.spare = append(k.spare, n)
+	for _, n := range r.planned {
+		m.Take(n.Offering, -1)
+		m.memory.spare = append(m.memory.spare, n)
 	}
 	for _, at := range chosen {
-		k.Take(ranked[at].node.Offering, 1)
+		m.Take(m.ranked[at].node.Offering, 1)
 	}
 	return nil
+}
+
+// takeApart makes just the units of the chosen nodes wait, and returns what the nodes cost. Units
+// that had no place before do not take part.
+func (m *improvement) takeApart(chosen []int) float64 {
+	r := &m.repacking
+	cost := 0.0
+	r.removed, r.demands, r.leftover = r.removed[:0], r.demands[:0], r.leftover[:0]
+	for _, at := range chosen {
+		n := m.ranked[at].node
+		cost += m.state.Offers.Cost(n.Offering)
+		m.Take(n.Offering, -1)
+		for _, f := range n.Fills {
+			r.removed = append(r.removed, f)
+			r.demands = append(r.demands, int32(f.Demand))
+		}
+	}
+	slices.Sort(r.demands)
+	r.demands = slices.Compact(r.demands)
+	m.effort.work += improveDemandWork * len(r.demands)
+	for _, i := range r.demands {
+		r.leftover = append(r.leftover, m.left[i])
+		m.left[i] = 0
+	}
+	for _, f := range r.removed {
+		m.left[f.Demand] += f.Count
+	}
+	return cost
 }

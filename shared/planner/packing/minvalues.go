@@ -1,0 +1,65 @@
+package packing
+
+import (
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+)
+
+// meetMinValues takes units off the node until enough instance types could replace it to meet the
+// pool's minValues.
+func (p *packer) meetMinValues(n *placement.PlannedNode) {
+	state := p.state
+	if !state.Offers.StrictMinValues(state.Offers.PoolTypeOf(n.Offering).Pool) {
+		return
+	}
+	for len(n.Fills) > 0 && !state.CanMeetMinValues(n) {
+		fills := slices.Clone(n.Fills)
+		p.returnUnits(n)
+		state.Reset(n, n.Offering)
+		halved := false
+		for _, f := range fills {
+			count := (f.Count + 1) / 2
+			halved = halved || count < f.Count
+			state.Place(n, state.Demands[f.Demand], count)
+		}
+		if !halved {
+			// One unit of each demand is still too much, so half of the demands go.
+			state.Reset(n, n.Offering)
+			for _, f := range fills[:len(fills)/2] {
+				state.Place(n, state.Demands[f.Demand], f.Count)
+			}
+		}
+		p.takeUnits(n)
+	}
+}
+
+// dropBelowMinValues drops nodes from position first on. It drops those for which the limits do not
+// allow the list of types that minValues demand.
+func (p *packer) dropBelowMinValues(first int) {
+	offers := p.state.Offers
+	left := map[*offering.Pool][]int64{}
+	kept := p.nodes[:0]
+	for at, n := range p.nodes {
+		pool := offers.PoolTypeOf(n.Offering).Pool
+		if !offers.StrictMinValues(pool) || len(pool.Limits) == 0 {
+			kept = append(kept, n)
+			continue
+		}
+		if left[pool] == nil {
+			left[pool] = pool.LimitsLeft()
+		}
+		_, most := p.state.NeededForMinValues(n)
+		if at >= first && (most == nil || !placement.WithinLimits(most, left[pool])) {
+			p.returnUnits(n)
+			p.Take(n.Offering, -1)
+			continue
+		}
+		for i := range most {
+			left[pool][i] -= most[i]
+		}
+		kept = append(kept, n)
+	}
+	p.nodes = kept
+}
