@@ -58,9 +58,9 @@ type bandItem struct {
 	price float64
 }
 
-// skipAbove moves the band past the items that are dearer than the price.
+// skipAbove moves the band past the items that are dearer than the price. The band has an item.
 func (b *band) skipAbove(price float64) {
-	if b.at >= len(b.items) || !(b.items[b.at].price > price) {
+	if !(b.items[b.at].price > price) {
 		return
 	}
 	low, high := b.at, len(b.items)

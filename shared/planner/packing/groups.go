@@ -12,8 +12,8 @@ type demandGroups struct {
 
 // groupKey is what the demands of a group have in common.
 type groupKey struct {
-	feasibility *offering.Feasibility
-	hostConstraints   int
+	feasibility     *offering.Feasibility
+	hostConstraints int
 }
 
 // readGroups numbers the groups of the waiting demands.

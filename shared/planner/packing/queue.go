@@ -144,7 +144,7 @@ func (p *packer) fits(b *band, item *bandItem, free resource.Vector) bool {
 // advance moves the band to its next item that waits and fits, and reports whether there is one. A
 // node only gets fuller, so an item that did not fit before does not fit later.
 func (p *packer) advance(b *band, free resource.Vector) bool {
-	if !free.Fits(b.least) {
+	if b.at >= len(b.items) || !free.Fits(b.least) {
 		return false
 	}
 	b.skipAbove(p.mostPrice(b, free))
