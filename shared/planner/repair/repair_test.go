@@ -184,6 +184,47 @@ func TestAffinity(t *testing.T) {
 	}
 }
 
+// TestPlaceSinglyLevelsASpread places all pods of a spread singly. Each goes to the emptiest zone,
+// though maxSkew would allow two in one.
+func TestPlaceSinglyLevelsASpread(t *testing.T) {
+	stages, repairer := divided(app("web", 3, stagetest.Spread(zone, 2, "web")))
+	repairer.RetractViolations() // It also records that no pod has a place.
+	repairer.PlaceSingly()
+	expect(t, stages, map[string]int{"web:a": 1, "web:b": 1, "web:c": 1}, 0)
+}
+
+// TestPlaceSinglyKeepsMaxSkew leaves pods of a spread without a place, because the only node of a
+// zone is full and no new node can be in that zone.
+func TestPlaceSinglyKeepsMaxSkew(t *testing.T) {
+	full := stagetest.Node("n", "full", 4, app("other", 1)...)
+	stages, repairer := divided(app("web", 6, stagetest.Spread(zone, 1, "web")), full)
+	place(t, stages, func(*placement.Demand) bool { return true })
+	expect(t, stages, map[string]int{"web:a": 1, "web:b": 1, "web:c": 1}, 3)
+	repairer.PlaceSingly()
+	expect(t, stages, map[string]int{"web:a": 1, "web:b": 1, "web:c": 1}, 3)
+}
+
+// TestPlaceSinglyFollowsAffinity places pods near one that has a place already, beside another node
+// with room.
+func TestPlaceSinglyFollowsAffinity(t *testing.T) {
+	for _, key := range []string{zone, host} {
+		t.Run(key, func(t *testing.T) {
+			near := func(p *corev1.Pod) {
+				stagetest.Near(key, "cache")(p)
+				p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("100m")
+			}
+			list := append(app("other", 1, stagetest.InZone("a")), app("cache", 1, stagetest.InZone("c"))...)
+			stages, repairer := divided(append(list, app("web", 2, near)...))
+			for _, first := range []string{"other", "cache"} {
+				place(t, stages, func(d *placement.Demand) bool { return d.Group.Pod().Labels["app"] == first })
+			}
+			repairer.RetractViolations()
+			repairer.PlaceSingly()
+			expect(t, stages, map[string]int{"other:a": 1, "cache:c": 1, "web:c": 2}, 0)
+		})
+	}
+}
+
 // TestPlaceSinglySplitsUnits gives no node to a unit of pods that must share one. Its pods are
 // placed one after the other then.
 func TestPlaceSinglySplitsUnits(t *testing.T) {
@@ -205,6 +246,27 @@ func TestPlaceSinglySplitsUnits(t *testing.T) {
 	if len(d.Units) != 0 {
 		t.Errorf("the demand has %d units, and its pods have places of their own", len(d.Units))
 	}
+}
+
+// TestPlaceSinglyPlacesPartOfAUnit has no node for three pods that must share one. Two of them fit
+// on a node that is planned already.
+func TestPlaceSinglyPlacesPartOfAUnit(t *testing.T) {
+	cores := func(amount string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(amount)
+		}
+	}
+	types := []catalog.InstanceType{stagetest.Type("medium", 4, 16, 0.2, "a")}
+	list := append(app("db", 1, cores("2")), app("web", 3, cores("1"), stagetest.Near(host, "web"))...)
+	s := stagetest.Snapshot(types, list...)
+	s.NodePools[0].Spec.Limits = api.Limits{corev1.ResourceCPU: resource.MustParse("4")}
+	stages := stagetest.Read(s)
+	stages.Domain.Divide(stages.Work.Groups)
+	place(t, stages, func(d *placement.Demand) bool { return d.Group.Pod().Labels["app"] == "db" })
+	repairer := repair.New(stages.State, stages.Domain)
+	repairer.RetractViolations()
+	repairer.PlaceSingly()
+	expect(t, stages, map[string]int{"db:a": 1, "web:a": 2}, 1)
 }
 
 // TestNothingToRetract checks that pods without constraints stay where they are.

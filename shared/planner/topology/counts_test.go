@@ -5,7 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 	"github.com/whittle-dev/whittle/shared/planner/topology"
@@ -55,6 +58,43 @@ func TestCounts(t *testing.T) {
 		stages.Domain.Remove(d)
 	}
 	expect("without demands", map[string]int{"a": 1})
+}
+
+// TestCountsOnNodesOfTheSpread measures a spread that counts nodes for amd64 only. Pods of the
+// other group may land on such nodes or not. They count in full until nodes are packed, and then
+// where they are.
+func TestCountsOnNodesOfTheSpread(t *testing.T) {
+	amd64 := func(p *corev1.Pod) {
+		p.Name, p.UID = "spread-"+p.Name, "spread-"+p.UID
+		p.Spec.NodeSelector = map[string]string{corev1.LabelArchStable: "amd64"}
+	}
+	list := pods(app("web", 4, stagetest.Spread(zone, 1, "web"), amd64), app("web", 2, stagetest.InZone("a")))
+	stages := stagetest.Read(stagetest.Snapshot(types(), list...))
+	stages.Domain.Divide(stages.Work.Groups)
+	expect := func(when string, want int) {
+		t.Helper()
+		for _, g := range stages.Work.Groups {
+			if len(g.Topology.Spread) == 0 {
+				continue
+			}
+			part := topology.Part{Units: placement.Single(g.Pods), Alternatives: g.Alternatives}
+			skew := stages.Domain.SkewOf(g, part, &g.Topology.Spread[0])
+			if got := skew.Counts["a"]; got != want {
+				t.Errorf("%s zone a has %d pods, want %d", when, got, want)
+			}
+		}
+	}
+	expect("after Divide", 2)
+	for _, d := range stages.State.Demands {
+		if d.Domains[zone] == "a" && stages.State.PlanNodeFor(d) == nil {
+			t.Fatal("the pod in a gets no node")
+		}
+	}
+	for range 2 {
+		stages.Domain.RecordPlaces()
+		expect("with one pod on a node", 1)
+		stages.Domain.ForgetPlaces()
+	}
 }
 
 // TestCountsAgreeWithPods changes what counts of demands in random clusters, and compares the

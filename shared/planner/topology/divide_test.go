@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -115,6 +116,15 @@ func TestDivide(t *testing.T) {
 			pods: app("db", 3, spread), want: map[string]int{"db:": 3},
 		},
 		{
+			// The pods of the spread are larger, so they would come first.
+			name: "spread levels what waits without a spread",
+			pods: pods(app("web", 4, spread, func(p *corev1.Pod) {
+				p.Name, p.UID = "spread-"+p.Name, "spread-"+p.UID
+				p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("200m")
+			}), app("web", 2, stagetest.InZone("a"))),
+			want: map[string]int{"web:a": 2, "web:b": 2, "web:c": 2},
+		},
+		{
 			name: "spread over fewer zones than minDomains", pods: app("web", 7, spread, minDomains(4)),
 			want: map[string]int{"web:a": 1, "web:b": 1, "web:c": 1}, left: map[string]int{"web": 4},
 			reason: "spec.topologySpreadConstraints[0] allows no more",
@@ -138,6 +148,14 @@ func TestDivide(t *testing.T) {
 			name: "affinity to pods that wait",
 			pods: pods(app("web", 3, stagetest.Near(zone, "cache")), app("cache", 1, stagetest.InZone("c"))),
 			want: map[string]int{"web:c": 3, "cache:c": 1},
+		},
+		{
+			// The web pods are largest, so they would come first.
+			name: "affinity to pods that have affinity to others",
+			pods: pods(app("web", 3, stagetest.Near(zone, "cache"), func(p *corev1.Pod) {
+				p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("200m")
+			}), app("cache", 1, stagetest.Near(zone, "db")), app("db", 1, stagetest.InZone("c"))),
+			want: map[string]int{"web:c": 3, "cache:c": 1, "db:c": 1},
 		},
 		{
 			name: "affinity to the own app", pods: app("web", 3, stagetest.Near(zone, "web")),
