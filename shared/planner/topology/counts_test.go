@@ -3,16 +3,19 @@ package topology_test
 import (
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 	"github.com/whittle-dev/whittle/shared/planner/topology"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // TestCounts follows the counts of a selector from running pods to demands and back.
@@ -69,7 +72,9 @@ func TestCountsOnNodesOfTheSpread(t *testing.T) {
 		p.Spec.NodeSelector = map[string]string{corev1.LabelArchStable: "amd64"}
 	}
 	list := pods(app("web", 4, stagetest.Spread(zone, 1, "web"), amd64), app("web", 2, stagetest.InZone("a")))
-	stages := stagetest.Read(stagetest.Snapshot(types(), list...))
+	cheapest := stagetest.Type("arm", 4, 16, 0.1, "a")
+	cheapest.Requirements[corev1.LabelArchStable] = scheduling.In(corev1.LabelArchStable, "arm64")
+	stages := stagetest.Read(stagetest.Snapshot(append(types(), cheapest), list...))
 	stages.Domain.Divide(stages.Work.Groups)
 	expect := func(when string, want int) {
 		t.Helper()
@@ -84,16 +89,30 @@ func TestCountsOnNodesOfTheSpread(t *testing.T) {
 			}
 		}
 	}
-	expect("after Divide", 2)
-	for _, d := range stages.State.Demands {
-		if d.Domains[zone] == "a" && stages.State.PlanNodeFor(d) == nil {
-			t.Fatal("the pod in a gets no node")
-		}
-	}
-	for range 2 {
+	record := func() {
+		stages.State.PlannedChanged()
 		stages.Domain.RecordPlaces()
-		expect("with one pod on a node", 1)
 		stages.Domain.ForgetPlaces()
+	}
+	expect("after Divide", 2)
+	d := stages.State.Demands[slices.IndexFunc(stages.State.Demands, func(d *placement.Demand) bool {
+		return d.Domains[zone] == "a"
+	})]
+	if stages.State.PlanNodeFor(d) == nil {
+		t.Fatal("the pod in a gets no node")
+	}
+	record()
+	expect("with one pod on a node for arm64", 0)
+	medium := slices.IndexFunc(stages.Offers.Offerings, func(o offering.Offering) bool {
+		return o.Price == 0.2 && o.Source.Zone == "a"
+	})
+	n := stages.State.NewNode(medium)
+	stages.State.Place(n, d, 1)
+	d.Waiting--
+	stages.State.Planned = append(stages.State.Planned, n)
+	for range 2 {
+		record()
+		expect("with one pod on a node for amd64", 1)
 	}
 }
 
