@@ -148,8 +148,8 @@ func placeAtRandom(state *placement.State, random *rand.Rand) ([]int, float64) {
 	return placed, price
 }
 
-// TestNoFleetUndercutsTheBound places the pods of random clusters at random, in several ways each,
-// and compares the prices of the nodes with the bound for the pods that they hold.
+// TestNoFleetUndercutsTheBound places the pods of random clusters at random, in several ways each.
+// It compares the price of the nodes with the bound for the pods that they hold.
 func TestNoFleetUndercutsTheBound(t *testing.T) {
 	fleets, best := 0, 0.0
 	for seed := range uint64(150) {

@@ -10,8 +10,8 @@
 //
 // # Invariants
 //
-//   - Every instance that a claim's requirements allow can hold the planned pods, and is within the
-//     limits of the NodePool together with all other claims.
+//   - Every instance that a claim's requirements allow can hold the planned pods. All claims
+//     together are within the limits of their NodePools, whatever instances they become.
 //   - A claim has one capacity type and at most MaximumTypes instance types. A NodePool with
 //     minValues may need more of both.
 //   - The first of a claim's offerings is the cheapest. Its price is the claim's price.

@@ -193,8 +193,8 @@ func TestPlaceSinglyLevelsASpread(t *testing.T) {
 	expect(t, stages, map[string]int{"web:a": 1, "web:b": 1, "web:c": 1}, 0)
 }
 
-// TestPlaceSinglyKeepsMaxSkew leaves pods of a spread without a place, because the only node of a
-// zone is full and no new node can be in that zone.
+// TestPlaceSinglyKeepsMaxSkew leaves pods of a spread without a place. The only node of a zone is
+// full, and no new node can be in that zone.
 func TestPlaceSinglyKeepsMaxSkew(t *testing.T) {
 	full := stagetest.Node("n", "full", 4, app("other", 1)...)
 	stages, repairer := divided(app("web", 6, stagetest.Spread(zone, 1, "web")), full)

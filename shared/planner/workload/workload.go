@@ -21,8 +21,8 @@ type Workload struct {
 	// Volumes are the volumes of the snapshot.
 	Volumes *VolumeNeeds
 	Classes *Classes
-	// ClassesOn has the selector class of each pod on each node of the snapshot, or -1 for a pod that
-	// does not count in its domain. It is nil if no constraint selects pods.
+	// ClassesOn has the selector class of each pod on each node of the snapshot. It is -1 for a pod
+	// that does not count in its domain. ClassesOn is nil if no constraint selects pods.
 	ClassesOn [][]int
 	// selectors are the pod selectors so far, by their keys.
 	selectors map[string]*PodSelector
