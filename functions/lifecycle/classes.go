@@ -112,7 +112,8 @@ func (p *pass) sweepTemplates(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// sweepProfiles makes the missing instance profiles again and deletes those that nothing uses.
+// sweepProfiles repairs the instance profiles that somebody changed or deleted, and deletes those
+// that nothing uses.
 func (p *pass) sweepProfiles(ctx context.Context) error {
 	s := p.seen
 	profiles, err := p.leftovers.Profiles(ctx)
@@ -120,7 +121,7 @@ func (p *pass) sweepProfiles(ctx context.Context) error {
 		return err
 	}
 	var failed []error
-	for _, class := range nodeclass.MissingProfiles(s.classes, profiles, p.leftovers.ProfileName) {
+	for _, class := range nodeclass.BrokenProfiles(s.classes, profiles, p.leftovers.ProfileName) {
 		failed = append(failed, p.leftovers.RepairProfile(ctx, class))
 	}
 	for _, profile := range profiles {

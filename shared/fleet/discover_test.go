@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
@@ -213,8 +215,11 @@ func TestAnInstanceProfileIsMadeForTheRole(t *testing.T) {
 		len(profile().InstanceProfile.Roles) != 1 {
 		t.Errorf("%+v, %+v", facts, profile().InstanceProfile.Roles)
 	}
-	// Known from its status it costs no call; another role has another profile.
+	// Verified by its status it costs no call; another role has another profile.
 	wanted.Status.InstanceProfile = name
+	wanted.Status.Conditions = []metav1.Condition{
+		{Type: api.ConditionTypeInstanceProfileReady, Status: metav1.ConditionTrue},
+	}
 	before := a.count("GetInstanceProfile")
 	if facts := discover(t, a, wanted); facts.InstanceProfile != name || a.count("GetInstanceProfile") != before {
 		t.Errorf("asked for a profile that is known: %+v", facts)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -36,49 +38,87 @@ func (p Profiles) Name(class *api.EC2NodeClass) string {
 // below it.
 func (p Profiles) path() string { return "/karpenter/" + p.Region + "/" + p.Cluster + "/" }
 
-// Ensure returns the name of the instance profile that the class's nodes use, and creates the
-// profile where needed. A repetition after a crash has the same result. For a class that is being
-// deleted it creates nothing.
+// Ensure returns the name of the instance profile that the class's nodes use. It creates the profile
+// of a class with a role where needed, and returns its name only once it has the role. A repetition
+// after a crash has the same result. For a class that is being deleted it creates nothing. The
+// profile of spec.instanceProfile is not read, because the functions need not reach IAM there.
 func (p Profiles) Ensure(ctx context.Context, class *api.EC2NodeClass) (string, error) {
 	if class.Spec.InstanceProfile != nil && *class.Spec.InstanceProfile != "" {
 		return *class.Spec.InstanceProfile, nil
 	}
 	// A resolved class keeps its profile, because IAM allows few calls. The sweep finds a profile
-	// that somebody deleted.
+	// that somebody changed or deleted. The name alone proves nothing: the role may be missing.
 	name := p.Name(class)
-	if class.Status.InstanceProfile == name || class.DeletionTimestamp != nil {
+	verified := class.Status.InstanceProfile == name &&
+		api.ConditionTrue(class.Status.Conditions, api.ConditionTypeInstanceProfileReady)
+	if verified || class.DeletionTimestamp != nil {
 		return class.Status.InstanceProfile, nil
 	}
-	return name, p.Repair(ctx, class)
+	if err := p.Repair(ctx, class); err != nil {
+		return "", err
+	}
+	return name, nil
 }
 
-// Repair creates the class's profile and adds its role, as far as either is missing.
+// Repair creates the class's profile and adds its role, as far as either is missing. It succeeds
+// only if the profile has the role.
 func (p Profiles) Repair(ctx context.Context, class *api.EC2NodeClass) error {
 	name, role := p.Name(class), class.Spec.Role
-	output, err := p.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
-	switch {
-	case IsGone(err):
+	roles, there, err := p.roles(ctx, name)
+	if err != nil {
+		return fmt.Errorf("reading instance profile %q of spec.role %q: %w", name, role, err)
+	}
+	if !there {
 		if err := p.create(ctx, name, class); err != nil {
 			return err
 		}
-	case err != nil:
-		return fmt.Errorf("reading instance profile %q of spec.role %q: %w", name, role, err)
-	default:
-		for _, inside := range output.InstanceProfile.Roles {
-			if aws.ToString(inside.RoleName) == role {
-				return nil
-			}
-			if err := p.removeRole(ctx, name, aws.ToString(inside.RoleName)); err != nil { // a profile holds one role
-				return err
-			}
+	}
+	if slices.Contains(roles, role) {
+		return nil
+	}
+	for _, other := range roles { // a profile holds one role
+		if err := p.removeRole(ctx, name, other); err != nil {
+			return err
 		}
 	}
-	_, err = p.IAM.AddRoleToInstanceProfile(
+	return p.addRole(ctx, name, role)
+}
+
+// roles returns the names of the profile's roles, and false for a profile that does not exist.
+func (p Profiles) roles(ctx context.Context, name string) (roles []string, there bool, err error) {
+	output, err := p.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
+	if IsGone(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return roleNames(output.InstanceProfile), true, nil
+}
+
+func roleNames(profile *types.InstanceProfile) []string {
+	var names []string
+	for _, role := range profile.Roles {
+		names = append(names, aws.ToString(role.RoleName))
+	}
+	return names
+}
+
+func (p Profiles) addRole(ctx context.Context, name, role string) error {
+	_, err := p.IAM.AddRoleToInstanceProfile(
 		ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: &role},
 	)
 	switch {
-	case err == nil || code(err) == "LimitExceeded" || exists(err): // another call has just added the role
+	case err == nil || code(err) == "DryRunOperation":
 		return nil
+	case code(err) == "LimitExceeded" || exists(err):
+		// Another call has just added a role. It may be another role.
+		roles, _, unread := p.roles(ctx, name)
+		if unread == nil && slices.Contains(roles, role) {
+			return nil
+		}
+		return fmt.Errorf("instance profile %q has the roles %q instead of spec.role %q: %w",
+			name, roles, role, errors.Join(err, unread))
 	case IsGone(err):
 		return fmt.Errorf(
 			"spec.role %q: there is no such IAM role, or instance profile %q has just been deleted: create the role, or "+

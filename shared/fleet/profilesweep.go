@@ -17,6 +17,7 @@ import (
 type Profile struct {
 	Name     string
 	ClassUID string
+	Role     string // empty without one
 }
 
 // unusedSinceTagKey is the tag with the time (RFC 3339) since which a profile is unused.
@@ -35,6 +36,7 @@ func (p Profiles) List(ctx context.Context) ([]Profile, error) {
 			found = append(found, Profile{
 				Name:     aws.ToString(listed.InstanceProfileName),
 				ClassUID: strings.Trim(strings.TrimPrefix(aws.ToString(listed.Path), p.path()), "/"),
+				Role:     strings.Join(roleNames(&listed), ","), // a profile holds one role
 			})
 		}
 	}

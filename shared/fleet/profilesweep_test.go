@@ -66,7 +66,7 @@ func TestAProfileLiesInItsClassesFolder(t *testing.T) {
 		names[p.Name(other)] = true
 	}
 	listed, err := p.List(t.Context())
-	if err != nil || len(listed) != 1 || listed[0] != (fleet.Profile{Name: name, ClassUID: "uid-1"}) {
+	if err != nil || len(listed) != 1 || listed[0] != (fleet.Profile{Name: name, ClassUID: "uid-1", Role: "nodes"}) {
 		t.Errorf("listed %+v, %v", listed, err)
 	}
 }

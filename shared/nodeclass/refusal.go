@@ -9,14 +9,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Who writes which of a class's conditions: whoever resolves the class all of them, by
-// what the class says and selects (Resolve). Whoever launches with it makes one of them
-// false where EC2 refuses a launch because of it (Refuse), with the reason LaunchRefused,
-// which nothing else has. That word stands, whoever resolves the class meanwhile, until
-// the class's spec or what it selects is another, a launch with the class succeeds
-// (ClearRefusals), or refusalHolds is over: what was wrong may have been mended where nobody
-// sees it, and the next launch tells.
-
 // A class's conditions have two writers. Resolve writes all of them from the class's spec and the
 // facts of its selection. Refuse sets one to False after EC2 refused a launch because of it, with
 // the reason LaunchRefused. Resolve keeps a refusal until the class's spec or selection changes,

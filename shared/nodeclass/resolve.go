@@ -42,8 +42,33 @@ type Subnet struct {
 	FreeAddresses    int
 }
 
+// verified returns the facts without those whose reading has a problem. Later passes trust the
+// status, so that it must not hold what nobody verified.
+func (f Facts) verified() Facts {
+	if f.SubnetsProblem.Message != "" {
+		f.Subnets = nil
+	}
+	if f.SecurityGroupsProblem.Message != "" {
+		f.SecurityGroups = nil
+	}
+	if f.ImagesProblem.Message != "" {
+		f.Images = nil
+	}
+	if f.InstanceProfileProblem.Message != "" {
+		f.InstanceProfile = ""
+	}
+	if f.CapacityReservationsProblem.Message != "" {
+		f.CapacityReservations = nil
+	}
+	if f.PlacementGroupProblem.Message != "" {
+		f.PlacementGroup = nil
+	}
+	return f
+}
+
 // Resolve returns the class's status for EC2's facts. It changes neither argument.
 func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeClassStatus {
+	facts = facts.verified()
 	status := api.EC2NodeClassStatus{
 		Subnets:              subnets(facts.Subnets),
 		SecurityGroups:       securityGroups(facts.SecurityGroups),

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -59,6 +60,23 @@ func TestAResolvedClassIsReady(t *testing.T) {
 	class.Generation++
 	if !Stale(class) {
 		t.Error("a class whose spec has changed is not stale")
+	}
+}
+
+func TestNothingUnverifiedIsStored(t *testing.T) {
+	facts := found()
+	facts.CapacityReservations = []CapacityReservation{{}}
+	facts.PlacementGroup = &api.PlacementGroup{}
+	for _, problem := range []*Problem{
+		&facts.SubnetsProblem, &facts.SecurityGroupsProblem, &facts.ImagesProblem, &facts.InstanceProfileProblem,
+		&facts.CapacityReservationsProblem, &facts.PlacementGroupProblem,
+	} {
+		problem.Message = "AccessDenied"
+	}
+	status := Resolve(class("", complete), facts, time.Now())
+	status.Conditions = nil
+	if !equality.Semantic.DeepEqual(status, api.EC2NodeClassStatus{}) {
+		t.Errorf("stored is %+v", status)
 	}
 }
 
