@@ -15,8 +15,15 @@ golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
 # Nested modules that the linters check too. The build checks those of the control plane and of Karpenter.
 nested := infra/local testdata/instancetypes/generate testdata/instancetypes/peer testdata/peer
 
-# Packages with fuzz tests: decoders of outside input, and the arithmetic of requirements and quantities.
-fuzzed := events shared/queue shared/scheduling
+# Every fuzz test with its folder, such as "FuzzDecode events": decoders of outside input, and arithmetic.
+fuzzed = git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | \
+  sed -E 's|^(.*)/[^/]+:func (.*)$$|\2 \1|'
+# Runs the fuzz test $$0 of the folder $$1 for the time $$2, in the folder's module. go test only warns if it finds
+# no such test. A longer minimization of inputs would take most of a short time.
+fuzzone := module=$$1; while [ ! -e $$module/go.mod ]; do module=$$(dirname $$module); done; \
+  package=./$$(realpath --relative-to=$$module $$1); \
+  go test -C $$module -run "^$$" -fuzz "^$$0\$$" -fuzztime $$2 -fuzzminimizetime 10x -parallel 1 $$package 2>&1 | \
+  awk "/no fuzz tests to fuzz/ { none = 1 } { print } END { exit none }"
 # How long each fuzz test runs.
 fuzztime ?= 10s
 
@@ -102,10 +109,7 @@ lint: ## run gofmt, go vet and golangci-lint
 	for module in $(nested); do go run -C $$module $(golangci) run ./... || exit 1; done
 
 fuzz: ## run the fuzz tests, two at a time; fuzztime=1m for longer
-	@for package in $(fuzzed); do \
-	  go test -list '^Fuzz' ./$$package | awk -v package=./$$package '/^Fuzz/ { print $$1, package }'; \
-	done | \
-	  xargs -P 2 -L 1 sh -c 'go test -run "^$$" -fuzz "^$$0\$$" -fuzztime $(fuzztime) -parallel 1 "$$1"'
+	@$(fuzzed) | sed 's/$$/ $(fuzztime)/' | xargs -P 2 -L 1 bash -o pipefail -c '$(fuzzone)'
 
 template := build/cdk.out/Whittle.template.json
 
