@@ -16,42 +16,44 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// DaemonSet is a DaemonSet: what its pod on each node takes, and on which nodes it runs.
+// DaemonSet says what a DaemonSet's pod takes of each node, and on which nodes one runs.
 type DaemonSet struct {
-	object       *appsv1.DaemonSet
-	requests     corev1.ResourceList
-	Need         resource.Vector
+	object   *appsv1.DaemonSet
+	requests corev1.ResourceList
+	// Need is what a pod requests, along the planner's resource axes.
+	Need resource.Vector
+	// Alternatives are the label requirements of which a node has to meet one.
 	Alternatives []scheduling.Requirements
 	Tolerations  []corev1.Toleration
 	Ports        []workload.HostPort
 }
 
-// ReadDaemonSets leaves out a DaemonSet whose node affinity cannot be read: Kubernetes runs none of
-// its pods either.
-func ReadDaemonSets(sets []appsv1.DaemonSet, axes *resource.Axes) []*DaemonSet {
-	var daemons []*DaemonSet
-	for i := range sets {
-		template := &sets[i].Spec.Template
+// ReadDaemonSets reads the DaemonSets that run pods on new nodes. It skips those being deleted, and
+// those whose node affinity is invalid, since Kubernetes runs none of their pods either.
+func ReadDaemonSets(objects []appsv1.DaemonSet, axes *resource.Axes) []*DaemonSet {
+	var result []*DaemonSet
+	for i := range objects {
+		template := &objects[i].Spec.Template
 		alternatives, err := workload.NodeAlternatives(&template.Spec)
-		if err != nil || sets[i].DeletionTimestamp != nil {
+		if err != nil || objects[i].DeletionTimestamp != nil {
 			continue
 		}
 		d := &DaemonSet{
-			object: &sets[i], requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives,
+			object: &objects[i], requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives,
 			Ports:       workload.HostPorts(&template.Spec),
 			Tolerations: slices.Concat(template.Spec.Tolerations, scheduling.DaemonSetTolerations()),
 		}
 		d.Need = axes.Requests(d.requests)
-		daemons = append(daemons, d)
+		result = append(result, d)
 	}
-	return daemons
+	return result
 }
 
-// daemonSetsOf are the daemons that the pool's taints and labels let in; the instance type may still
-// keep some out.
-func daemonSetsOf(daemons []*DaemonSet, pool *Pool) []*DaemonSet {
+// daemonSetsOf are the DaemonSets that the pool's taints and labels allow. They may not run on some
+// of its instance types.
+func daemonSetsOf(all []*DaemonSet, pool *Pool) []*DaemonSet {
 	var result []*DaemonSet
-	for _, d := range daemons {
+	for _, d := range all {
 		if scheduling.ToleratesAll(pool.NodePool.Spec.Template.Spec.Taints, d.Tolerations) &&
 			slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool {
 				return pool.Requirements.IsCompatible(a, scheduling.UndefinedWellKnownIsAny)
@@ -62,13 +64,12 @@ func daemonSetsOf(daemons []*DaemonSet, pool *Pool) []*DaemonSet {
 	return result
 }
 
-// runsAnywhere reports whether the daemon asks for nothing that tells nodes of a pool apart.
+// runsAnywhere reports whether the DaemonSet runs on all nodes of a pool that allows it.
 func (d *DaemonSet) runsAnywhere() bool {
 	return slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool { return len(a) == 0 })
 }
 
-// runsOn reports whether the daemon runs on the pool's nodes of a type that are bought through an
-// offering.
+// runsOn reports whether the DaemonSet runs on the pool's nodes of a type and an offering of it.
 func (d *DaemonSet) runsOn(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
 	return slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool {
 		if !offering.AllowedBy(a) {
@@ -90,7 +91,7 @@ func (d *DaemonSet) runsOn(pool *Pool, typ *catalog.InstanceType, offering *cata
 	})
 }
 
-// HasPod reports whether one of the pods is the daemon's.
+// HasPod reports whether one of the pods belongs to the DaemonSet.
 func (d *DaemonSet) HasPod(pods []corev1.Pod) bool {
 	for i := range pods {
 		if pods[i].Namespace == d.object.Namespace &&
@@ -101,4 +102,33 @@ func (d *DaemonSet) HasPod(pods []corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// daemonSetSums has the DaemonSets of the cluster, and counts their sums over all pools.
+type daemonSetSums struct {
+	all   []*DaemonSet
+	count int
+}
+
+// daemonSetSum is what DaemonSets that run on the same nodes take together.
+type daemonSetSum struct {
+	// id is unique among all pools, and at least one.
+	id       int
+	requests corev1.ResourceList
+	need     resource.Vector
+	ports    []workload.HostPort
+}
+
+// of adds up the DaemonSets that run. running has one byte for each of them: 1 if it runs.
+func (s *daemonSetSums) of(daemonSets []*DaemonSet, running []byte, axes *resource.Axes) *daemonSetSum {
+	s.count++
+	sum := &daemonSetSum{id: s.count, requests: corev1.ResourceList{}, need: make(resource.Vector, len(axes.Names))}
+	for i, d := range daemonSets {
+		if running[i] == 1 {
+			resource.AddLists(sum.requests, d.requests)
+			sum.need.Add(d.Need, 1)
+			sum.ports = append(sum.ports, d.Ports...)
+		}
+	}
+	return sum
 }

@@ -8,32 +8,31 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Domain is a value of a topology key with the offerings whose nodes may have it.
+// Domain is a value of a topology key, with the offerings whose nodes may have it.
 type Domain struct {
 	Value     string
 	Offerings dense.Set
-	// Listed says that some pool, instance type or offering names the value; others are what a claim
-	// settles on where any value will do.
+	// Listed says that a pool, instance type or offering names the value. Otherwise any value would
+	// do, and the NodeClaim would choose this one.
 	Listed bool
 }
 
-// Domains are the values of a key that new nodes may have, sorted: those that offering or pool
-// list. It is worked out once for each key.
+// Domains are the values of a topology key that new nodes may have, sorted.
 func (s *Feasibilities) Domains(key string) []Domain {
 	if domains, ok := s.domains[key]; ok {
 		return domains
 	}
-	p := s.index
+	ix := s.index
 	at := map[string]int{}
 	var domains []Domain
-	for j := range p.Offerings {
-		listed := p.listsValues(j, key)
-		for _, value := range p.ValuesOf(p.PoolTypeOf(j).Pool, j, key) {
+	for j := range ix.Offerings {
+		listed := ix.listsValues(j, key)
+		for _, value := range ix.ValuesOf(ix.PoolTypeOf(j).Pool, j, key) {
 			i, ok := at[value]
 			if !ok {
 				i = len(domains)
 				at[value] = i
-				domains = append(domains, Domain{Value: value, Offerings: dense.NewSet(len(p.Offerings))})
+				domains = append(domains, Domain{Value: value, Offerings: dense.NewSet(len(ix.Offerings))})
 			}
 			domains[i].Offerings.Add(j)
 			domains[i].Listed = domains[i].Listed || listed
@@ -44,8 +43,8 @@ func (s *Feasibilities) Domains(key string) []Domain {
 	return domains
 }
 
-// listsValues reports whether the values that ValuesOf returns for an offering are all that its nodes
-// can have.
+// listsValues reports whether the nodes of offering j can have no other values than those that
+// ValuesOf returns.
 func (ix *Index) listsValues(j int, key string) bool {
 	if IsOfferingKey(key) {
 		return true

@@ -9,9 +9,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// Exclusion is a value of one of the labels by which things are left out.
+// Exclusion excludes the offerings that have a value of an attribute. The key is the label of the
+// NodePool, the zone, the capacity type or the instance type.
 type Exclusion struct{ Key, Value string }
 
+// AttributeValue is the value that an offering has of an exclusion's key.
 func AttributeValue(key string, pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) string {
 	switch key {
 	case api.NodePoolLabelKey:
@@ -24,10 +26,9 @@ func AttributeValue(key string, pool *Pool, typ *catalog.InstanceType, offering 
 	return typ.Name
 }
 
-// excludes reports whether the plan makes no use of the offering.
+// excludes reports whether the plan must not use the offering.
 func (ix *Index) excludes(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
-	return slices.ContainsFunc(
-		ix.Exclusions,
-		func(a Exclusion) bool { return AttributeValue(a.Key, pool, typ, offering) == a.Value },
-	)
+	return slices.ContainsFunc(ix.Exclusions, func(e Exclusion) bool {
+		return AttributeValue(e.Key, pool, typ, offering) == e.Value
+	})
 }

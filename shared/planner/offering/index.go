@@ -1,103 +1,66 @@
 package offering
 
 import (
-	"cmp"
-	"slices"
-
-	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner/dense"
-	"github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Index are the ways to buy new nodes.
+// Index holds the ways to buy new nodes. Build makes it.
 type Index struct {
 	Work *workload.Workload
-	// Undefined says which label keys a new node may have any value of, though its pool does not
-	// mention them.
+	// Undefined says for which label keys a new node may have any value, even if its NodePool does
+	// not mention them.
 	Undefined scheduling.Undefined
-	Pools     []*Pool
-	types     map[string]*typeList
-	PoolTypes []PoolType
-	// daemonSetSums counts the sets of daemons that run together.
-	daemonSetSums int
-	Offerings     []Offering
-	// zones and capacityTypes are those of all offerings.
-	zones, capacityTypes []string
-	// Exotic are the offerings of exotic instance types, reserved those that take units of
-	// reservations, limited those of pools with limits.
-	Exotic, Reserved, Limited dense.Set
-	// Exclusions is what this plan does not buy. A replan excludes things one at a time.
+	// Exclusions are what this plan does not buy.
 	Exclusions []Exclusion
-	// Tiers are the offerings of the pools of each weight, heaviest first; reservations what reserved
-	// offerings share.
-	Tiers        []dense.Set
+	typeLists  typeLists
+	market
+	offeringSets
 	Reservations []Reservation
-	// Sizes are, by axis, the offerings by how much they have.
+	// Sizes orders the offerings by their free amount of each resource axis.
 	Sizes         []sizes
 	Feasibilities *Feasibilities
-	// resolutions remember the answers of Resolve; resolvedByKey has one value for equal ones.
-	resolutions   map[resolution]*ResolvedLabels
-	resolvedByKey map[string]*ResolvedLabels
+	resolver      resolver
 }
 
-// Build finds out what can be bought but for what is left out.
-func Build(work *workload.Workload, leftOut []Exclusion) *Index {
-	p := &Index{Work: work, types: map[string]*typeList{}, Exclusions: leftOut}
-	p.Undefined = scheduling.UndefinedAnyOf(work.Snapshot.WellKnownLabels)
-	p.readPools()
-	p.readOfferings()
-	p.Feasibilities = newFeasibilities(p)
-	return p
+// market is what NodePools offer. readPools writes it, and sortOfferings numbers the offerings.
+type market struct {
+	// Pools are sorted by weight, heaviest first, then by name.
+	Pools []*Pool
+	// PoolTypes has the pool types of one pool after those of another, in the order of Pools.
+	PoolTypes []PoolType
+	// Offerings are sorted by price, cheapest first.
+	Offerings []Offering
+	// zones and capacityTypes are those of all offerings, each once.
+	zones, capacityTypes []string
 }
 
-// StrictMinValues reports whether nodes of the pool have to meet minValues.
-func (ix *Index) StrictMinValues(pool *Pool) bool {
-	return len(pool.MinValues) > 0 && !ix.BestEffortMinValues()
-}
-
-// ByLimitShare are the pool's offerings by the greatest part of a limit that one takes.
-func (ix *Index) ByLimitShare(pool *Pool) []int {
-	if pool.byShare != nil {
-		return pool.byShare
+// Build reads what the snapshot of the workload allows to buy, without the excluded offerings. It
+// does not fail: Pool.Problem says why a NodePool offers nothing.
+func Build(work *workload.Workload, exclusions []Exclusion) *Index {
+	ix := &Index{
+		Work: work, Exclusions: exclusions, Undefined: scheduling.UndefinedAnyOf(work.Snapshot.WellKnownLabels),
+		typeLists: typeLists{},
 	}
-	columns := slices.Collect(pool.Offerings.All())
-	if len(pool.Limits) > 0 {
-		shares := make(map[int]float64, len(columns))
-		for _, j := range columns {
-			for i, use := range ix.PoolTypeOf(j).LimitUse {
-				shares[j] = max(shares[j], float64(use)/float64(max(pool.Limits[i].Most, 1)))
-			}
-		}
-		slices.SortFunc(columns, func(a, b int) int { return cmp.Or(cmp.Compare(shares[a], shares[b]), cmp.Compare(a, b)) })
-	}
-	pool.byShare = columns
-	return columns
+	ix.readPools()
+	ix.sortOfferings()
+	ix.listOfferings()
+	ix.readReservations()
+	ix.readSets()
+	ix.readSizes()
+	ix.Feasibilities = newFeasibilities(ix)
+	return ix
 }
 
-// BestEffortMinValues reports whether minValues that cannot be met are lowered.
-func (ix *Index) BestEffortMinValues() bool {
-	return ix.Work.Snapshot.MinValuesPolicy == plan.MinValuesBestEffort
-}
+// PoolTypeOf is the pool type of offering j.
+func (ix *Index) PoolTypeOf(j int) *PoolType { return &ix.PoolTypes[ix.Offerings[j].PoolType] }
 
-func (ix *Index) IsExotic(column int) bool { return ix.Exotic.Has(column) }
-
-// NodePricePerHour is what packing counts for each node besides its instance, in US dollars: little
-// enough to be no price to speak of, and enough to take one large node rather than ten small ones
-// for a price that is hardly any lower.
+// NodePricePerHour is what packing adds to the price of each node, in US dollars. It is too small
+// to matter as a price. It makes packing prefer one large node to ten small ones of nearly equal
+// price.
 const NodePricePerHour = 0.0002
 
-// Cost is what packing counts for a node of the offering's.
-func (ix *Index) Cost(column int) float64 {
-	return ix.Offerings[column].Price + NodePricePerHour
-}
-
-// CheapestWithRoom is the first offering of the set whose empty node has room for the need; -1
-// without one.
-func (ix *Index) CheapestWithRoom(columns dense.Set, need resource.Vector) int {
-	set := ix.Feasibilities.ScratchSet
-	copy(set, columns)
-	ix.KeepRoom(set, need)
-	return set.First()
+// Cost is what packing counts for a node of offering j, in US dollars an hour.
+func (ix *Index) Cost(j int) float64 {
+	return ix.Offerings[j].Price + NodePricePerHour
 }

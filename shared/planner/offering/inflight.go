@@ -9,8 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// ClaimTypes are the instance types that a claim not launched yet may become, or the one that it has
-// become.
+// ClaimTypes are the instance types that the NodeClaim's node may be, or the one that it is after
+// launch. There are none if the claim does not say.
 func (ix *Index) ClaimTypes(claim *api.NodeClaim) []*catalog.InstanceType {
 	if claim.Spec.NodeClassRef == nil {
 		return nil
@@ -33,8 +33,26 @@ func (ix *Index) ClaimTypes(claim *api.NodeClaim) []*catalog.InstanceType {
 	return types
 }
 
-// capacityOf is what a node has: as it says, else as its claim says, else the most that an instance
-// type has which the claim allows.
+// ClaimAllocatable is what pods may use of the claim's node: what the claim's status says, else the
+// least amount of each resource among the types.
+func (ix *Index) ClaimAllocatable(claim *api.NodeClaim, types []*catalog.InstanceType) corev1.ResourceList {
+	if len(claim.Status.Allocatable) > 0 {
+		return claim.Status.Allocatable.DeepCopy()
+	}
+	least := corev1.ResourceList{}
+	for _, name := range ix.Work.Axes.Names {
+		for i, typ := range types {
+			quantity := typ.Allocatable[name]
+			if present := least[name]; i == 0 || quantity.Cmp(present) < 0 {
+				least[name] = quantity
+			}
+		}
+	}
+	return least
+}
+
+// capacityOf is a node's capacity, for limits: what the node says, else what its claim says, else
+// the greatest amount of each resource among the types that the claim allows.
 func (ix *Index) capacityOf(node *plan.Node) corev1.ResourceList {
 	if node.Node != nil && len(node.Node.Status.Capacity) > 0 {
 		return node.Node.Status.Capacity
@@ -54,22 +72,4 @@ func (ix *Index) capacityOf(node *plan.Node) corev1.ResourceList {
 		}
 	}
 	return most
-}
-
-// ClaimAllocatable is what the claim says pods may use, else the least of each resource among the
-// types that the claim may become.
-func (ix *Index) ClaimAllocatable(claim *api.NodeClaim, types []*catalog.InstanceType) corev1.ResourceList {
-	if len(claim.Status.Allocatable) > 0 {
-		return claim.Status.Allocatable.DeepCopy()
-	}
-	least := corev1.ResourceList{}
-	for _, name := range ix.Work.Axes.Names {
-		for i, typ := range types {
-			quantity := typ.Allocatable[name]
-			if present := least[name]; i == 0 || quantity.Cmp(present) < 0 {
-				least[name] = quantity
-			}
-		}
-	}
-	return least
 }

@@ -1,6 +1,7 @@
 package offering
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/planner/resource"
@@ -10,15 +11,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Limit is one entry of a pool's spec.limits.
+// Limit is one entry of a NodePool's spec.limits.
 type Limit struct {
 	Name corev1.ResourceName
-	// Most is the limit, used what the pool's nodes have of it, both in a vector's unit.
+	// Most is the limit, and Used is what the pool's nodes have of it. Both are in the unit of a
+	// resource.Vector.
 	Most, Used int64
 }
 
-// readLimits fills in the limits of all pools, and what their nodes use: the capacity of each,
-// leaving ones too, since they are paid until they are gone.
+// readLimits fills in the limits of all pools, and what their nodes use of them. A node that leaves
+// counts too, because it costs money until it is gone.
 func (ix *Index) readLimits() {
 	byName := map[string]*Pool{}
 	for _, pool := range ix.Pools {
@@ -26,12 +28,7 @@ func (ix *Index) readLimits() {
 		for name, quantity := range pool.NodePool.Spec.Limits {
 			pool.Limits = append(pool.Limits, Limit{Name: name, Most: resource.AmountDown(name, &quantity)})
 		}
-		slices.SortFunc(pool.Limits, func(a, b Limit) int {
-			if a.Name < b.Name {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(pool.Limits, func(a, b Limit) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	for i := range ix.Work.Snapshot.Nodes {
 		node := &ix.Work.Snapshot.Nodes[i]
@@ -45,7 +42,7 @@ func (ix *Index) readLimits() {
 	}
 }
 
-// limitUse is what a node of this capacity takes of the pool's limits, in their order.
+// limitUse is what a node of this capacity takes of the pool's limits, in the order of Pool.Limits.
 func (p *Pool) limitUse(capacity corev1.ResourceList) []int64 {
 	if len(p.Limits) == 0 {
 		return nil
@@ -61,11 +58,34 @@ func (p *Pool) limitUse(capacity corev1.ResourceList) []int64 {
 	return use
 }
 
-// LimitsLeft is what the pool may still have of each limit; negative where it has too much already.
+// LimitsLeft is what the pool may still use of each limit, in the order of Pool.Limits. An amount
+// is negative if the pool's nodes exceed the limit already.
 func (p *Pool) LimitsLeft() []int64 {
 	left := make([]int64, len(p.Limits))
 	for i, l := range p.Limits {
 		left[i] = l.Most - l.Used
 	}
 	return left
+}
+
+// ByLimitShare are the pool's offerings, ordered by the greatest part of any limit that one takes.
+// Offerings that take equal parts are in order of price.
+func (ix *Index) ByLimitShare(pool *Pool) []int {
+	if pool.byLimitShare != nil {
+		return pool.byLimitShare
+	}
+	offerings := slices.Collect(pool.Offerings.All())
+	if len(pool.Limits) > 0 {
+		shares := make(map[int]float64, len(offerings))
+		for _, j := range offerings {
+			for i, use := range ix.PoolTypeOf(j).LimitUse {
+				shares[j] = max(shares[j], float64(use)/float64(max(pool.Limits[i].Most, 1)))
+			}
+		}
+		slices.SortFunc(offerings, func(a, b int) int {
+			return cmp.Or(cmp.Compare(shares[a], shares[b]), cmp.Compare(a, b))
+		})
+	}
+	pool.byLimitShare = offerings
+	return offerings
 }

@@ -1,50 +1,69 @@
 package offering
 
 import (
+	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// narrowing is a question to Narrow. The requirement is a number of Feasibilities.requirements.
+// narrowings remembers the answers of Narrow.
+type narrowings struct {
+	// requirements numbers the requirements by their text.
+	requirements *dense.Table
+	results      map[narrowing]*workload.Alternatives
+}
+
+// narrowing identifies a question to Narrow.
 type narrowing struct {
 	alternatives *workload.Alternatives
 	requirement  int
 }
 
-// Narrow is Alternatives.Narrow. It returns the same value for the same question, so that what
-// follows from the result is memoised too. A nil receiver remembers nothing.
+// Narrow is Alternatives.Narrow. Equal questions get the same pointer as their answer, so that
+// answers about the result are found again. A nil receiver remembers nothing.
 func (s *Feasibilities) Narrow(alternatives *workload.Alternatives, r scheduling.Requirement) *workload.Alternatives {
 	if s == nil {
 		return alternatives.Narrow(r)
 	}
 	s.key = workload.AppendRequirement(s.key[:0], r)
-	number, _ := s.requirements.Number(s.key)
+	number, _ := s.narrowings.requirements.Number(s.key)
 	key := narrowing{alternatives: alternatives, requirement: number}
-	if known, ok := s.narrowed[key]; ok {
+	if known, ok := s.narrowings.results[key]; ok {
 		return known
 	}
 	result := alternatives.Narrow(r)
-	s.narrowed[key] = result
+	s.narrowings.results[key] = result
 	return result
 }
 
-// termsKey is a question to LabelsFor about pods without host ports.
-type termsKey struct {
-	alternatives *workload.Alternatives
-	terms        *workload.NodeTerms
-	avoids       bool
+// interned has small values that the planner needs often, each made once.
+type interned struct {
+	in    map[labelValue]scheduling.Requirement
+	lists map[string][]string
 }
 
-// labelValue is a label with a value.
 type labelValue struct{ key, value string }
 
-// In is scheduling.In of one value, made once for each label and value.
+// In is scheduling.In of one value.
 func (s *Feasibilities) In(key, value string) scheduling.Requirement {
 	at := labelValue{key, value}
-	r, ok := s.single[at]
+	r, ok := s.interned.in[at]
 	if !ok {
 		r = scheduling.In(key, value)
-		s.single[at] = r
+		s.interned.in[at] = r
 	}
 	return r
+}
+
+// listOf is a list with just the value. It is nil for an empty value, which is not known.
+func (s *Feasibilities) listOf(value string) []string {
+	if value == "" {
+		return nil
+	}
+	list, ok := s.interned.lists[value]
+	if !ok {
+		list = []string{value}
+		s.interned.lists[value] = list
+	}
+	return list
 }

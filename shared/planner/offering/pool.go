@@ -8,36 +8,34 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Pool is a NodePool as new nodes can be made from it.
+// Pool is a NodePool, with what new nodes of it can be.
 type Pool struct {
 	NodePool *api.NodePool
-	// types are those of the pool's class.
-	types *typeList
-	// Requirements are those of the template with its labels, as what a node of the pool will have.
+	types    *typeList
+	// Requirements are those of the template together with its labels. A node of the pool meets them.
 	Requirements scheduling.Requirements
-	// MinValues are the keys that the types of one launch must offer several values of, with how many.
+	// MinValues has the keys with minValues: the instance types of one launch must offer at least so
+	// many values of the key.
 	MinValues map[string]int
-	Limits    []Limit
-	// mentioned are the facts of the labels that the pool's own requirements speak of, where they are
-	// known from reading its types.
-	mentioned map[string]keyFacts
-	// pool types are the pool's: a range of pool types.
+	// Limits are sorted by name.
+	Limits []Limit
+	// mentions says for the keys of Requirements whether the pool's offerings mention them. It is nil
+	// if readPoolTypes did not find out.
+	mentions map[string]labelMentions
+	// FirstType and EndType are the range of the pool's types in Index.PoolTypes.
 	FirstType, EndType int
-	// Offerings are those of the pool types, byShare the same by their share of the limits,
-	// once it has been asked for.
-	Offerings dense.Set
-	byShare   []int
-	// Problem is why the pool makes no nodes at all; empty if it does.
+	// Offerings are those of the pool's types. byLimitShare remembers the answer of ByLimitShare.
+	Offerings    dense.Set
+	byLimitShare []int
+	// Problem says why the pool launches no nodes at all. It is empty if the pool does.
 	Problem string
 }
 
+// Name is the name of the NodePool.
 func (p *Pool) Name() string { return p.NodePool.Name }
 
 func (p *Pool) weight() int32 {
@@ -47,8 +45,8 @@ func (p *Pool) weight() int32 {
 	return *p.NodePool.Spec.Weight
 }
 
-// readPools fills in pools, pool types and offerings. Pools are sorted by weight, heaviest first,
-// then by name.
+// readPools fills in the pools with their limits, their pool types and their offerings. The
+// offerings are not sorted yet.
 func (ix *Index) readPools() {
 	classes := map[string]*api.EC2NodeClass{}
 	for i := range ix.Work.Snapshot.NodeClasses {
@@ -67,11 +65,11 @@ func (ix *Index) readPools() {
 		return cmp.Or(-cmp.Compare(a.weight(), b.weight()), strings.Compare(a.Name(), b.Name()))
 	})
 	ix.readLimits()
-	daemons := ReadDaemonSets(ix.Work.Snapshot.DaemonSets, ix.Work.Axes)
+	daemonSets := &daemonSetSums{all: ReadDaemonSets(ix.Work.Snapshot.DaemonSets, ix.Work.Axes)}
 	for _, pool := range ix.Pools {
 		pool.FirstType = len(ix.PoolTypes)
 		if pool.Problem == "" {
-			ix.readPoolTypes(pool, daemons)
+			ix.readPoolTypes(pool, daemonSets)
 		}
 		pool.EndType = len(ix.PoolTypes)
 		if pool.Problem == "" && pool.FirstType == pool.EndType {
@@ -80,37 +78,7 @@ func (ix *Index) readPools() {
 	}
 }
 
-// poolProblem is why a pool makes no nodes, whatever the pods.
-func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass, types *typeList) string {
-	switch ref := nodePool.Spec.Template.Spec.NodeClassRef; {
-	case nodePool.DeletionTimestamp != nil:
-		return "is being deleted"
-	case nodePool.Spec.Replicas != nil:
-		return "has a fixed number of nodes (spec.replicas) and launches none for pods"
-	case isFalse(nodePool.Status.Conditions, api.ConditionReady):
-		return fmt.Sprintf("is not ready: %s", api.GetCondition(nodePool.Status.Conditions, api.ConditionReady).Message)
-	case len(types.all) > 0 && (ref == nil || classes[ref.Name] == nil):
-		return "" // it is planned with the instance types as given
-	case ref == nil:
-		return "names no node class: set spec.template.spec.nodeClassRef"
-	case classes[ref.Name] == nil:
-		return fmt.Sprintf(
-			"node class %q does not exist, and the pool has no list of instance types: "+
-				"create it or change spec.template.spec.nodeClassRef",
-			ref.Name,
-		)
-	case classes[ref.Name].DeletionTimestamp != nil:
-		return fmt.Sprintf("node class %q is being deleted", ref.Name)
-	case isFalse(classes[ref.Name].Status.Conditions, api.ConditionReady):
-		return fmt.Sprintf(
-			"node class %q is not ready: %s",
-			ref.Name,
-			api.GetCondition(classes[ref.Name].Status.Conditions, api.ConditionReady).Message,
-		)
-	}
-	return ""
-}
-
+// readRequirements fills in the requirements and minValues. It returns what is wrong with them.
 func (p *Pool) readRequirements() string {
 	template := &p.NodePool.Spec.Template
 	requirements, err := scheduling.FromTerms(template.Spec.Requirements)
@@ -137,51 +105,4 @@ func (p *Pool) readRequirements() string {
 		}
 	}
 	return ""
-}
-
-func isFalse(conditions []metav1.Condition, conditionType string) bool {
-	c := api.GetCondition(conditions, conditionType)
-	return c != nil && c.Status == metav1.ConditionFalse
-}
-
-// explainNoTypes says why a pool that is in order has nothing to buy.
-func (p *Pool) explainNoTypes() string {
-	if len(p.types.all) == 0 {
-		return "no instance type is known for its node class: " +
-			"its subnets or images are not resolved yet, or the catalog is empty"
-	}
-	allowed, known := 0, 0
-	for i := range p.types.all {
-		if p.allowsType(p.types.all[i]) {
-			allowed++
-			for j := range p.types.all[i].Offerings {
-				if p.types.all[i].Offerings[j].AllowedBy(p.Requirements) {
-					known++
-				}
-			}
-		}
-	}
-	if allowed > 0 {
-		return fmt.Sprintf(
-			"no offering available: %d of %d instance types meet its requirements, "+
-				"but none of their %d offerings in its zones and capacity types has a known price and capacity now",
-			allowed,
-			len(p.types.all),
-			known,
-		)
-	}
-	for _, key := range p.Requirements.Keys() {
-		want := p.Requirements[key]
-		if !slices.ContainsFunc(p.types.all, func(t *catalog.InstanceType) bool {
-			have, ok := t.Requirements[key]
-			return !ok || have.Intersects(want)
-		}) {
-			return fmt.Sprintf(
-				"none of %d instance types has %s: change spec.template.spec.requirements",
-				len(p.types.all),
-				want,
-			)
-		}
-	}
-	return fmt.Sprintf("none of %d instance types meets all of spec.template.spec.requirements together", len(p.types.all))
 }

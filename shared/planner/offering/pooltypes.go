@@ -14,76 +14,81 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// PoolType is an instance type in a pool: what a node has, whatever its zone and price.
+// PoolType is an instance type in a pool. It says what a node has, whatever its zone and price. An
+// instance type has several pool types if its nodes run different DaemonSets by zone or capacity
+// type.
 type PoolType struct {
 	Pool *Pool
 	Type *catalog.InstanceType
-	// NameID numbers the type's name: pool types of a pool with types of the same name, which come one
-	// after the other, have the same number.
+	// NameID numbers the names of instance types within a pool. Pool types with equal names are
+	// neighbours and have equal numbers.
 	NameID int
-	// Free is the allocatable less the daemon sets.
+	// Free is what a node can allocate to pods, without what its DaemonSets take.
 	Free resource.Vector
-	// DaemonRequests are the requests of the daemon sets that will run on the node, daemonPorts the
-	// node's ports that they take, daemonSum the number of their sum: zero without any.
-	DaemonRequests   corev1.ResourceList
-	daemonPorts      []workload.HostPort
+	// DaemonRequests are the requests of the DaemonSets on a node, and daemonPorts their host ports.
+	DaemonRequests corev1.ResourceList
+	daemonPorts    []workload.HostPort
+	// DaemonRequestsID identifies DaemonRequests. It is zero if no DaemonSet runs.
 	DaemonRequestsID int
-	// LimitUse is what a node takes of the pool's limits, in their order.
+	// LimitUse is what a node takes of the pool's limits, in the order of Pool.Limits.
 	LimitUse []int64
-	// Offerings are those that buy it, cheapest first.
+	// Offerings are those of this pool type, cheapest first.
 	Offerings []int
 }
 
-// offeringKeys are the labels that the offering decides, not the instance type.
+// offeringKeys are the labels that the offering decides, and not the instance type.
 var offeringKeys = [...]string{corev1.LabelTopologyZone, api.LabelTopologyZoneID, api.CapacityTypeLabelKey}
 
+// IsOfferingKey reports whether the offering decides the label: the zone, the zone's id or the
+// capacity type.
 func IsOfferingKey(key string) bool {
 	return key == offeringKeys[0] || key == offeringKeys[1] || key == offeringKeys[2]
 }
 
-// poolTypeReader adds the pool types of one pool.
+// poolTypeReader adds the pool types and offerings of one pool to the index.
 type poolTypeReader struct {
 	index *Index
 	pool  *Pool
-	// daemonSets are those that may run on the pool's nodes; selective says that some of them run on some
-	// nodes only.
+	// daemonSets are those that the pool allows. selective says that one of them runs on some of the
+	// pool's nodes only.
 	daemonSets []*DaemonSet
 	selective  bool
-	// sums are the daemons that run together, by which of them do.
-	sums map[string]*daemonSetSum
-	// wanted are the pool's requirements, offerings what they ask of offerings. mentioned counts, by
-	// requirement, the types added that mention its key, last has those of the type looked at last.
-	wanted          []scheduling.Requirement
-	mentioned, last []int
-	// added counts the types, plain says that no offering of theirs has requirements of its own.
-	added     int
-	plain     bool
+	// sums has the sum of the DaemonSets that run together, by a byte for each DaemonSet.
+	sums    map[string]*daemonSetSum
+	allSums *daemonSetSums
+	// wanted are the pool's requirements, and offerings is what they say of zones and capacity types.
+	wanted    []scheduling.Requirement
 	offerings catalog.OfferingRequirements
-	// free is memory for the pool types' vectors.
+	mentions  mentionCounter
+	// free is memory for the vectors of pool types.
 	free resource.Vector
 }
 
-// daemonSetSum is what daemons that run on the same nodes take together.
-type daemonSetSum struct {
-	// index is from one, in order of the pool types.
-	index    int
-	requests corev1.ResourceList
-	need     resource.Vector
-	ports    []workload.HostPort
+// mentionCounter counts how many of the added types mention the key of each requirement.
+type mentionCounter struct {
+	counts []int
+	// last has 1 for the keys that the last type examined mentions.
+	last []int
+	// types counts the added types.
+	types int
+	// plain says that no offering of theirs has requirements of its own.
+	plain bool
 }
 
-// readPoolTypes adds the pool's types that its requirements allow, with their available offerings.
-func (ix *Index) readPoolTypes(pool *Pool, daemons []*DaemonSet) {
+// readPoolTypes adds the instance types that the pool's requirements allow, with the offerings that
+// are available.
+func (ix *Index) readPoolTypes(pool *Pool, daemonSets *daemonSetSums) {
 	r := &poolTypeReader{
-		index: ix, pool: pool, daemonSets: daemonSetsOf(daemons, pool), sums: map[string]*daemonSetSum{},
+		index: ix, pool: pool, daemonSets: daemonSetsOf(daemonSets.all, pool),
+		sums: map[string]*daemonSetSum{}, allSums: daemonSets,
 		offerings: catalog.ReadOfferingRequirements(pool.Requirements),
-		free:      make(resource.Vector, len(ix.Work.Axes.Names)*len(pool.types.all)), plain: true,
+		free:      make(resource.Vector, len(ix.Work.Axes.Names)*len(pool.types.all)),
 	}
 	r.selective = slices.ContainsFunc(r.daemonSets, func(d *DaemonSet) bool { return !d.runsAnywhere() })
 	for _, requirement := range pool.Requirements {
 		r.wanted = append(r.wanted, requirement)
 	}
-	r.mentioned, r.last = make([]int, len(r.wanted)), make([]int, len(r.wanted))
+	r.mentions = mentionCounter{counts: make([]int, len(r.wanted)), last: make([]int, len(r.wanted)), plain: true}
 	ix.PoolTypes = slices.Grow(ix.PoolTypes, len(pool.types.all))
 	if len(pool.types.all) > 0 {
 		ix.Offerings = slices.Grow(ix.Offerings, len(pool.types.all[0].Offerings)*len(pool.types.all))
@@ -109,7 +114,25 @@ func (ix *Index) readPoolTypes(pool *Pool, daemons []*DaemonSet) {
 	r.noteMentions()
 }
 
-// available appends the offerings of a type that the pool can buy now.
+// allows reports whether the pool's requirements allow the type, whatever its offerings. It notes
+// which requirements' keys the type mentions.
+func (r *poolTypeReader) allows(typ *catalog.InstanceType) bool {
+	for i := range r.wanted {
+		if IsOfferingKey(r.wanted[i].Key()) {
+			continue
+		}
+		have, ok := typ.Requirements[r.wanted[i].Key()]
+		if r.mentions.last[i] = 0; ok {
+			r.mentions.last[i] = 1
+			if !have.Intersects(r.wanted[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// available appends the offerings of the type that the pool can buy now.
 func (r *poolTypeReader) available(typ *catalog.InstanceType, offerings []*catalog.Offering) []*catalog.Offering {
 	for i := range typ.Offerings {
 		offering := &typ.Offerings[i]
@@ -120,42 +143,10 @@ func (r *poolTypeReader) available(typ *catalog.InstanceType, offerings []*catal
 	return offerings
 }
 
-// noteMentions notes for each of the pool's requirements whether its types mention the label.
-func (r *poolTypeReader) noteMentions() {
-	pool := r.pool
-	if r.plain && r.added > 0 {
-		pool.mentioned = make(map[string]keyFacts, len(r.wanted))
-		for i := range r.wanted {
-			key := r.wanted[i].Key()
-			pool.mentioned[key] = keyFacts{
-				any: r.mentioned[i] > 0 || IsOfferingKey(key),
-				all: r.mentioned[i] == r.added || IsOfferingKey(key),
-			}
-		}
-	}
-}
-
-// allows reports whether the pool's requirements leave room for the type, its offerings apart.
-func (r *poolTypeReader) allows(typ *catalog.InstanceType) bool {
-	for i := range r.wanted {
-		if IsOfferingKey(r.wanted[i].Key()) {
-			continue // its offerings decide
-		}
-		have, ok := typ.Requirements[r.wanted[i].Key()]
-		if r.last[i] = 0; ok {
-			r.last[i] = 1
-			if !have.Intersects(r.wanted[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// addSelective adds a pool type for each set of daemons that run on nodes of some of the offerings:
-// where the same daemons run the node is the same.
+// addSelective adds a pool type for each combination of DaemonSets that runs on nodes of some of
+// the offerings.
 func (r *poolTypeReader) addSelective(typ *catalog.InstanceType, offerings []*catalog.Offering) {
-	byDaemons := map[string][]*catalog.Offering{}
+	byDaemonSets := map[string][]*catalog.Offering{}
 	running := make([]byte, len(r.daemonSets))
 	for _, offering := range offerings {
 		for i, d := range r.daemonSets {
@@ -164,55 +155,64 @@ func (r *poolTypeReader) addSelective(typ *catalog.InstanceType, offerings []*ca
 				running[i] = 1
 			}
 		}
-		byDaemons[string(running)] = append(byDaemons[string(running)], offering)
+		byDaemonSets[string(running)] = append(byDaemonSets[string(running)], offering)
 	}
-	for _, running := range dense.SortedKeys(byDaemons) {
-		r.add(typ, byDaemons[running], []byte(running))
+	for _, running := range dense.SortedKeys(byDaemonSets) {
+		r.add(typ, byDaemonSets[running], []byte(running))
 	}
 }
 
-// add adds a pool type with the daemons that run on its nodes, unless those leave no room.
+// add adds a pool type whose nodes run these DaemonSets, unless the DaemonSets do not fit.
 func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Offering, running []byte) {
-	p := r.index
-	n := len(p.Work.Axes.Names)
+	ix := r.index
+	n := len(ix.Work.Axes.Names)
 	if len(r.free) < n {
 		r.free = make(resource.Vector, n*len(r.pool.types.all))
 	}
-	c := PoolType{Pool: r.pool, Type: typ, Free: r.free[:n:n]}
-	p.Work.Axes.ReadSupply(c.Free, typ.Allocatable)
+	t := PoolType{Pool: r.pool, Type: typ, Free: r.free[:n:n]}
+	ix.Work.Axes.ReadSupply(t.Free, typ.Allocatable)
 	if sum := r.sum(running); sum != nil {
-		c.DaemonRequests, c.daemonPorts, c.DaemonRequestsID = sum.requests, sum.ports, sum.index
-		c.Free.Sub(sum.need)
+		t.DaemonRequests, t.daemonPorts, t.DaemonRequestsID = sum.requests, sum.ports, sum.id
+		t.Free.Sub(sum.need)
 	}
-	if slices.ContainsFunc(c.Free, func(amount int64) bool { return amount < 0 }) {
-		clear(c.Free)
-		return // too small for its daemon sets
+	if slices.ContainsFunc(t.Free, func(amount int64) bool { return amount < 0 }) {
+		clear(t.Free)
+		return
 	}
 	r.free = r.free[n:]
-	r.added++
-	for i, mentions := range r.last {
-		r.mentioned[i] += mentions
-	}
-	c.LimitUse = r.pool.limitUse(typ.Capacity)
-	if last := len(p.PoolTypes) - 1; last >= 0 {
-		c.NameID = p.PoolTypes[last].NameID
-		if last < r.pool.FirstType || p.PoolTypes[last].Type.Name != typ.Name {
-			c.NameID++
+	r.mentions.add()
+	t.LimitUse = r.pool.limitUse(typ.Capacity)
+	if last := len(ix.PoolTypes) - 1; last >= 0 {
+		t.NameID = ix.PoolTypes[last].NameID
+		if last < r.pool.FirstType || ix.PoolTypes[last].Type.Name != typ.Name {
+			t.NameID++
 		}
 	}
 	for _, offering := range offerings {
-		r.plain = r.plain && len(offering.Requirements) == 0
-		p.Offerings = append(p.Offerings, Offering{
-			PoolType: int32(
-				len(p.PoolTypes),
-			), Source: offering, Price: offering.Price, zone: position(&p.zones, offering.Zone),
-			capacityType: position(&p.capacityTypes, offering.CapacityType),
+		r.mentions.plain = r.mentions.plain && len(offering.Requirements) == 0
+		ix.Offerings = append(ix.Offerings, Offering{
+			PoolType: int32(len(ix.PoolTypes)), Source: offering, Price: offering.Price,
+			zone:         position(&ix.zones, offering.Zone),
+			capacityType: position(&ix.capacityTypes, offering.CapacityType),
 		})
 	}
-	p.PoolTypes = append(p.PoolTypes, c)
+	ix.PoolTypes = append(ix.PoolTypes, t)
 }
 
-// position is where the value is in the list, of a handful, to which it is added if it is new.
+// sum is what the DaemonSets that run take together, or nil if none runs.
+func (r *poolTypeReader) sum(running []byte) *daemonSetSum {
+	if !slices.Contains(running, 1) {
+		return nil
+	}
+	if sum, ok := r.sums[string(running)]; ok {
+		return sum
+	}
+	sum := r.allSums.of(r.daemonSets, running, r.index.Work.Axes)
+	r.sums[string(running)] = sum
+	return sum
+}
+
+// position is where the short list has the value. It appends a new value to the list.
 func position(list *[]string, value string) int16 {
 	for i := range *list {
 		if (*list)[i] == value {
@@ -223,32 +223,32 @@ func position(list *[]string, value string) int16 {
 	return int16(len(*list) - 1)
 }
 
-// sum is what the daemons that run take together; nil without any.
-func (r *poolTypeReader) sum(running []byte) *daemonSetSum {
-	if !slices.Contains(running, 1) {
-		return nil
+// add counts the last type examined.
+func (m *mentionCounter) add() {
+	m.types++
+	for i, mentions := range m.last {
+		m.counts[i] += mentions
 	}
-	if sum, ok := r.sums[string(running)]; ok {
-		return sum
-	}
-	r.index.daemonSetSums++
-	sum := &daemonSetSum{
-		index:    r.index.daemonSetSums,
-		requests: corev1.ResourceList{},
-		need:     make(resource.Vector, len(r.index.Work.Axes.Names)),
-	}
-	for i, d := range r.daemonSets {
-		if running[i] == 1 {
-			resource.AddLists(sum.requests, d.requests)
-			sum.need.Add(d.Need, 1)
-			sum.ports = append(sum.ports, d.Ports...)
-		}
-	}
-	r.sums[string(running)] = sum
-	return sum
 }
 
-// allowsType reports whether the pool's requirements leave room for the type, its offerings apart.
+// noteMentions notes for each of the pool's requirements whether its types mention the key.
+// Offerings with requirements of their own may mention it too, and then the counts do not suffice.
+func (r *poolTypeReader) noteMentions() {
+	m := &r.mentions
+	if !m.plain || m.types == 0 {
+		return
+	}
+	r.pool.mentions = make(map[string]labelMentions, len(r.wanted))
+	for i := range r.wanted {
+		key := r.wanted[i].Key()
+		r.pool.mentions[key] = labelMentions{
+			any: m.counts[i] > 0 || IsOfferingKey(key),
+			all: m.counts[i] == m.types || IsOfferingKey(key),
+		}
+	}
+}
+
+// allowsType reports whether the pool's requirements allow the type, whatever its offerings.
 func (p *Pool) allowsType(typ *catalog.InstanceType) bool {
 	for key, want := range p.Requirements {
 		if have, ok := typ.Requirements[key]; ok && !have.Intersects(want) {

@@ -1,7 +1,6 @@
 package offering
 
 import (
-	"iter"
 	"strconv"
 	"strings"
 
@@ -11,65 +10,20 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// ValueOn is the value of a custom label that the node gets where it is asked for one: one that its
-// offering has, else any that is asked for. It is false where none need be, or none is found.
-func (ix *Index) ValueOn(j int, r scheduling.Requirement) (string, bool) {
-	if r.AllowsAbsent() {
-		return "", false
-	}
-	column := &ix.Offerings[j]
-	for _, own := range [...]scheduling.Requirements{column.Source.Requirements,
-		ix.PoolTypes[column.PoolType].Type.Requirements} {
-		if have, ok := own[r.Key()]; ok {
-			r = r.Intersection(have)
-		}
-	}
-	return AnyValue(r)
-}
-
-// MeetsMinValues reports whether the offerings' types offer as many values of each key as the pool
-// demands. It looks at no more offerings than it takes.
-func (ix *Index) MeetsMinValues(pool *Pool, columns iter.Seq[int]) bool {
-	if len(pool.MinValues) == 0 {
-		return true
-	}
-	missing := len(pool.MinValues)
-	values := map[string]map[string]bool{}
-	for j := range columns {
-		for key, least := range pool.MinValues {
-			if len(values[key]) >= least {
-				continue
-			}
-			if values[key] == nil {
-				values[key] = map[string]bool{}
-			}
-			for _, value := range ix.ValuesOf(pool, j, key) {
-				values[key][value] = true
-			}
-			if len(values[key]) >= least {
-				missing--
-			}
-		}
-		if missing == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// ValuesOf are the values that a node of the offering's may have of a label.
+// ValuesOf are the values that a node of offering j, in the pool, may have of a label. Callers must
+// not change the list.
 func (ix *Index) ValuesOf(pool *Pool, j int, key string) []string {
-	switch column := ix.Offerings[j]; key {
+	switch o := &ix.Offerings[j]; key {
 	case corev1.LabelTopologyZone:
-		return ix.Feasibilities.valueList(column.Source.Zone)
+		return ix.Feasibilities.listOf(o.Source.Zone)
 	case api.LabelTopologyZoneID:
-		return ix.Feasibilities.valueList(column.Source.ZoneID)
+		return ix.Feasibilities.listOf(o.Source.ZoneID)
 	case api.CapacityTypeLabelKey:
-		return ix.Feasibilities.valueList(column.Source.CapacityType)
+		return ix.Feasibilities.listOf(o.Source.CapacityType)
 	default:
-		have, ok := column.Source.Requirements[key]
+		have, ok := o.Source.Requirements[key]
 		if !ok {
-			have, ok = ix.PoolTypes[column.PoolType].Type.Requirements[key]
+			have, ok = ix.PoolTypes[o.PoolType].Type.Requirements[key]
 		}
 		if own, demanded := pool.Requirements[key]; ok && demanded {
 			have = have.Intersection(own)
@@ -80,27 +34,30 @@ func (ix *Index) ValuesOf(pool *Pool, j int, key string) []string {
 		if listed || !pool.IsOpen(key) {
 			return values
 		}
-		// The claim will resolve the label to some value.
+		// The NodeClaim will name this value.
 		value, _ := AnyValue(have)
-		return ix.Feasibilities.valueList(value)
+		return ix.Feasibilities.listOf(value)
 	}
 }
 
-// valueList is the value as a list, empty where the value is not known.
-func (s *Feasibilities) valueList(value string) []string {
-	if value == "" {
-		return nil
+// ValueOn is the value that a node of offering j gets of a custom label that its pods require: one
+// that the offering has, or else any that the requirement allows. It is false if the label may be
+// absent, or if no value is found.
+func (ix *Index) ValueOn(j int, r scheduling.Requirement) (string, bool) {
+	if r.AllowsAbsent() {
+		return "", false
 	}
-	list, ok := s.lists[value]
-	if !ok {
-		list = []string{value}
-		s.lists[value] = list
+	o := &ix.Offerings[j]
+	for _, own := range [...]scheduling.Requirements{o.Source.Requirements, ix.PoolTypes[o.PoolType].Type.Requirements} {
+		if have, ok := own[r.Key()]; ok {
+			r = r.Intersection(have)
+		}
 	}
-	return list
+	return AnyValue(r)
 }
 
-// AnyValue is a value that the requirement allows, the same each time; false if the label may as
-// well be absent, or none is found.
+// AnyValue is a value that the requirement allows, and always the same one. It is false if the
+// label may be absent, or if no value is found.
 func AnyValue(r scheduling.Requirement) (string, bool) {
 	if r.AllowsAbsent() {
 		return "", false
@@ -119,7 +76,7 @@ func AnyValue(r scheduling.Requirement) (string, bool) {
 		if err != nil {
 			continue
 		}
-		// A few steps inward pass the values that are forbidden beside the bound.
+		// Other terms may forbid the bound and a few values beside it.
 		for step := range int64(100) {
 			value := bound + step
 			if term.Operator == api.NodeSelectorOpLte {
@@ -130,6 +87,7 @@ func AnyValue(r scheduling.Requirement) (string, bool) {
 			}
 		}
 	}
+	// The values are true, true-1, true-2 and so on.
 	for n := range 100 {
 		if text := strings.TrimSuffix("true-"+strconv.Itoa(n), "-0"); r.Has(text) {
 			return text, true

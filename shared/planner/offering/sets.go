@@ -1,0 +1,50 @@
+package offering
+
+import "github.com/whittle-dev/whittle/shared/planner/dense"
+
+// offeringSets are sets of offerings that every plan needs. readSets writes them.
+type offeringSets struct {
+	// Exotic are the offerings of exotic instance types.
+	Exotic dense.Set
+	// Reserved are the offerings that take instances of capacity reservations.
+	Reserved dense.Set
+	// Limited are the offerings of NodePools with limits.
+	Limited dense.Set
+	// Tiers are the offerings of the NodePools of each weight, heaviest first.
+	Tiers []dense.Set
+}
+
+// readSets fills in the sets. It needs the lists of offerings and the reservations.
+func (ix *Index) readSets() {
+	n := len(ix.Offerings)
+	ix.Exotic, ix.Reserved, ix.Limited = dense.NewSet(n), dense.NewSet(n), dense.NewSet(n)
+	for i := range ix.PoolTypes {
+		t := &ix.PoolTypes[i]
+		exotic, limited := t.Type.Exotic, len(t.Pool.Limits) > 0
+		if !exotic && !limited {
+			continue
+		}
+		for _, j := range t.Offerings {
+			if exotic {
+				ix.Exotic.Add(j)
+			}
+			if limited {
+				ix.Limited.Add(j)
+			}
+		}
+	}
+	for j := range ix.Offerings {
+		if ix.Offerings[j].Reservation >= 0 {
+			ix.Reserved.Add(j)
+		}
+	}
+	for i, pool := range ix.Pools {
+		if i == 0 || pool.weight() != ix.Pools[i-1].weight() {
+			ix.Tiers = append(ix.Tiers, dense.NewSet(n))
+		}
+		ix.Tiers[len(ix.Tiers)-1].Or(pool.Offerings)
+	}
+}
+
+// IsExotic reports whether offering j buys an exotic instance type.
+func (ix *Index) IsExotic(j int) bool { return ix.Exotic.Has(j) }
