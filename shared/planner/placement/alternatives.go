@@ -6,35 +6,36 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// AlternativesFor are the offerings of the node's pool that can hold all that is on the node.
-// Exotic types replace exotic ones alone, and offerings of reservations are left out where none is
-// left. It is memory that the next call uses again.
-func (p *State) AlternativesFor(n *PlannedNode) dense.Set {
-	pool := p.Offers.PoolTypeOf(n.Offering).Pool
-	set := p.alternatives
+// AlternativesFor are the offerings of the node's pool that can hold its fills. Exotic types
+// replace only exotic ones. It ignores limits and reservations. The next call overwrites the
+// result.
+func (s *State) AlternativesFor(n *PlannedNode) dense.Set {
+	pool := s.Offers.PoolTypeOf(n.Offering).Pool
+	set := s.memory.alternatives
 	copy(set, pool.Offerings)
 	var last *offering.Feasibility
 	for _, f := range n.Fills {
-		if c := p.Demands[f.Demand].Feasibility; c != last {
-			set.And(c.Offerings)
-			last = c
+		if feasible := s.Demands[f.Demand].Feasibility; feasible != last {
+			set.And(feasible.Offerings)
+			last = feasible
 		}
 	}
-	if !p.Offers.IsExotic(n.Offering) {
-		set.Without(p.Offers.Exotic)
+	if !s.Offers.IsExotic(n.Offering) {
+		set.Without(s.Offers.Exotic)
 	}
-	free := p.Offers.PoolTypeOf(n.Offering).Free
+	free := s.Offers.PoolTypeOf(n.Offering).Free
 	for r := range free {
 		if used := free[r] - n.Free[r]; used > 0 {
-			p.Offers.Sizes[r].KeepAtLeast(set, used)
+			s.Offers.Sizes[r].KeepAtLeast(set, used)
 		}
 	}
-	if keys := p.Offers.Feasibilities.CustomKeys(pool); len(keys) > 0 {
-		asked := p.LabelsOf(n)
+	// All offerings must have the value of a custom label that the node gets.
+	if keys := s.Offers.Feasibilities.CustomKeys(pool); len(keys) > 0 {
+		labels := s.LabelsOf(n)
 		for _, key := range keys {
-			if r, ok := asked[key]; ok {
-				if value, ok := p.Offers.ValueOn(n.Offering, r); ok {
-					set.And(p.Offers.Feasibilities.Allowing(scheduling.In(key, value)))
+			if r, ok := labels[key]; ok {
+				if value, ok := s.Offers.ValueOn(n.Offering, r); ok {
+					set.And(s.Offers.Feasibilities.Allowing(scheduling.In(key, value)))
 				}
 			}
 		}
@@ -42,65 +43,67 @@ func (p *State) AlternativesFor(n *PlannedNode) dense.Set {
 	return set
 }
 
-// LabelsOf are what the node's labels will be as far as the plan decides them.
-func (p *State) LabelsOf(n *PlannedNode) scheduling.Requirements {
-	pool := p.Offers.PoolTypes[p.Offers.Offerings[n.Offering].PoolType].Pool
-	requirements := pool.Requirements.Clone()
+// LabelsOf are the node's label requirements, as far as its pool and its fills decide them.
+func (s *State) LabelsOf(n *PlannedNode) scheduling.Requirements {
+	requirements := s.Offers.PoolTypeOf(n.Offering).Pool.Requirements.Clone()
 	for key, r := range n.Resolved.Labels() {
-		// Absence needs no word where nothing sets the label.
-		if _, known := requirements[key]; known || !r.AllowsAbsent() {
-			requirements.Add(r)
-		}
+		addUnlessAbsent(requirements, key, r)
 	}
 	for _, f := range n.Fills {
-		// What a demand with several alternatives asks for is in the list of types and zones.
-		if alternatives := p.Demands[f.Demand].Alternatives.List(); len(alternatives) == 1 {
+		// A demand with several alternatives restricts instance types and zones, which the offerings of
+		// the node express already.
+		if alternatives := s.Demands[f.Demand].Alternatives.List(); len(alternatives) == 1 {
 			for key, r := range alternatives[0] {
-				if _, known := requirements[key]; known || !r.AllowsAbsent() {
-					requirements.Add(r)
-				}
+				addUnlessAbsent(requirements, key, r)
 			}
 		}
 	}
 	return requirements
 }
 
-// expressible drops those of the offerings that would let in, by the lists of types, zones and capacity
-// types that a claim's requirements are, another offering which cannot hold what is on the node: a
-// type is allowed in one zone and another type in another, and each in the other's.
-func (p *State) expressible(n *PlannedNode, columns []int) []int {
-	return p.ExpressibleWithin(n, columns, p.AlternativesFor(n).Clone())
+// addUnlessAbsent adds a requirement, except that a label may be absent which nothing sets anyway.
+func addUnlessAbsent(requirements scheduling.Requirements, key string, r scheduling.Requirement) {
+	if _, known := requirements[key]; known || !r.AllowsAbsent() {
+		requirements.Add(r)
+	}
 }
 
-// ExpressibleWithin is closed for the offerings that can hold what is on the node.
-func (p *State) ExpressibleWithin(n *PlannedNode, columns []int, fits dense.Set) []int {
-	pool := p.Offers.PoolTypeOf(n.Offering).Pool
-	union := offering.NewProduct(p.Offers, pool)
-	for _, j := range columns {
-		union.Add(j)
+// expressible is ExpressibleWithin the alternatives of the node.
+func (s *State) expressible(n *PlannedNode, offerings []int) []int {
+	return s.ExpressibleWithin(n, offerings, s.AlternativesFor(n).Clone())
+}
+
+// ExpressibleWithin are those of the offerings that a claim can allow together without allowing an
+// offering that does not fit. A claim lists instance types, zones and capacity types. If it allows
+// one type in one zone and a second type in another zone, it allows each type in both zones.
+func (s *State) ExpressibleWithin(n *PlannedNode, offerings []int, fits dense.Set) []int {
+	pool := s.Offers.PoolTypeOf(n.Offering).Pool
+	product := offering.NewProduct(s.Offers, pool)
+	for _, j := range offerings {
+		product.Add(j)
 	}
-	if union.Within(fits) {
-		return columns
+	if product.Within(fits) {
+		return offerings
 	}
-	// What the claim's other requirements leave out is not let in: a type of the same name with
-	// another operating system, say.
-	if allowed, _ := p.Offers.Feasibilities.Meeting(pool, p.LabelsOf(n)); allowed != nil {
+	// The claim has other requirements too. They rule out some offerings that do not fit, such as a
+	// type of the same name with another operating system.
+	if allowed, _ := s.Offers.Feasibilities.Meeting(pool, s.LabelsOf(n)); allowed != nil {
 		fits = fits.Clone()
 		for w := range fits {
 			fits[w] |= ^allowed[w]
 		}
 	}
-	union = offering.NewProduct(p.Offers, pool)
-	kept := columns[:0:0]
-	for _, j := range columns {
-		with := union.Clone()
+	product = offering.NewProduct(s.Offers, pool)
+	kept := offerings[:0:0]
+	for _, j := range offerings {
+		with := product.Clone()
 		if with.Add(j); with.Within(fits) {
-			union = with
+			product = with
 			kept = append(kept, j)
 		}
 	}
 	if len(kept) == 0 {
-		return columns[:1]
+		return offerings[:1]
 	}
 	return kept
 }

@@ -9,58 +9,70 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Demand is a number of equal units that want places: the pods of a pod group, or those of them
-// that topology has bound to one domain. A unit is one pod, or several that must share a node.
+// Demand is a number of equal units that want places: the pods of a group, or those of them that
+// topology binds to the same domains. A unit is one pod, or several that must share a node.
+//
+// Topology fills in the first block of fields, and PrepareDemands the second one.
 type Demand struct {
 	Group *workload.Group
+	// Index is the demand's position in State.Demands.
 	Index int
-	// Units are the pods still without a place on an existing node, in order. They are handed out when
-	// the plan is written.
+	// Units are the units, in the order in which they get places. Nominate and package claims take
+	// them off when they write the plan.
 	Units [][]*corev1.Pod
-	// Waiting is how many units still want a place. A caller that gives one a place lowers it.
+	// Waiting is how many units have no place yet.
 	Waiting int
-	// Need is that of one unit, which has podsEach pods.
+	// Need is what one unit requests, and PodsEach is how many pods it has.
 	Need     resource.Vector
 	PodsEach int
-	// Alternatives are the pod group's, narrowed to the demand's domain.
+	// Alternatives are the pod group's label requirements, narrowed to the demand's domains. A node
+	// has to meet one of them.
 	Alternatives *workload.Alternatives
-	Hosts        workload.HostTerms
-	// Domains are the topology domains that the alternatives bind it to, by key; counted is how many
-	// of its pods count there.
+	// Hosts are the constraints over host names.
+	Hosts workload.HostTerms
+	// Domains are the topology domains that the demand is bound to, by topology key.
 	Domains map[string]string
+	// Counted is how many pods of the demand topology counts in these domains.
 	Counted int
-	// Round is in which round of placing it was made.
+	// Round is State.Round at the time when the demand was added.
 	Round int
-	// Follows are selected pods of which a node must have one before it can take a unit: only nodes
-	// that exist or are planned can.
+	// Follows are pod selectors. Only a node that has a pod of each can take a unit, so no new node
+	// can.
 	Follows []*workload.PodSelector
-	// HostSlack is how much more than its maxSkew a spread over hosts allows, since every host that
-	// counts has so many already.
+	// HostSlack is by how many pods a node may exceed maxSkew of the spreads over hosts, since all
+	// hosts that count have so many already.
 	HostSlack int
 
-	// Feasibility says by which offerings nodes can be got for a unit, its size aside.
+	// Feasibility has the offerings whose nodes can hold a unit, apart from its size.
 	Feasibility *offering.Feasibility
-	// Conflicts are the demands whose units cannot share a node with one of this; itself among them
-	// where two of its own cannot. Nil is none. Demands with the same conflicts share the set.
+	// Conflicts are the demands whose units cannot share a node with one of this demand. The demand
+	// is one of them if no two of its own units can. Nil is none. Demands may share the set.
 	Conflicts dense.Set
-	// HostRules bound what else may be on its node, by spreads over hosts; nil without such.
+	// HostRules are the spreads over hosts that concern the demand. Nil is none.
 	HostRules *HostRules
-	// HostConstraintsID numbers what the demand asks of a node by conflicts and rules, zero for nothing:
-	// demands of which it is equal are kept from a node together.
+	// HostConstraintsID is equal for demands with equal conflicts and spreads over hosts, so that a
+	// node rejects both or neither. It is zero without any.
 	HostConstraintsID int
-	// Slots are what a unit takes of that of which a node has only so much for constraints over hosts:
-	// see bound.go.
+	// Slots are what a unit takes of a node's slots.
 	Slots []Slot
 }
 
-// NeedID identifies the need of a unit: by the first pod of the group, before it gave up
-// preferences, and by the demand where a unit has several pods.
+// Slot is a share of something that a node has only one of, because of constraints over hosts. So a
+// node can take at most 1/Share of such units. Package bound reads slots.
+type Slot struct {
+	// Limit identifies what is shared.
+	Limit int
+	Share float64
+}
+
+// NeedID identifies the need of a unit. It is the first pod of the group before the group gave up
+// preferences, and also the demand if a unit has several pods.
 type NeedID struct {
 	first  *corev1.Pod
 	demand int
 }
 
-// NeedID is the same for demands whose units have the same need because their pods are of one group.
+// NeedID is equal for demands of which a unit has the same need.
 func (d *Demand) NeedID() NeedID {
 	if d.PodsEach == 1 {
 		return NeedID{first: d.Group.First, demand: -1}
@@ -71,51 +83,27 @@ func (d *Demand) NeedID() NeedID {
 // PodsPerUnit is how many pods a unit has.
 func (d *Demand) PodsPerUnit() int { return d.PodsEach }
 
-// setFeasibility fills in the demand's class.
-func (p *State) setFeasibility(d *Demand) {
-	d.Feasibility = p.Offers.FeasibilityFor(d.Group, d.Alternatives, d.Need)
-}
-
-// Holds reports whether a node of the offering's can hold a unit.
-func (p *State) Holds(column int, d *Demand) bool {
-	return d.Feasibility.Offerings.Has(column) && p.Offers.PoolTypeOf(column).Free.Fits(d.Need)
-}
-
-// RefreshHostCounts brings a node up to date that was planned before further demands were read, whose
-// constraints may speak of what is on it.
-func (p *State) RefreshHostCounts(n *PlannedNode) {
-	if n.generation == p.generation {
-		return
-	}
-	n.generation = p.generation
-	n.Counts = n.Counts[:0]
-	for _, f := range n.Fills {
-		if d := p.Demands[f.Demand]; d.HostRules != nil {
-			n.countPods(d.HostRules, f.Count*d.PodsPerUnit())
-		}
-	}
-}
-
-// PrepareDemands fills in what follows from the demands' pods for those that were added since it was
-// last called.
-func (p *State) PrepareDemands() {
-	if p.demandsPrepared == len(p.Demands) {
-		return
-	}
-	for _, d := range p.Demands {
-		if d.Feasibility == nil {
-			p.setFeasibility(d)
-		}
-	}
-	p.readConflicts()
-}
-
-// DependsOnOtherPods reports whether other pods can make the demand's places wrong.
+// DependsOnOtherPods reports whether pods elsewhere can make a place of the demand wrong, by spread
+// or affinity.
 func (d *Demand) DependsOnOtherPods() bool {
 	return len(d.Group.Topology.Affinity)+len(d.Group.Topology.Spread)+len(d.Follows) > 0
 }
 
-type Slot struct {
-	Limit int
-	Share float64
+// PrepareDemands fills in the second block of fields of all demands, if some were added since the
+// last call.
+func (s *State) PrepareDemands() {
+	if s.prepared == len(s.Demands) {
+		return
+	}
+	for _, d := range s.Demands {
+		if d.Feasibility == nil {
+			d.Feasibility = s.Offers.FeasibilityFor(d.Group, d.Alternatives, d.Need)
+		}
+	}
+	s.readHostConstraints()
+}
+
+// Holds reports whether an empty node of offering j can hold a unit.
+func (s *State) Holds(j int, d *Demand) bool {
+	return d.Feasibility.Offerings.Has(j) && s.Offers.PoolTypeOf(j).Free.Fits(d.Need)
 }

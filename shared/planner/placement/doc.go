@@ -1,20 +1,34 @@
-// Package placement owns what is on which node, and what still waits. Every other stage changes
-// placements through its State.
+// Package placement owns which pods are on which node, and which pods still wait. Every other stage
+// reads and changes placements through a State.
 //
-// A demand is equal units of a pod group that want places. Existing nodes and nodes in flight take
-// units by FillExisting. Planned nodes take units by Place, Put and OpenFor. The package keeps the
-// constraints over hosts while it fills nodes: anti-affinity, spread over host names, host ports
-// and volume limits. It also keeps the limits of NodePools, reservations and minValues.
+// New reads the existing nodes and the nodes in flight from the snapshot. Topology then adds
+// demands. FillExisting gives their units places on existing nodes. Packing and repair plan new
+// nodes, and place units by Place, PlaceOrGrow and PlanNodeFor. Nominate and package claims write
+// the result.
 //
-// Constraints over zones and other labels belong to package topology, which reads a State.
+// The package keeps all constraints that concern one node: resources, labels, taints, host ports,
+// volume limits, anti-affinity and spread over host names. It also keeps NodePool limits, capacity
+// reservations and minValues. Constraints over zones and other labels belong to package topology.
+//
+// Invariants:
+//
+//   - A unit is either on one node or waiting: the fills of a demand and Demand.Waiting add up to
+//     its units.
+//   - Free of a node is never negative after a placement.
+//   - Demand.Index is the demand's position in State.Demands. Sets of demands use it.
+//   - Nodes and demands keep their order, so that equal snapshots give equal plans.
 //
 // Terms:
 //
 //   - unit: one pod, or several that must share a node.
+//   - demand: equal units of a pod group that want places, bound to the same topology domains.
 //   - fill: units of one demand on one node.
 //   - planned node, existing node: a node to launch; a node that exists or is in flight.
-//   - ledger: the part of limits and reservations that is left for further nodes.
 //   - leftovers: pods that found no place in this round.
+//   - ledger: the part of limits and reservations that is left for further nodes.
 //   - alternatives of a node: the offerings that could replace its own, since they hold its fills.
+//   - expressible: said of offerings that a NodeClaim can allow without allowing unfit ones.
+//   - to grow a node: to give it a larger offering of the same NodePool.
 //   - host slack: how many pods of a spread every host has at least.
+//   - slot: something that a node has only one of, because of constraints over hosts.
 package placement

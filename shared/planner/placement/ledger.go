@@ -2,29 +2,32 @@ package placement
 
 import "github.com/whittle-dev/whittle/shared/planner/offering"
 
-// Ledger is what the nodes planned so far leave of the pools' limits and of reservations.
+// Ledger is what the planned nodes leave of NodePool limits and capacity reservations.
 type Ledger struct {
-	p *offering.Index
-	// Limits are, by pool, what is left of each limit; reserved what is left of each reservation.
-	Limits   map[*offering.Pool][]int64
+	index *offering.Index
+	// Limits is what is left of each limit of a pool, in the order of Pool.Limits. Pools without
+	// limits have no entry.
+	Limits map[*offering.Pool][]int64
+	// reserved is how many instances each reservation has left.
 	reserved []int
 }
 
-func (p *State) NewLedger(planned []*PlannedNode) *Ledger {
+// NewLedger counts the planned nodes. Pool.LimitsLeft has counted the existing ones.
+func (s *State) NewLedger(planned []*PlannedNode) *Ledger {
 	l := &Ledger{
-		p:        p.Offers,
-		Limits:   make(map[*offering.Pool][]int64, len(p.Offers.Pools)),
-		reserved: make([]int, len(p.Offers.Reservations)),
+		index:    s.Offers,
+		Limits:   make(map[*offering.Pool][]int64, len(s.Offers.Pools)),
+		reserved: make([]int, len(s.Offers.Reservations)),
 	}
-	for _, pool := range p.Offers.Pools {
+	for _, pool := range s.Offers.Pools {
 		if len(pool.Limits) > 0 {
 			l.Limits[pool] = pool.LimitsLeft()
 		}
 	}
 	for i := range l.reserved {
-		l.reserved[i] = p.Offers.Reservations[i].Capacity
+		l.reserved[i] = s.Offers.Reservations[i].Capacity
 	}
-	if p.Offers.Limited.Empty() && p.Offers.Reserved.Empty() {
+	if s.Offers.Limited.Empty() && s.Offers.Reserved.Empty() {
 		return l
 	}
 	for _, n := range planned {
@@ -33,41 +36,41 @@ func (p *State) NewLedger(planned []*PlannedNode) *Ledger {
 	return l
 }
 
-// Allows reports whether another node of the offering's may be planned.
-func (l *Ledger) Allows(column int) bool {
-	if !l.p.Limited.Has(column) && !l.p.Reserved.Has(column) {
+// Allows reports whether the plan may have another node of offering j.
+func (l *Ledger) Allows(j int) bool {
+	if !l.index.Limited.Has(j) && !l.index.Reserved.Has(j) {
 		return true
 	}
-	if at := l.p.Offerings[column].Reservation; at >= 0 && l.reserved[at] <= 0 {
+	if at := l.index.Offerings[j].Reservation; at >= 0 && l.reserved[at] <= 0 {
 		return false
 	}
-	c := l.p.PoolTypeOf(column)
-	for i, left := range l.Limits[c.Pool] {
-		if c.LimitUse[i] > left {
+	t := l.index.PoolTypeOf(j)
+	for i, left := range l.Limits[t.Pool] {
+		if t.LimitUse[i] > left {
 			return false
 		}
 	}
 	return true
 }
 
-// Take counts so many nodes of the offering's; less than none gives them back.
-func (l *Ledger) Take(column, times int) {
-	if !l.p.Limited.Has(column) && !l.p.Reserved.Has(column) {
+// Take counts further nodes of offering j. A negative number gives nodes back.
+func (l *Ledger) Take(j, nodes int) {
+	if !l.index.Limited.Has(j) && !l.index.Reserved.Has(j) {
 		return
 	}
-	if at := l.p.Offerings[column].Reservation; at >= 0 {
-		l.reserved[at] -= times
+	if at := l.index.Offerings[j].Reservation; at >= 0 {
+		l.reserved[at] -= nodes
 	}
-	c := l.p.PoolTypeOf(column)
-	left := l.Limits[c.Pool]
+	t := l.index.PoolTypeOf(j)
+	left := l.Limits[t.Pool]
 	for i := range left {
-		left[i] -= int64(times) * c.LimitUse[i]
+		left[i] -= int64(nodes) * t.LimitUse[i]
 	}
 }
 
-// Replaces reports whether a node of one offering's may become one of another's.
+// Replaces reports whether a counted node may change its offering.
 func (l *Ledger) Replaces(from, to int) bool {
-	if !l.p.Limited.Has(to) && !l.p.Reserved.Has(to) {
+	if !l.index.Limited.Has(to) && !l.index.Reserved.Has(to) {
 		return true
 	}
 	l.Take(from, -1)
