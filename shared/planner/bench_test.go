@@ -14,17 +14,18 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// benchmarkTypes is how many instance types a region of middling size offers.
+// benchmarkTypes is the number of instance types in an average region.
 const benchmarkTypes = 700
 
-// BenchmarkSolve plans workloads from nothing, over 700 real instance types in three zones.
+// BenchmarkSolve plans workloads in a cluster without nodes, with 700 real instance types in three
+// zones.
 func BenchmarkSolve(b *testing.B) {
 	for _, workload := range workloads {
 		for _, count := range []int{500, 2000, 5000, 20000} {
 			for _, capacityType := range []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot} {
 				b.Run(fmt.Sprintf("%s/%d/%s", workload.name, count, capacityType), func(b *testing.B) {
 					s := realSnapshot(b, newPool("default", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityType)))
-					s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
+					s.InstanceTypes["default"] = everyNth(s.InstanceTypes["default"], benchmarkTypes)
 					s.Pods = workload.pods(count)
 					benchmarkSolve(b, s)
 				})
@@ -33,7 +34,7 @@ func BenchmarkSolve(b *testing.B) {
 	}
 }
 
-// BenchmarkSolveLimited plans 5,000 pods of 50 sizes from nothing within a limit that allows them.
+// BenchmarkSolveLimited plans 5,000 pods of 50 sizes in a pool whose limit allows them.
 func BenchmarkSolveLimited(b *testing.B) {
 	benchmarkSolve(b, limitedSnapshot(b))
 }
@@ -42,7 +43,7 @@ func limitedSnapshot(t testing.TB) *plan.Snapshot {
 	s := realSnapshot(t, newPool("default", func(p *api.NodePool) {
 		p.Spec.Limits = api.Limits{corev1.ResourceCPU: *resource.QuantityOf(corev1.ResourceCPU, 20_000_000)}
 	}))
-	s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
+	s.InstanceTypes["default"] = everyNth(s.InstanceTypes["default"], benchmarkTypes)
 	s.Pods = manyPods(5000, 50, 1)
 	return s
 }
@@ -66,8 +67,8 @@ func benchmarkSolve(b *testing.B, s *plan.Snapshot) {
 	b.ReportMetric(float64(len(solved.NodeClaims)), "nodes")
 }
 
-// everySo thins the types out to a number of them, evenly over the families.
-func everySo(types []catalog.InstanceType, count int) []catalog.InstanceType {
+// everyNth picks a number of types at equal distances in the list.
+func everyNth(types []catalog.InstanceType, count int) []catalog.InstanceType {
 	var result []catalog.InstanceType
 	for i := range count {
 		result = append(result, types[i*len(types)/count])

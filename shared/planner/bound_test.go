@@ -17,7 +17,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// smallType is an instance type of two resources at one price.
+// smallType returns an instance type with vCPUs, GiB of memory and one on-demand offering, at a
+// price in US dollars an hour.
 func smallType(name string, cpu, memory int64, price float64, arch string) catalog.InstanceType {
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.QuantityOf(corev1.ResourceCPU, cpu*1000),
@@ -34,8 +35,8 @@ func smallType(name string, cpu, memory int64, price float64, arch string) catal
 	}
 }
 
-// TestBoundAgainstBruteForce compares bound and price with the price of the best of all fleets, for
-// few pods and types.
+// TestBoundAgainstBruteForce compares lower bound and price with the cheapest fleet, for few pods
+// and types.
 func TestBoundAgainstBruteForce(t *testing.T) {
 	worst := 1.0
 	for seed := range uint64(150) {
@@ -80,16 +81,15 @@ func TestBoundAgainstBruteForce(t *testing.T) {
 			worst = max(worst, solved.PricePerHour/best)
 		}
 	}
-	// So few pods leave a greedy packing nowhere to hide; this much is what the improvement has to
-	// reach.
+	// A greedy packing of so few pods can be far off. The improvement must reach this much.
 	if worst > 1.15 {
 		t.Errorf("the worst plan costs %.3f times the best fleet", worst)
 	}
 	t.Logf("the worst plan costs %.3f times the best fleet", worst)
 }
 
-// cheapestFleet tries all partitions of the pods into nodes, each of the cheapest type that holds
-// it.
+// cheapestFleet returns the price of the cheapest fleet. It tries all ways to divide the pods among
+// nodes, each of the cheapest type that holds them.
 func cheapestFleet(types []catalog.InstanceType, pods []*corev1.Pod) float64 {
 	price := make([]float64, 1<<len(pods))
 	for set := 1; set < len(price); set++ {

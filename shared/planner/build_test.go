@@ -22,7 +22,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 )
 
-// newPod makes a pod that asks for cpu and memory, and lets the caller change it.
+// newPod returns a pod that requests cpu and memory, with the changes applied.
 func newPod(name, cpu, memory string, change ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -43,7 +43,7 @@ func newPod(name, cpu, memory string, change ...func(*corev1.Pod)) corev1.Pod {
 	return pod
 }
 
-// newPool makes a NodePool without requirements, and lets the caller change it.
+// newPool returns a NodePool without requirements, with the changes applied.
 func newPool(name string, change ...func(*api.NodePool)) api.NodePool {
 	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
 	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
@@ -70,7 +70,7 @@ func limited(name corev1.ResourceName, most string) func(*api.NodePool) {
 	return func(p *api.NodePool) { p.Spec.Limits = api.Limits{name: resource.MustParse(most)} }
 }
 
-// realSnapshot has the class "default" with all real instance types.
+// realSnapshot returns a snapshot in which the pools offer all real instance types.
 func realSnapshot(t testing.TB, pools ...api.NodePool) *plan.Snapshot {
 	class := catalogtest.NodeClass("default")
 	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
@@ -85,23 +85,23 @@ func realSnapshot(t testing.TB, pools ...api.NodePool) *plan.Snapshot {
 	return s
 }
 
-// manyPods are pods of a number of different sizes, the same for the same seed.
-func manyPods(pods, shapes int, seed uint64) []corev1.Pod {
+// manyPods returns pods of several random sizes, the same for the same seed.
+func manyPods(pods, groups int, seed uint64) []corev1.Pod {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var sizes [][2]string
-	for range shapes {
+	for range groups {
 		cpu := 100 + 50*random.IntN(60)
 		sizes = append(sizes, [2]string{fmt.Sprintf("%dm", cpu), fmt.Sprintf("%dMi", cpu*(1+random.IntN(8)))})
 	}
 	var result []corev1.Pod
 	for i := range pods {
-		size := sizes[i%shapes]
+		size := sizes[i%groups]
 		result = append(result, newPod(fmt.Sprintf("pod-%05d", i), size[0], size[1]))
 	}
 	return result
 }
 
-// stages are the stages of a plan before packing, for tests of what comes after.
+// stages holds the results of the stages before packing, for tests of the later stages.
 type stages struct {
 	work   *workload.Workload
 	offers *offering.Index

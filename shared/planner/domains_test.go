@@ -17,7 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// team is a label of the user's own, which node pools leave open or list.
+// team is a label of the user, which pools leave open or list.
 const team = "example.com/team"
 
 func tainted(key string, effect corev1.TaintEffect) func(*api.NodePool) {
@@ -36,7 +36,7 @@ func all(changes ...func(*corev1.Pod)) func(*corev1.Pod) {
 	}
 }
 
-// startingNode is a node of a claim's that has joined and is not initialised.
+// startingNode returns a node with a claim that has registered and is not initialized.
 func startingNode(name, zone string, taints []corev1.Taint, pods ...corev1.Pod) plan.Node {
 	n := standingNode(name, zone, pods...)
 	n.Node.Labels[api.NodeRegisteredLabelKey] = "true"
@@ -49,9 +49,9 @@ func startingNode(name, zone string, taints []corev1.Taint, pods ...corev1.Pod) 
 	return n
 }
 
-// TestTopologyOfTheWholePlan checks domains that only come to be, or turn out otherwise, by where
-// other pods of the plan go: want are the pods on nodes of each value of the key, those on nodes
-// without it under the empty value.
+// TestTopologyOfTheWholePlan checks domains that depend on where other pods of the plan go. want
+// has the number of pods on nodes with each value of the key. Nodes without the label count under
+// the empty value.
 func TestTopologyOfTheWholePlan(t *testing.T) {
 	const zone, host = corev1.LabelTopologyZone, corev1.LabelHostname
 	honourTaints := func(p *corev1.Pod) {

@@ -14,9 +14,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// TestAlternativesThatDecideLabels checks which term of a node affinity is followed where terms
-// decide what labels a new node gets: the one that costs least for all the pods, which a node that
-// is cheap for one of them need not be.
+// TestAlternativesThatDecideLabels checks a node affinity whose terms lead to nodes with different
+// labels. The plan follows the term that costs least for all pods. The cheapest node for one pod
+// may cost more for all.
 func TestAlternativesThatDecideLabels(t *testing.T) {
 	for _, test := range []struct {
 		pods  int

@@ -13,8 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// inFlight adds the plan's claims to the snapshot as they are after their creation, or with
-// launched after EC2 has given them the instance of one of their offerings.
+// inFlight returns the snapshot with the plan's claims. They are as EC2 launched them, each with
+// one of its offerings, or as they were created.
 func inFlight(t *testing.T, s *plan.Snapshot, solved *plan.Plan, launched bool, random *rand.Rand) *plan.Snapshot {
 	t.Helper()
 	next := *s
@@ -35,8 +35,8 @@ func inFlight(t *testing.T, s *plan.Snapshot, solved *plan.Plan, launched bool, 
 	return &next
 }
 
-// TestPlanningAgainLaunchesNothing plans again while the nodes of the first plan are on their way:
-// their pods still wait, and must not get a second node.
+// TestPlanningAgainLaunchesNothing plans again while the nodes of the first plan are in flight. The
+// pods still wait, and must not get a second node.
 func TestPlanningAgainLaunchesNothing(t *testing.T) {
 	check := func(t *testing.T, s *plan.Snapshot, random *rand.Rand) {
 		t.Helper()

@@ -15,9 +15,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// largeCluster has nodes with twenty running pods each, of two hundred apps, and waiting pods of as
-// many: a fifth plain, spread over zones, spread over hosts, near their like in a zone, and alone
-// on their host.
+// largeCluster returns a cluster of 200 apps with twenty running pods on each node. The waiting
+// pods have five kinds in equal numbers: without constraints, spread over zones, spread over hosts,
+// with affinity in a zone, and with anti-affinity on a host.
 func largeCluster(t testing.TB, nodes, waiting int) *plan.Snapshot {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := realSnapshot(t, newPool("default"))
@@ -61,8 +61,8 @@ func largeCluster(t testing.TB, nodes, waiting int) *plan.Snapshot {
 	return s
 }
 
-// BenchmarkLargeCluster plans 1,000 waiting pods of a cluster of 5,000 nodes with 100,000 running
-// pods, once with room on the nodes and once with none.
+// BenchmarkLargeCluster plans 1,000 waiting pods in a cluster of 5,000 nodes with 100,000 running
+// pods. The nodes have room in one case and are full in the other.
 func BenchmarkLargeCluster(b *testing.B) {
 	for _, full := range []bool{false, true} {
 		b.Run(map[bool]string{false: "with room", true: "full"}[full], func(b *testing.B) {

@@ -21,7 +21,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/schedulertest"
 )
 
-// legalitySeed picks one cluster: go test ./shared/plan -run TestEveryPlanIsLegal -legality.seed=42
+// legalitySeed selects one cluster:
+//
+//	go test ./shared/planner -run TestEveryPlanIsLegal -legality.seed=42
 var legalitySeed = flag.Int64(
 	"legality.seed",
 	-1,
@@ -30,14 +32,14 @@ var legalitySeed = flag.Int64(
 
 const (
 	randomClusters = 10000
-	// clustersInOneTest is how many of them one parallel test takes.
+	// clustersInOneTest is the number of clusters in each parallel test.
 	clustersInOneTest = 100
-	// faultsInFull is how many clusters with faults are made small and printed, faultsInLines how many
-	// have their faults listed; the rest is counted.
+	// faultsInFull clusters with faults are minimised and printed. Up to faultsInLines have their
+	// faults listed, and the rest are counted.
 	faultsInFull, faultsInLines = 5, 50
 )
 
-// TestEveryPlanIsLegal checks the plans for random clusters by the rules of Kubernetes.
+// TestEveryPlanIsLegal checks the plans for random clusters against the rules of Kubernetes.
 func TestEveryPlanIsLegal(t *testing.T) {
 	if *legalitySeed >= 0 {
 		s := plantest.Random(uint64(*legalitySeed))
@@ -51,7 +53,7 @@ func TestEveryPlanIsLegal(t *testing.T) {
 		}
 		return
 	}
-	var faults tally
+	var faults faultCounts
 	t.Cleanup(func() { faults.log(t) })
 	eachRange(t, randomClusters, func(t *testing.T, seed uint64) {
 		s := plantest.Random(seed)
@@ -69,15 +71,15 @@ func TestEveryPlanIsLegal(t *testing.T) {
 	})
 }
 
-// tally counts the clusters with faults of each class.
-type tally struct {
+// faultCounts counts the clusters with faults of each class.
+type faultCounts struct {
 	mu       sync.Mutex
 	clusters int
 	seeds    map[string][]uint64
 }
 
-// add returns how many clusters have had faults so far.
-func (f *tally) add(seed uint64, violations []string) int {
+// add records a cluster's faults and returns the number of clusters with faults so far.
+func (f *faultCounts) add(seed uint64, violations []string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.clusters++
@@ -93,7 +95,7 @@ func (f *tally) add(seed uint64, violations []string) int {
 	return f.clusters
 }
 
-func (f *tally) log(t *testing.T) {
+func (f *faultCounts) log(t *testing.T) {
 	for _, class := range slices.Sorted(maps.Keys(f.seeds)) {
 		seeds := slices.Sorted(slices.Values(f.seeds[class]))
 		t.Logf("%s: %d clusters, the first of them %v", class, len(seeds), seeds[:min(len(seeds), 5)])
@@ -115,7 +117,7 @@ func eachRange(t *testing.T, n uint64, f func(*testing.T, uint64)) {
 	}
 }
 
-// explainFault makes the cluster as small as it can be with a fault of this class, and prints it.
+// explainFault prints a minimal cluster with a fault of this class.
 func explainFault(s *plan.Snapshot, class string) string {
 	small := plantest.Minimise(s, func(s *plan.Snapshot) bool {
 		_, violations := solveAndCheck(s)
@@ -125,8 +127,8 @@ func explainFault(s *plan.Snapshot, class string) string {
 	return "the same fault in little:\n" + plantest.Describe(small, p) + strings.Join(violations, "\n")
 }
 
-// solveAndCheck plans a cluster and lists what is wrong with the plan. A panic of the planner is a
-// fault like others, so that its cluster gets known.
+// solveAndCheck plans a cluster and lists the plan's faults. A panic of the planner is a fault too,
+// so that the test names its cluster.
 func solveAndCheck(s *plan.Snapshot) (p *plan.Plan, violations []string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -134,9 +136,9 @@ func solveAndCheck(s *plan.Snapshot) (p *plan.Plan, violations []string) {
 		}
 	}()
 	p = planner.Solve(s)
-	// A plan that leaves a zone without nodes may put all pods of a spread into the others: Kubernetes
-	// counts domains by the nodes that there are. The checker tells it apart from faults, since
-	// Karpenter counts the zones that there could be nodes in.
+	// Kubernetes counts only domains that have nodes. A plan without nodes in a zone may therefore
+	// put all pods of a spread into the other zones. The checker reports this in a class of its
+	// own, because Karpenter also counts the zones of possible nodes.
 	violations = slices.DeleteFunc(
 		plantest.Check(s, p),
 		func(v string) bool { return strings.HasSuffix(plantest.Class(v), "spread-opened") },
@@ -144,8 +146,8 @@ func solveAndCheck(s *plan.Snapshot) (p *plan.Plan, violations []string) {
 	return p, violations
 }
 
-// TestSchedulerScenariosAreLegal checks the plans for the clusters that schedulertest plays against a
-// real kube-scheduler. Each plan must leave out the pods that its scenario says.
+// TestSchedulerScenariosAreLegal checks the plans for the scenarios of schedulertest. Each plan
+// must leave out the pods that its scenario names.
 func TestSchedulerScenariosAreLegal(t *testing.T) {
 	for name, scenario := range schedulertest.Scenarios(t) {
 		t.Run(name, func(t *testing.T) {
@@ -165,8 +167,8 @@ func TestSchedulerScenariosAreLegal(t *testing.T) {
 	}
 }
 
-// TestOrderOfTheInputChangesNothing plans each cluster again with every list in another order and
-// its nodes read ahead, and once more with what was read.
+// TestOrderOfTheInputChangesNothing plans each cluster again with every list in another order. It
+// prepares the nodes before, and plans the same snapshot twice.
 func TestOrderOfTheInputChangesNothing(t *testing.T) {
 	eachRange(t, 2000, func(t *testing.T, seed uint64) {
 		want := jsonOf(t, planner.Solve(plantest.Random(seed)))
@@ -209,10 +211,11 @@ func shuffle[T any](random *rand.Rand, list []T) {
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// improvementTolerance is how much dearer a plan may be for a choice more.
+// improvementTolerance is the factor by which more choice may make a plan dearer.
 const improvementTolerance = 1.05
 
-// TestMoreChoiceIsNotDearer plans each cluster with and without some of what is on offer.
+// TestMoreChoiceIsNotDearer compares the price of each cluster's plan with the price when some
+// offerings are unavailable.
 func TestMoreChoiceIsNotDearer(t *testing.T) {
 	eachRange(t, 2000, func(t *testing.T, seed uint64) {
 		more, fewer := forPriceAlone(plantest.Random(seed)), forPriceAlone(plantest.Random(seed))
@@ -230,9 +233,9 @@ func TestMoreChoiceIsNotDearer(t *testing.T) {
 	})
 }
 
-// forPriceAlone takes away, in place, what may well cost something: weights, preferences, the rule
-// that exotic types are a last resort, and spread over anything but hosts, since more choice is
-// more to spread over.
+// forPriceAlone removes, in place, what makes more choice cost more: weights, preferences, and the
+// rule that exotic types are a last resort. It also removes spread over anything but hosts, because
+// more choice gives more domains.
 func forPriceAlone(s *plan.Snapshot) *plan.Snapshot {
 	for i := range s.NodePools {
 		pool := &s.NodePools[i]
@@ -257,8 +260,7 @@ func forPriceAlone(s *plan.Snapshot) *plan.Snapshot {
 	return withoutPreferences(s)
 }
 
-// takeAway makes a few offerings unavailable, but none that is alone of its zone, capacity type and
-// architecture.
+// takeAway makes a few offerings unavailable. Each zone, capacity type and architecture keeps one.
 func takeAway(random *rand.Rand, types []catalog.InstanceType) {
 	domain := func(typ *catalog.InstanceType, o *catalog.Offering) string {
 		return strings.Join(
@@ -287,8 +289,8 @@ func takeAway(random *rand.Rand, types []catalog.InstanceType) {
 	}
 }
 
-// TestIgnoredPreferencesDoNotMatter plans clusters with preferences that are to be ignored, and the
-// same without them.
+// TestIgnoredPreferencesDoNotMatter plans clusters with ignored preferences, and the same clusters
+// without preferences.
 func TestIgnoredPreferencesDoNotMatter(t *testing.T) {
 	eachRange(t, 2000, func(t *testing.T, seed uint64) {
 		s, bare := plantest.Random(seed), withoutPreferences(plantest.Random(seed))
@@ -300,8 +302,8 @@ func TestIgnoredPreferencesDoNotMatter(t *testing.T) {
 	})
 }
 
-// withoutReasons takes away, in place, what the plan says of pods that are left out: it may number
-// their constraints.
+// withoutReasons removes the reasons of unplaced pods, in place. They may number the pods'
+// constraints.
 func withoutReasons(p *plan.Plan) *plan.Plan {
 	for i := range p.Unplaced {
 		p.Unplaced[i].Reasons = nil
@@ -309,7 +311,7 @@ func withoutReasons(p *plan.Plan) *plan.Plan {
 	return p
 }
 
-// withoutPreferences takes the preferences of the waiting pods away, in place.
+// withoutPreferences removes the preferences of the waiting pods, in place.
 func withoutPreferences(s *plan.Snapshot) *plan.Snapshot {
 	for i := range s.Pods {
 		spec := &s.Pods[i].Spec

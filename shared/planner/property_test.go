@@ -19,8 +19,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// randomSnapshot has some of everything: pools with taints, weights, labels and limits, daemon
-// sets, and pods that select by all kinds of labels.
+// randomSnapshot returns a snapshot of pools with taints, weights, labels and limits, of daemon
+// sets, and of pods with many kinds of selectors.
 func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 	oneOf := func(values ...string) string { return values[random.IntN(len(values))] }
 	chance := func(percent int) bool { return random.IntN(100) < percent }
@@ -63,7 +63,7 @@ func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 		pools = append(pools, pool)
 	}
 	s := realSnapshot(t, pools...)
-	// A few hundred of the types, other ones each time.
+	// Each snapshot offers about a quarter of the types.
 	var types []catalog.InstanceType
 	for _, typ := range s.InstanceTypes[s.NodePools[0].Name] {
 		if chance(25) {
@@ -88,7 +88,7 @@ func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 	for i := range random.IntN(20) {
 		s.Nodes = append(s.Nodes, randomNode(random, i, types))
 	}
-	for shape := range 1 + random.IntN(15) {
+	for group := range 1 + random.IntN(15) {
 		var changes []func(*corev1.Pod)
 		if chance(40) {
 			key := oneOf(
@@ -134,7 +134,7 @@ func randomSnapshot(t *testing.T, random *rand.Rand) *plan.Snapshot {
 		}
 		cpu, memory := oneOf("100m", "250m", "1", "3", "7", "30", "500"), oneOf("64Mi", "512Mi", "2Gi", "10Gi", "50Gi")
 		for i := range 1 + random.IntN(30) {
-			s.Pods = append(s.Pods, newPod(fmt.Sprintf("pod-%d-%d", shape, i), cpu, memory, changes...))
+			s.Pods = append(s.Pods, newPod(fmt.Sprintf("pod-%d-%d", group, i), cpu, memory, changes...))
 		}
 	}
 	return s
@@ -157,7 +157,7 @@ func randomNode(random *rand.Rand, i int, types []catalog.InstanceType) plan.Nod
 	return plan.Node{Node: node, Pods: []corev1.Pod{running}}
 }
 
-// TestRandomSnapshots checks many plans for snapshots with some of everything.
+// TestRandomSnapshots checks the plans for random snapshots with real instance types.
 func TestRandomSnapshots(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestRandomSnapshots(t *testing.T) {
 	}
 }
 
-// verifyNothingLeftOut checks that a pod which has no place would have none either if it were
-// alone, unless limits stand in the way.
+// verifyNothingLeftOut checks that an unplaced pod would get no new node if it were alone either.
+// It skips snapshots with limits, because other pods may use them up.
 func verifyNothingLeftOut(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 	t.Helper()
 	limited := false

@@ -27,23 +27,23 @@ import (
 
 var update = flag.Bool("update", false, "write what the planner does into the scenarios' want")
 
-// scenario is a file of testdata: a cluster, and the plan that is wanted of it.
+// scenario is a file of testdata: a cluster, and the plan that it must have.
 type scenario struct {
 	Description string `json:"description"`
-	// InstanceTypes are those on offer, at their real sizes and prices; none means all.
+	// InstanceTypes are the types on offer, with their real sizes and prices. None means all.
 	InstanceTypes []string `json:"instanceTypes,omitempty"`
-	// Unavailable are offerings that EC2 has no capacity for: capacityType:instanceType:zone.
+	// Unavailable are offerings without capacity, as capacityType:instanceType:zone.
 	Unavailable []string           `json:"unavailable,omitempty"`
 	NodeClass   *api.EC2NodeClass  `json:"nodeClass,omitempty"`
 	NodePools   []api.NodePool     `json:"nodePools,omitempty"`
 	DaemonSets  []appsv1.DaemonSet `json:"daemonSets,omitempty"`
 	Nodes       []plan.Node        `json:"nodes,omitempty"`
 	Pods        []scenarioPods     `json:"pods,omitempty"`
-	// Want is the plan in words, a line for each node, kind of place and reason.
+	// Want describes the plan, with a line for each new node, existing node and reason.
 	Want []string `json:"want"`
 }
 
-// scenarioPods are a number of pods that differ in their names alone.
+// scenarioPods are pods that differ only in their names.
 type scenarioPods struct {
 	Name  string     `json:"name"`
 	Count int        `json:"count,omitempty"`
@@ -140,7 +140,7 @@ func (c *scenario) snapshot(t *testing.T) *plan.Snapshot {
 	return s
 }
 
-// describe puts a plan into words.
+// describe prints a plan as the lines of a scenario's want.
 func describe(solved *plan.Plan) []string {
 	var lines []string
 	for _, claim := range solved.NodeClaims {
@@ -189,7 +189,7 @@ func describe(solved *plan.Plan) []string {
 	return lines
 }
 
-// names counts pods by the name that they have in the scenario.
+// names counts the pods of each of the scenario's names.
 func names(pods []plan.PodRef) string {
 	count := map[string]int{}
 	for _, pod := range pods {

@@ -5,15 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner"
-	"github.com/whittle-dev/whittle/shared/planner/resource"
-
 	corev1 "k8s.io/api/core/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
 func app(name string) func(*corev1.Pod) {
@@ -54,7 +52,7 @@ func zoneOf(zone string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: zone} }
 }
 
-// standingNode is an initialised node of four cores with the pods on it.
+// standingNode returns an initialized node with four vCPUs and the pods on it.
 func standingNode(name, zone string, pods ...corev1.Pod) plan.Node {
 	node := &corev1.Node{}
 	node.Name = name
@@ -74,17 +72,16 @@ func standingNode(name, zone string, pods ...corev1.Pod) plan.Node {
 	return plan.Node{Node: node, Pods: pods}
 }
 
-// TestTopology counts where the waiting pods go: by zone of their new or existing node, with the
-// most on one node.
+// TestTopology checks how many waiting pods go to each zone, and the most that go to one node.
 func TestTopology(t *testing.T) {
 	const zone, host = corev1.LabelTopologyZone, corev1.LabelHostname
 	for _, test := range []struct {
 		name string
-		// pods wait: this many of each
+		// count is the number of waiting pods of each kind in pods.
 		count int
 		pods  [][]func(*corev1.Pod)
 		nodes []plan.Node
-		// perZone and perNode are of all waiting pods; -1 leaves a number open
+		// perZone has the waiting pods of each zone. -1 allows any number.
 		perZone   map[string]int
 		mostANode int
 		unplaced  int
@@ -174,8 +171,8 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// placesOf counts the placed pods by zone, of claims bound to one, and gives the greatest number on
-// one node.
+// placesOf counts the placed pods of each zone, as far as claims are bound to one. It also returns
+// the most pods on one node.
 func placesOf(s *plan.Snapshot, plan *plan.Plan) (perZone map[string]int, most int) {
 	perZone = map[string]int{}
 	for _, claim := range plan.NodeClaims {
@@ -198,4 +195,58 @@ func placesOf(s *plan.Snapshot, plan *plan.Plan) (perZone map[string]int, most i
 		}
 	}
 	return perZone, most
+}
+
+// TestSpreadUnderLimits checks spread within a limit that allows nodes for only some of the pods.
+func TestSpreadUnderLimits(t *testing.T) {
+	for cpu := int64(2); cpu <= 24; cpu += 2 {
+		s := realSnapshot(t, newPool("default", limited(corev1.ResourceCPU, fmt.Sprint(cpu))))
+		for i := range 12 {
+			s.Pods = append(
+				s.Pods,
+				newPod(fmt.Sprintf("p-%02d", i), "1500m", "1Gi", app("web"), spreadOver(corev1.LabelTopologyZone, 1, "web")),
+			)
+		}
+		solved := planner.Solve(s)
+		verify(t, s, solved)
+		perZone, _ := placesOf(s, solved)
+		least, most := 12, 0
+		for _, zone := range []string{"us-east-1a", "us-east-1b", "us-east-1c"} {
+			least, most = min(least, perZone[zone]), max(most, perZone[zone])
+		}
+		if most-least > 1 || len(solved.Unplaced) == 12 {
+			t.Errorf("limit %d cpu: by zone %v, %d unplaced", cpu, perZone, len(solved.Unplaced))
+		}
+	}
+}
+
+// TestNamespaceSelector checks anti-affinity to pods in namespaces that a term selects by label.
+func TestNamespaceSelector(t *testing.T) {
+	s := realSnapshot(t, newPool("default"))
+	s.Namespaces = []corev1.Namespace{
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: "prod", Labels: map[string]string{"stage": "prod"}},
+		}, {ObjectMeta: metav1.ObjectMeta{Name: "test", Labels: map[string]string{"stage": "test"}}},
+	}
+	for i, namespace := range []string{"prod", "test"} {
+		zone := "us-east-1" + string(rune('a'+i))
+		running := newPod("r-"+namespace, "3900m", "1Gi", app("db"))
+		running.Namespace = namespace
+		s.Nodes = append(s.Nodes, standingNode("n-"+zone, zone, running))
+	}
+	s.Pods = []corev1.Pod{
+		newPod("p", "1", "1Gi", awayFrom(corev1.LabelTopologyZone, "db"), zoneOf("us-east-1a"), func(p *corev1.Pod) {
+			terms := p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			terms[0].NamespaceSelector = &metav1.LabelSelector{
+				MatchLabels: map[string]string{"stage": "test"},
+			}
+		}),
+	}
+	if solved := planner.Solve(s); len(solved.Unplaced) != 0 {
+		t.Errorf("unplaced: %v", solved.Unplaced)
+	}
+	s.Pods[0].Spec.NodeSelector[corev1.LabelTopologyZone] = "us-east-1b"
+	if solved := planner.Solve(s); len(solved.Unplaced) != 1 {
+		t.Errorf("planned beside what it must not be near: %+v", solved)
+	}
 }

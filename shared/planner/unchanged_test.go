@@ -24,9 +24,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/schedulertest"
 )
 
-// TestPlansAreUnchanged compares plans with the hashes recorded in testdata/plans.sha256. A change
-// that is meant to leave decisions alone must not change a line. A change that is meant to alter
-// them runs the test with -update, and shows the new lines to its reviewer.
+// TestPlansAreUnchanged compares plans with the hashes in testdata/plans.sha256. A change that
+// keeps all decisions must not change a line. For a change that alters decisions, run the test with
+// -update and show the new lines to the reviewer.
 func TestPlansAreUnchanged(t *testing.T) {
 	const file = "testdata/plans.sha256"
 	got := &hashes{lines: map[string]string{}}
@@ -63,7 +63,7 @@ func TestPlansAreUnchanged(t *testing.T) {
 	}
 }
 
-// hashes collects a hash of plans for each name.
+// hashes holds a hash of plans for each name.
 type hashes struct {
 	mu    sync.Mutex
 	lines map[string]string
@@ -84,7 +84,7 @@ func (h *hashes) text() string {
 	return strings.Join(lines, "")
 }
 
-// hashPlan adds the plan, and the dual prices of the snapshot's pods, to the sum.
+// hashPlan adds the plan and the dual prices of the snapshot's pods to the sum.
 func hashPlan(t *testing.T, sum hash.Hash, s *plan.Snapshot) {
 	encoder := json.NewEncoder(sum)
 	if err := encoder.Encode(planner.Solve(s)); err != nil {
@@ -95,7 +95,7 @@ func hashPlan(t *testing.T, sum hash.Hash, s *plan.Snapshot) {
 	}
 }
 
-// hashRandom plans 10,000 random clusters, a line for each hundred.
+// hashRandom hashes the plans for 10,000 random clusters, with a line for each hundred.
 func hashRandom(t *testing.T, got *hashes) {
 	const clusters, each = 10_000, 100
 	for first := uint64(0); first < clusters; first += each {
@@ -133,7 +133,7 @@ func hashScenarios(t *testing.T, got *hashes) {
 	}
 }
 
-// hashSchedulerScenarios plans the clusters that schedulertest plays against a real kube-scheduler.
+// hashSchedulerScenarios hashes the plans for the scenarios of schedulertest.
 func hashSchedulerScenarios(t *testing.T, got *hashes) {
 	for name, scenario := range schedulertest.Scenarios(t) {
 		t.Run("scheduler "+name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func hashSchedulerScenarios(t *testing.T, got *hashes) {
 	}
 }
 
-// hashWorkloads plans what the benchmarks plan.
+// hashWorkloads hashes the plans for the benchmarks' workloads.
 func hashWorkloads(t *testing.T, got *hashes) {
 	add := func(name string, s *plan.Snapshot) {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func hashWorkloads(t *testing.T, got *hashes) {
 			}
 			for _, capacityType := range []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot} {
 				s := realSnapshot(t, newPool("default", require(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityType)))
-				s.InstanceTypes["default"] = everySo(s.InstanceTypes["default"], benchmarkTypes)
+				s.InstanceTypes["default"] = everyNth(s.InstanceTypes["default"], benchmarkTypes)
 				s.Pods = workload.pods(count)
 				add(fmt.Sprintf("workload %s %05d %s", workload.name, count, capacityType), s)
 			}

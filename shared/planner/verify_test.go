@@ -16,8 +16,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// verify checks a plan against its snapshot by Kubernetes' own rules, one pod and one node at a
-// time, with none of the planner's sets and vectors.
+// verify checks a plan against its snapshot by the rules of Kubernetes. It looks at one pod and one
+// node at a time, and uses none of the planner's sets and vectors.
 func verify(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 	t.Helper()
 	pods := map[plan.PodRef]*corev1.Pod{}
@@ -57,7 +57,7 @@ func verify(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 		}
 	}
 	for i := range s.Nodes {
-		// A node that is still starting says neither what labels nor what room it will have.
+		// A starting node does not have its final labels and resources yet.
 		if n := &s.Nodes[i]; n.Node != nil && n.NodeClaim == nil {
 			verifyNode(t, s, n, onNode[n.Node.Name])
 		}
@@ -84,8 +84,8 @@ func verify(t *testing.T, s *plan.Snapshot, solved *plan.Plan) {
 	}
 }
 
-// verifyClaim checks each of the claim's choices as the node it would become, and returns the most
-// that any would take of the pool's limits.
+// verifyClaim checks the node of each offering that the claim lists. It returns the most that any
+// of them takes of the pool's limits.
 func verifyClaim(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, pods []*corev1.Pod) corev1.ResourceList {
 	t.Helper()
 	if len(claim.Pods) == 0 || len(claim.Offerings) == 0 || len(claim.InstanceTypes) > claims.MaximumTypes {
@@ -122,7 +122,7 @@ func verifyClaim(t *testing.T, s *plan.Snapshot, claim *plan.PlannedNodeClaim, p
 	return most
 }
 
-// nodeOf is the node that a choice would become.
+// nodeOf returns the node that a claim becomes with an offering.
 func nodeOf(
 	t *testing.T,
 	s *plan.Snapshot,

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// workloads are the kinds of pods that benchmarks plan for.
+// workloads are the kinds of pods in the benchmarks.
 var workloads = []struct {
 	name string
 	pods func(count int) []corev1.Pod
@@ -19,8 +19,9 @@ var workloads = []struct {
 	{"batch", batchPods},
 }
 
-// diversePods are a fifth each without constraints, spread over zones, spread over hosts, near each
-// other in a zone, and alone on their hosts; of 30 sizes, with one of seven labels.
+// diversePods returns pods of five kinds in equal numbers: without constraints, spread over zones,
+// spread over hosts, with affinity in a zone, and with anti-affinity on a host. They have 30 sizes
+// and seven labels.
 func diversePods(count int) []corev1.Pod {
 	random := rand.New(rand.NewPCG(7, 1))
 	cpus := []string{"100m", "250m", "500m", "1", "1500m"}
@@ -63,7 +64,7 @@ func diversePods(count int) []corev1.Pod {
 	return pods
 }
 
-// deploymentPods are of deployments with 10 to 200 equal replicas each.
+// deploymentPods returns the pods of deployments with 10 to 200 equal replicas each.
 func deploymentPods(count int) []corev1.Pod {
 	random := rand.New(rand.NewPCG(8, 1))
 	var pods []corev1.Pod
@@ -85,7 +86,7 @@ func deploymentPods(count int) []corev1.Pod {
 	return pods
 }
 
-// batchPods have log-normal requests, so that hardly two are equal.
+// batchPods returns pods with log-normal requests. Hardly two of them are equal.
 func batchPods(count int) []corev1.Pod {
 	random := rand.New(rand.NewPCG(9, 1))
 	var pods []corev1.Pod

@@ -1,7 +1,6 @@
 package plantest
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -141,9 +140,8 @@ func pileUp(s *plan.Snapshot, p *plan.Plan) bool {
 		}
 		checker := newChecker(s, p)
 		for _, pod := range []*corev1.Pod{first, second} {
-			if len(
-				checker.reachableDomains(checker.waiting[fmt.Sprintf("%s/%s", pod.Namespace, pod.Name)], corev1.LabelTopologyZone, true),
-			) < 2 {
+			waiting := checker.waiting[pod.Namespace+"/"+pod.Name]
+			if len(checker.reachableDomains(waiting, corev1.LabelTopologyZone, true)) < 2 {
 				return false
 			}
 		}

@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// patience bounds each wait for something that the control plane will do.
-	patience = 2 * time.Minute
-	// pollInterval is how often such a wait looks.
+	// waitTimeout bounds each wait for the control plane.
+	waitTimeout = 2 * time.Minute
+	// pollInterval is the time between two looks of such a wait.
 	pollInterval = 40 * time.Millisecond
-	// writers is how many requests are under way at a time.
+	// writers is the number of concurrent requests.
 	writers = 16
 )
 
-// collection is where objects of one kind are served.
+// collection is the path at which the API server serves objects of one kind.
 type collection struct {
 	prefix, plural string
 	namespaced     bool
@@ -51,8 +51,8 @@ var (
 	priorityClasses   = collection{"/apis/scheduling.k8s.io/v1", "priorityclasses", false}
 )
 
-// path is that of the collection, in all namespaces if the namespace is empty; names lead to an
-// object in it and its subresources.
+// path returns the collection's path. An empty namespace stands for all namespaces. Names lead to
+// an object and its subresources.
 func (k collection) path(namespace string, names ...string) string {
 	path := k.prefix
 	if k.namespaced && namespace != "" {
@@ -65,7 +65,7 @@ func (k collection) path(namespace string, names ...string) string {
 	return path
 }
 
-// cluster is an administrator's connection.
+// cluster is a connection with the rights of an administrator.
 type cluster struct{ rest *rest.RESTClient }
 
 func connect(config *rest.Config) (*cluster, error) {
@@ -90,7 +90,7 @@ func connect(config *rest.Config) (*cluster, error) {
 	return &cluster{client}, err
 }
 
-// create makes the object and reads back what the server stored.
+// create creates the object, and reads into it what the server stored.
 func (c *cluster) create(ctx context.Context, kind collection, namespace string, object runtime.Object) error {
 	if err := c.rest.Post().AbsPath(kind.path(namespace)).Body(object).Do(ctx).Into(object); err != nil {
 		return fmt.Errorf("creating one of %s: %w", kind.path(namespace), err)
@@ -98,7 +98,7 @@ func (c *cluster) create(ctx context.Context, kind collection, namespace string,
 	return nil
 }
 
-// list reads a whole collection, of all namespaces.
+// list reads the collection of all namespaces.
 func (c *cluster) list(ctx context.Context, kind collection, into runtime.Object) error {
 	if err := c.rest.Get().AbsPath(kind.path("")).Do(ctx).Into(into); err != nil {
 		return fmt.Errorf("listing %s: %w", kind.plural, err)
@@ -106,7 +106,7 @@ func (c *cluster) list(ctx context.Context, kind collection, into runtime.Object
 	return nil
 }
 
-// patch merges the change into the object, or the subresource, at the path.
+// patch merges the change into the object or subresource at the path.
 func (c *cluster) patch(ctx context.Context, path string, change map[string]any) error {
 	body, err := json.Marshal(change)
 	if err == nil {
@@ -118,8 +118,8 @@ func (c *cluster) patch(ctx context.Context, path string, change map[string]any)
 	return nil
 }
 
-// remove deletes the object or the whole collection at the path at once; what is gone already is
-// fine.
+// remove deletes the object or the collection at the path without a grace period. It is no error
+// if the object does not exist.
 func (c *cluster) remove(ctx context.Context, path string) error {
 	err := c.rest.Delete().
 		AbsPath(path).
@@ -133,9 +133,9 @@ func (c *cluster) remove(ctx context.Context, path string) error {
 	return nil
 }
 
-// wait looks until what is awaited is so; the error says what was awaited in vain.
+// wait calls look until it returns true. After waitTimeout its error names what did not happen.
 func wait(ctx context.Context, what string, look func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s in vain until %s", patience, what))
+	ctx, cancel := context.WithTimeoutCause(ctx, waitTimeout, fmt.Errorf("waited %s in vain until %s", waitTimeout, what))
 	defer cancel()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -162,8 +162,8 @@ func each[T any](ctx context.Context, items []T, work func(context.Context, T) e
 	return group.Wait()
 }
 
-// reset removes everything that a scenario has made, but for its namespaces: their end takes
-// seconds, and an empty one changes nothing for anybody.
+// reset removes all objects of a scenario except its namespaces. Namespaces take seconds to
+// terminate, and empty ones do not affect later scenarios.
 func (c *cluster) reset(ctx context.Context, in []string) error {
 	for _, namespace := range in {
 		if err := c.remove(ctx, daemonSets.path(namespace)); err != nil {
@@ -185,8 +185,8 @@ func (c *cluster) reset(ctx context.Context, in []string) error {
 	return nil
 }
 
-// empty deletes what is in the collection until nothing is left: controllers may add to it, and
-// take their finalizers away in their own time.
+// empty deletes the objects of the collection until none is left. It repeats, because controllers
+// add objects and remove finalizers meanwhile.
 func (c *cluster) empty(ctx context.Context, kind collection, namespace string) error {
 	return wait(ctx, "no "+kind.plural+" were left", func(ctx context.Context) (bool, error) {
 		var left metav1.PartialObjectMetadataList

@@ -19,8 +19,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// nodeOf is the node that the claim becomes by the choice: what the instance brings with it, and
-// what the claim says of it.
+// nodeOf returns the node that the claim becomes with the chosen offering. Its labels come from the
+// instance type, the offering and the claim.
 func nodeOf(
 	name string,
 	claim *plan.PlannedNodeClaim,
@@ -64,11 +64,12 @@ func nodeOf(
 	return readyNode(name, labels, claim.NodeClaim.Spec.Taints, typ.Allocatable), nil
 }
 
-// launch makes the nodes of a plan and returns when they are there, labelled, with all daemon sets'
-// pods and without passing taints. They lack only room, which release gives them all at one moment,
-// as far as that can be had: one node that is usable while the others do not even exist would draw
-// all pods to itself, and a spread over a single zone is no spread. Nor do nodes without room wake
-// the pods that wait.
+// launch creates the nodes of a plan. It returns when they have their labels, the pods of their
+// daemon sets, and no taint of a starting node.
+//
+// The nodes lack resources for other pods until release. Otherwise the scheduler would bind all
+// pods to the first node before the others exist, and count only its zone for a spread. A node
+// without resources also does not wake waiting pods.
 func (c *cluster) launch(ctx context.Context, launched []*corev1.Node) error {
 	var sets appsv1.DaemonSetList
 	if err := c.list(ctx, daemonSets, &sets); err != nil {
@@ -81,7 +82,7 @@ func (c *cluster) launch(ctx context.Context, launched []*corev1.Node) error {
 			return err
 		}
 		made.Status.Allocatable = roomFor(daemons, node.Status.Allocatable)
-		// Daemon sets' pods tolerate this, and no others should.
+		// Pods of daemon sets tolerate this taint, and other pods should not come yet.
 		made.Spec.Unschedulable = len(daemons) > 0
 		return c.createNode(ctx, made)
 	})
@@ -102,7 +103,7 @@ func (c *cluster) launch(ctx context.Context, launched []*corev1.Node) error {
 	return c.awaitTaints(ctx, launched)
 }
 
-// release gives the launched nodes their room.
+// release gives the launched nodes their resources, as close to the same moment as possible.
 func (c *cluster) release(ctx context.Context, launched []*corev1.Node) error {
 	return each(ctx, launched, func(ctx context.Context, node *corev1.Node) error {
 		room := map[string]any{"status": map[string]any{"allocatable": node.Status.Allocatable}}
@@ -110,7 +111,7 @@ func (c *cluster) release(ctx context.Context, launched []*corev1.Node) error {
 	})
 }
 
-// roomFor is what the daemon sets' pods take, and no more than there is.
+// roomFor returns the requests of the daemon sets' pods, at most the given resources.
 func roomFor(daemons []appsv1.DaemonSet, most corev1.ResourceList) corev1.ResourceList {
 	room := corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}
 	for i := range daemons {
@@ -126,8 +127,8 @@ func roomFor(daemons []appsv1.DaemonSet, most corev1.ResourceList) corev1.Resour
 	return room
 }
 
-// createNode makes the node and takes away the taint that admission puts on every new one, which a
-// controller would do in its own time.
+// createNode creates the node and removes the taint that admission puts on every new node. A
+// controller would remove it later.
 func (c *cluster) createNode(ctx context.Context, node *corev1.Node) error {
 	taints := node.Spec.Taints
 	if err := c.create(ctx, nodes, "", node); err != nil {
@@ -136,8 +137,7 @@ func (c *cluster) createNode(ctx context.Context, node *corev1.Node) error {
 	return c.patch(ctx, nodes.path("", node.Name), map[string]any{"spec": map[string]any{"taints": taints}})
 }
 
-// awaitTaints waits until the nodes have the taints that they are meant to have and no others:
-// those of a node that starts are taken away in time.
+// awaitTaints waits until the nodes have their own taints and no taint of a starting node.
 func (c *cluster) awaitTaints(ctx context.Context, wanted []*corev1.Node) error {
 	return wait(ctx, "every node was ready", func(ctx context.Context) (bool, error) {
 		var list corev1.NodeList
@@ -155,8 +155,8 @@ func (c *cluster) awaitTaints(ctx context.Context, wanted []*corev1.Node) error 
 	})
 }
 
-// awaitDaemons waits until the scheduler has bound a pod of each daemon set that runs on each of
-// the nodes: real kubelets' nodes start so.
+// awaitDaemons waits until each node runs a pod of every daemon set that belongs there. Daemon sets
+// come first on real nodes too.
 func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []appsv1.DaemonSet) error {
 	type place struct{ set, node string }
 	wanted := map[place]bool{}
@@ -196,7 +196,7 @@ func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []ap
 		if len(wanted)-len(refusals) != before {
 			changed = time.Now()
 		}
-		return len(wanted) == 0 || len(wanted) == len(refusals) && time.Since(changed) > quietWhileStuck, nil
+		return len(wanted) == 0 || len(wanted) == len(refusals) && time.Since(changed) > settleTimeStuck, nil
 	})
 	if err != nil || len(wanted) > 0 {
 		return fmt.Errorf(
@@ -209,7 +209,7 @@ func (c *cluster) awaitDaemons(ctx context.Context, on []*corev1.Node, sets []ap
 	return nil
 }
 
-// targetOf is the node that a daemon set's pod is made for.
+// targetOf returns the node that the controller made a daemon set's pod for.
 func targetOf(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil ||
 		pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {

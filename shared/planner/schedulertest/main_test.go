@@ -12,7 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 )
 
-// controlPlane serves every test of the package; TestMain sets it once.
+// controlPlane serves all tests of the package. TestMain sets it.
 var controlPlane *cluster
 
 func TestMain(m *testing.M) {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// prepare makes what all scenarios share. Pods must not preempt others: where none can be, the
-// attempt makes the scheduler forget a pod's nominated node.
+// prepare creates what all scenarios share: a priority class that forbids preemption. A vain
+// attempt to preempt makes the scheduler forget a pod's nominated node.
 func prepare(ctx context.Context, c *cluster) error {
 	never := corev1.PreemptNever
 	return c.create(ctx, priorityClasses, "", &schedulingv1.PriorityClass{

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// gate holds a pod back until it has its nomination.
-	gate = "schedulertest.whittle.dev/nomination"
-	// quietWhileNominated is how long nothing may have happened to nominated pods until the
-	// scheduler's answer is taken for its last one.
-	quietWhileNominated = 300 * time.Millisecond
+	// nominationGate is a scheduling gate that holds a pod until it has its nomination.
+	nominationGate = "schedulertest.whittle.dev/nomination"
+	// settleTimeNominated is the settle time for nominated pods.
+	settleTimeNominated = 300 * time.Millisecond
 )
 
-// nominate makes the planned pods once more, each with its planned node as the one that the
-// scheduler tries first, and returns where they went.
+// nominate creates the planned pods again and nominates each for its planned node, which the
+// scheduler then tries first. It returns where the pods are, and how many waves it took.
 //
-// A pod that cannot go there yet is taken back and offered again in a later wave: the scheduler
-// places one pod after another, and a spread or an affinity may want another pod placed before. The
-// first wave offers all pods. The scheduler counts the nominated pods of a node as if they ran
-// there, but only while it looks at that node, so that a spread can seem broken by pods that are on
-// their way to the same node. Where a wave brings no pod home the next are narrower: one pod of
-// each group for each node, then one pod for each node. They end when one of those brings none
-// home.
-func (r *run) nominate(wanted []plan.PodRef, homes map[plan.PodRef]string) (states, int, error) {
+// The scheduler places one pod after another. A spread or an affinity may require another pod
+// first. So nominate deletes a pod that the scheduler refuses and offers it again in a later wave.
+// The first wave offers all pods.
+//
+// The scheduler counts the nominated pods of a node as running, but only while it looks at that
+// node. Pods on their way to the same node can therefore seem to violate a spread. After a wave
+// that places no pod, waves become smaller: one pod of each group for each node, then one pod for
+// each node. The last wave is one of these that places no pod.
+func (r *run) nominate(wanted []plan.PodRef, plannedNodes map[plan.PodRef]string) (states, int, error) {
 	ctx := r.Context()
 	templates := map[plan.PodRef]*corev1.Pod{}
 	for i := range r.Pods {
@@ -38,62 +38,64 @@ func (r *run) nominate(wanted []plan.PodRef, homes map[plan.PodRef]string) (stat
 		}
 	}
 	widths := []func(plan.PodRef) string{
-		func(ref plan.PodRef) string { return groupOf(ref).String() + " on " + homes[ref] },
-		func(ref plan.PodRef) string { return homes[ref] },
+		func(ref plan.PodRef) string { return groupOf(ref).String() + " on " + plannedNodes[ref] },
+		func(ref plan.PodRef) string { return plannedNodes[ref] },
 	}
 	offer := slices.Clone(wanted)
 	for wave := 1; ; wave++ {
-		if err := r.offer(ctx, offer, templates, homes); err != nil {
+		if err := r.offer(ctx, offer, templates, plannedNodes); err != nil {
 			return nil, wave, err
 		}
-		seen, err := r.cluster.settle(ctx, offer, nil, quietWhileNominated)
+		seen, err := r.cluster.settle(ctx, offer, nil, settleTimeNominated)
 		if err != nil {
 			return nil, wave, err
 		}
-		away := seen.away(homes)
-		refused := slices.DeleteFunc(slices.Clone(offer), func(ref plan.PodRef) bool { return !slices.Contains(away, ref) })
+		misplaced := seen.misplaced(plannedNodes)
+		refused := slices.DeleteFunc(slices.Clone(offer), func(ref plan.PodRef) bool {
+			return !slices.Contains(misplaced, ref)
+		})
 		if len(refused) == len(offer) && wave > 1 {
 			widths = widths[1:]
 		}
-		if len(away) == 0 || len(widths) == 0 {
+		if len(misplaced) == 0 || len(widths) == 0 {
 			return seen, wave, nil
 		}
-		if err := r.takeBack(ctx, refused); err != nil {
+		if err := r.deletePods(ctx, refused); err != nil {
 			return nil, wave, err
 		}
-		// Those that were refused last come last.
-		waiting := slices.DeleteFunc(away, func(ref plan.PodRef) bool { return slices.Contains(refused, ref) })
+		// Pods that were refused now come last.
+		waiting := slices.DeleteFunc(misplaced, func(ref plan.PodRef) bool { return slices.Contains(refused, ref) })
 		offer = firstOfEach(append(waiting, refused...), widths[0])
 	}
 }
 
-// offer makes the pods, and lets the scheduler have them once all have their nominations.
+// offer creates the pods with their nominations. It removes their gates when all are nominated.
 func (r *run) offer(
 	ctx context.Context,
 	refs []plan.PodRef,
 	templates map[plan.PodRef]*corev1.Pod,
-	homes map[plan.PodRef]string,
+	plannedNodes map[plan.PodRef]string,
 ) error {
 	err := each(ctx, refs, func(ctx context.Context, ref plan.PodRef) error {
 		pod := templates[ref].DeepCopy()
-		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: nominationGate}}
 		if err := r.cluster.create(ctx, pods, pod.Namespace, pod); err != nil {
 			return err
 		}
-		nomination := map[string]any{"status": map[string]any{"nominatedNodeName": homes[ref]}}
+		nomination := map[string]any{"status": map[string]any{"nominatedNodeName": plannedNodes[ref]}}
 		return r.cluster.patch(ctx, pods.path(ref.Namespace, ref.Name, "status"), nomination)
 	})
 	if err != nil {
 		return err
 	}
-	return each(ctx, inTurn(refs, homes), func(ctx context.Context, ref plan.PodRef) error {
+	return each(ctx, roundRobin(refs, plannedNodes), func(ctx context.Context, ref plan.PodRef) error {
 		open := map[string]any{"spec": map[string]any{"schedulingGates": nil}}
 		return r.cluster.patch(ctx, pods.path(ref.Namespace, ref.Name), open)
 	})
 }
 
-// takeBack deletes the pods and waits until they are gone.
-func (r *run) takeBack(ctx context.Context, refs []plan.PodRef) error {
+// deletePods deletes the pods and waits until they are gone.
+func (r *run) deletePods(ctx context.Context, refs []plan.PodRef) error {
 	return each(ctx, refs, func(ctx context.Context, ref plan.PodRef) error {
 		path := pods.path(ref.Namespace, ref.Name)
 		if err := r.cluster.remove(ctx, path); err != nil {
@@ -109,19 +111,19 @@ func (r *run) takeBack(ctx context.Context, refs []plan.PodRef) error {
 	})
 }
 
-// inTurn sorts the pods so that each node gets its first one before any gets its second.
-func inTurn(refs []plan.PodRef, homes map[plan.PodRef]string) []plan.PodRef {
+// roundRobin sorts the pods so that every node gets its first pod before any node gets a second.
+func roundRobin(refs []plan.PodRef, plannedNodes map[plan.PodRef]string) []plan.PodRef {
 	rank, count := map[plan.PodRef]int{}, map[string]int{}
 	for _, ref := range refs {
-		rank[ref] = count[homes[ref]]
-		count[homes[ref]]++
+		rank[ref] = count[plannedNodes[ref]]
+		count[plannedNodes[ref]]++
 	}
 	refs = slices.Clone(refs)
 	slices.SortStableFunc(refs, func(a, b plan.PodRef) int { return rank[a] - rank[b] })
 	return refs
 }
 
-// firstOfEach is the first pod for each key.
+// firstOfEach returns the first pod for each key.
 func firstOfEach(refs []plan.PodRef, key func(plan.PodRef) string) []plan.PodRef {
 	taken := map[string]bool{}
 	return slices.DeleteFunc(refs, func(ref plan.PodRef) bool {

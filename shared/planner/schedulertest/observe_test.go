@@ -17,21 +17,20 @@ import (
 )
 
 const (
-	// quiet is how long nothing may have happened to pods that all have the scheduler's answer, until
-	// it is taken for its last one.
-	quiet = 200 * time.Millisecond
-	// quietWhileStuck is the same for pods that a plan has a place for: the scheduler may come back to
+	// settleTime is how long nothing may change before the scheduler's answers count as final.
+	settleTime = 200 * time.Millisecond
+	// settleTimeStuck is the settle time while planned pods have no node. The scheduler may retry
 	// them.
-	quietWhileStuck = 1500 * time.Millisecond
+	settleTimeStuck = 1500 * time.Millisecond
 )
 
-// states are the pods that daemon sets did not make.
+// states has the pods of a cluster, except those of daemon sets.
 type states map[plan.PodRef]corev1.Pod
 
-// refOf names a pod without its uid: a scenario's pod may be made twice.
+// refOf returns a pod's reference without its UID, because the test creates some pods twice.
 func refOf(pod *corev1.Pod) plan.PodRef { return plan.PodRef{Namespace: pod.Namespace, Name: pod.Name} }
 
-// observe reads where every pod is.
+// observe reads all pods.
 func (c *cluster) observe(ctx context.Context) (states, error) {
 	var list corev1.PodList
 	if err := c.list(ctx, pods, &list); err != nil {
@@ -46,7 +45,7 @@ func (c *cluster) observe(ctx context.Context) (states, error) {
 	return seen, nil
 }
 
-// refused reports that the scheduler found no node for the pod, and why.
+// refused reports whether the scheduler found no node for the pod, with its message.
 func refused(pod *corev1.Pod) (string, bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse &&
@@ -57,8 +56,9 @@ func refused(pod *corev1.Pod) (string, bool) {
 	return "", false
 }
 
-// settle waits until the scheduler has done what it will: it has bound the wanted pods, or others
-// of their groups, or it has answered for every pod and then stayed as it was for a while.
+// settle waits until the scheduler has finished. It has finished if it bound the wanted pods, or
+// others of their groups in their stead. It has also finished if it answered for every pod and
+// nothing changed for a while.
 func (c *cluster) settle(ctx context.Context, wanted, others []plan.PodRef, while time.Duration) (states, error) {
 	var last states
 	var changed time.Time
@@ -91,15 +91,14 @@ func (c *cluster) settle(ctx context.Context, wanted, others []plan.PodRef, whil
 	return last, err
 }
 
-// groupOf is the group that the pod is one of: pods of a group differ in their names alone, and the
-// scheduler may bind one for the other.
+// groupOf returns the pod's group. The scheduler may bind any pod of a group for another one.
 func groupOf(ref plan.PodRef) plan.PodRef {
 	ref.Name = ref.Name[:strings.LastIndex(ref.Name, "-")]
 	return ref
 }
 
-// complete reports whether as many pods of each group are bound as are wanted. The others may stand
-// in for those of their group.
+// complete reports whether as many pods of each group are bound as are wanted. Bound pods among the
+// others count for their group.
 func (s states) complete(wanted, others []plan.PodRef) bool {
 	missing := map[plan.PodRef]int{}
 	for _, ref := range wanted {
@@ -118,7 +117,7 @@ func (s states) complete(wanted, others []plan.PodRef) bool {
 	return true
 }
 
-// unbound are those of the pods that have no node.
+// unbound returns those of the pods that have no node.
 func (s states) unbound(refs []plan.PodRef) []plan.PodRef {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref plan.PodRef) bool {
 		pod, ok := s[ref]
@@ -126,8 +125,8 @@ func (s states) unbound(refs []plan.PodRef) []plan.PodRef {
 	})
 }
 
-// complaints are why the scheduler left the pods, each reason once with the first of its pods.
-func (s states) complaints(refs []plan.PodRef) string {
+// refusals returns the scheduler's messages for the pods, each once with its first pod.
+func (s states) refusals(refs []plan.PodRef) string {
 	var lines []string
 	seen := map[string]bool{}
 	for _, ref := range refs {
@@ -141,7 +140,7 @@ func (s states) complaints(refs []plan.PodRef) string {
 	return strings.Join(lines, "\n")
 }
 
-// objects are all that a plan is made from and that the API server has.
+// objects reads the objects that a plan is made from.
 func (c *cluster) objects(ctx context.Context) (*snapshot.Objects, error) {
 	var podList corev1.PodList
 	var nodeList corev1.NodeList

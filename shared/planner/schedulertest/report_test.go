@@ -11,21 +11,22 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// homesOf is where the plan puts each pod, with its claims launched as the nodes.
-func homesOf(made *plan.Plan, launched []*corev1.Node) map[plan.PodRef]string {
-	homes := map[plan.PodRef]string{}
+// plannedNodesOf returns the name of each pod's planned node. launched are the nodes of the plan's
+// claims.
+func plannedNodesOf(made *plan.Plan, launched []*corev1.Node) map[plan.PodRef]string {
+	plannedNodes := map[plan.PodRef]string{}
 	for i := range made.NodeClaims {
 		for _, ref := range made.NodeClaims[i].Pods {
-			homes[ref] = launched[i].Name
+			plannedNodes[ref] = launched[i].Name
 		}
 	}
 	for _, n := range made.Nominations {
-		homes[n.Pod] = n.NodeName
+		plannedNodes[n.Pod] = n.NodeName
 	}
-	return homes
+	return plannedNodes
 }
 
-// placed are the pods that the plan has a place for, node by node.
+// placed returns the pods that the plan places, node by node.
 func placed(made *plan.Plan) []plan.PodRef {
 	var refs []plan.PodRef
 	for i := range made.NodeClaims {
@@ -45,7 +46,7 @@ func unplacedOf(made *plan.Plan) []plan.PodRef {
 	return refs
 }
 
-// reasons are why the plan leaves pods out, for a message.
+// reasons prints why the plan leaves pods out.
 func reasons(made *plan.Plan) string {
 	var text strings.Builder
 	for _, u := range made.Unplaced {
@@ -57,7 +58,7 @@ func reasons(made *plan.Plan) string {
 	return text.String()
 }
 
-// describe lists the plan's nodes, for a message.
+// describe prints the plan's nodes.
 func describe(made *plan.Plan) string {
 	var text strings.Builder
 	for i := range made.NodeClaims {
@@ -83,14 +84,11 @@ func describe(made *plan.Plan) string {
 	return text.String()
 }
 
-// elsewhere counts the pods that are not where the plan would have them.
-func (s states) elsewhere(homes map[plan.PodRef]string) int { return len(s.away(homes)) }
-
-// away are the pods that are not where the plan would have them, sorted.
-func (s states) away(homes map[plan.PodRef]string) []plan.PodRef {
+// misplaced returns the pods that are not on their planned nodes, sorted.
+func (s states) misplaced(plannedNodes map[plan.PodRef]string) []plan.PodRef {
 	var refs []plan.PodRef
-	for ref, home := range homes {
-		if s[ref].Spec.NodeName != home {
+	for ref, planned := range plannedNodes {
+		if s[ref].Spec.NodeName != planned {
 			refs = append(refs, ref)
 		}
 	}
@@ -98,8 +96,8 @@ func (s states) away(homes map[plan.PodRef]string) []plan.PodRef {
 	return refs
 }
 
-// needless are the nodes that run nothing but daemon sets' pods.
-func (s states) needless(launched []*corev1.Node) []string {
+// emptyNodes returns the names of nodes that run only pods of daemon sets.
+func (s states) emptyNodes(launched []*corev1.Node) []string {
 	used := map[string]bool{}
 	for _, pod := range s {
 		used[pod.Spec.NodeName] = true
@@ -113,13 +111,13 @@ func (s states) needless(launched []*corev1.Node) []string {
 	return names
 }
 
-// whereabouts lists where the pods are, for a message.
-func (s states) whereabouts(homes map[plan.PodRef]string) string {
+// placements prints where the pods are.
+func (s states) placements(plannedNodes map[plan.PodRef]string) string {
 	byNode := map[string][]string{}
 	for ref, pod := range s {
 		name := ref.String()
-		if home := homes[ref]; home != "" && home != pod.Spec.NodeName {
-			name += "(planned on " + home + ")"
+		if planned := plannedNodes[ref]; planned != "" && planned != pod.Spec.NodeName {
+			name += "(planned on " + planned + ")"
 		}
 		byNode[pod.Spec.NodeName] = append(byNode[pod.Spec.NodeName], name)
 	}

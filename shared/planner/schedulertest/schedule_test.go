@@ -19,12 +19,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// TestSchedulerBindsThePlan plays every scenario twice. First the scheduler chooses: the pods wait,
-// the nodes come as their cheapest offerings, and the scheduler binds where it likes. It may like a
-// node that the plan meant for others, so that a second round of planning is allowed where the
-// scenario says so. Then the plan chooses: the nodes come as their last offerings, and each pod is
-// tried on its planned node first. What the plan puts together the scheduler must accept together,
-// to the last pod.
+// TestSchedulerBindsThePlan plays every scenario twice.
+//
+// First the scheduler chooses. The planned nodes come as their cheapest offerings, and the
+// scheduler binds the waiting pods to any of them. It may use a node that the plan meant for other
+// pods, so most scenarios allow a second round of planning.
+//
+// Then the plan chooses. The planned nodes come as their dearest offerings, and the scheduler tries
+// each pod's planned node first. It must accept every pod there.
 func TestSchedulerBindsThePlan(t *testing.T) {
 	scenarios := Scenarios(t)
 	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
@@ -32,7 +34,7 @@ func TestSchedulerBindsThePlan(t *testing.T) {
 			r := &run{T: t, Scenario: scenarios[name], cluster: controlPlane, started: time.Now()}
 			r.types = r.instanceTypes(t)
 			t.Cleanup(func() {
-				// The test's own context is over by now.
+				// The test's own context has ended.
 				if err := r.cluster.reset(context.Background(), r.namespaceNames()); err != nil {
 					t.Error(err)
 				}
@@ -53,11 +55,11 @@ type run struct {
 	cluster *cluster
 	types   []catalog.InstanceType
 	started time.Time
-	// launched are the nodes that plans have asked for so far.
+	// launched are the nodes of all plans so far.
 	launched []*corev1.Node
 }
 
-// try ends the test with the error, if there is one.
+// try ends the test if there is an error.
 func (r *run) try(err error) {
 	r.Helper()
 	if err != nil {
@@ -65,7 +67,7 @@ func (r *run) try(err error) {
 	}
 }
 
-// plan plans what now waits, and returns what it was planned from.
+// plan plans the pods that wait now. It returns the plan and its snapshot.
 func (r *run) plan() (*plan.Plan, *plan.Snapshot) {
 	r.Helper()
 	objects, err := r.cluster.objects(r.Context())
@@ -90,14 +92,14 @@ func (r *run) plan() (*plan.Plan, *plan.Snapshot) {
 	return made, waiting
 }
 
-// clearUIDs makes the references fit a pod that is made again.
+// clearUIDs removes the UIDs of references, because the pods will be created again.
 func clearUIDs(refs []plan.PodRef) {
 	for i := range refs {
 		refs[i].UID = ""
 	}
 }
 
-// checkUnplaced holds the plan to what the scenario says of pods that fit nowhere.
+// checkUnplaced compares the unplaced pods of a plan with the scenario.
 func (r *run) checkUnplaced(made *plan.Plan) {
 	r.Helper()
 	got := map[string]int{}
@@ -112,10 +114,11 @@ func (r *run) checkUnplaced(made *plan.Plan) {
 	}
 }
 
-// schedulerChooses launches the plan and lets the scheduler bind the pods where it likes.
+// schedulerChooses launches the plan and lets the scheduler choose the pods' nodes. Where the
+// scenario allows a second round, it plans again for pods that found no node.
 func (r *run) schedulerChooses(first *plan.Plan) {
 	r.Helper()
-	wanted, unplaced, homes := placed(first), unplacedOf(first), map[plan.PodRef]string{}
+	wanted, unplaced, plannedNodes := placed(first), unplacedOf(first), map[plan.PodRef]string{}
 	made, price, round := first, 0.0, 1
 	var seen states
 	for ; ; round++ {
@@ -124,13 +127,13 @@ func (r *run) schedulerChooses(first *plan.Plan) {
 			made,
 			func(offerings []plan.Choice) plan.Choice { return offerings[0] },
 		)
-		maps.Copy(homes, homesOf(made, launched))
+		maps.Copy(plannedNodes, plannedNodesOf(made, launched))
 		price += made.PricePerHour
 		r.launched = append(r.launched, launched...)
 		r.try(r.cluster.launch(r.Context(), launched))
 		r.try(r.cluster.release(r.Context(), launched))
 		var err error
-		seen, err = r.cluster.settle(r.Context(), wanted, unplaced, quietWhileStuck)
+		seen, err = r.cluster.settle(r.Context(), wanted, unplaced, settleTimeStuck)
 		r.try(err)
 		if seen.complete(wanted, unplaced) {
 			break
@@ -141,19 +144,19 @@ func (r *run) schedulerChooses(first *plan.Plan) {
 			round,
 			len(stuck),
 			len(wanted),
-			seen.complaints(stuck),
+			seen.refusals(stuck),
 		)
 		if round == r.Rounds {
-			r.Fatalf("%s\n%s\n%s", text, describe(first), seen.whereabouts(homes))
+			r.Fatalf("%s\n%s\n%s", text, describe(first), seen.placements(plannedNodes))
 		}
 		r.Log(text)
 		if made, _ = r.plan(); len(made.Unplaced) > len(first.Unplaced) {
-			r.Fatalf("%s\nthe next plan has no place for them:%s\n%s", text, reasons(made), seen.whereabouts(homes))
+			r.Fatalf("%s\nthe next plan has no place for them:%s\n%s", text, reasons(made), seen.placements(plannedNodes))
 		}
 	}
 	if len(unplaced) > 0 {
 		var err error
-		seen, err = r.cluster.settle(r.Context(), nil, nil, quiet)
+		seen, err = r.cluster.settle(r.Context(), nil, nil, settleTime)
 		r.try(err)
 		if left := seen.unbound(slices.Concat(wanted, unplaced)); len(left) < len(unplaced) {
 			r.Errorf(
@@ -161,29 +164,29 @@ func (r *run) schedulerChooses(first *plan.Plan) {
 				len(unplaced),
 				len(left),
 				reasons(first),
-				seen.whereabouts(homes),
+				seen.placements(plannedNodes),
 			)
 		}
 	}
-	needless := seen.needless(r.launched)
-	if r.Rounds == 1 && len(needless) > 0 {
-		r.Errorf("nodes were launched that no pod needs: %v\n%s", needless, seen.whereabouts(homes))
+	emptyNodes := seen.emptyNodes(r.launched)
+	if r.Rounds == 1 && len(emptyNodes) > 0 {
+		r.Errorf("nodes were launched that no pod needs: %v\n%s", emptyNodes, seen.placements(plannedNodes))
 	}
 	r.Logf(
 		"the scheduler chooses: %d rounds, %d pods, %d of them elsewhere than planned, "+
 			"%d new nodes at $%.4f/h, %d of them empty, %d pods unplaced, %s so far",
 		round,
 		len(wanted),
-		seen.elsewhere(homes),
+		len(seen.misplaced(plannedNodes)),
 		len(r.launched),
 		price,
-		len(needless),
+		len(emptyNodes),
 		len(first.Unplaced),
 		time.Since(r.started).Round(10*time.Millisecond),
 	)
 }
 
-// planChooses launches the plan once more and has every pod tried on its planned node first.
+// planChooses launches the plan again, with the pods nominated for their planned nodes.
 func (r *run) planChooses(made *plan.Plan, waiting *plan.Snapshot) {
 	r.Helper()
 	r.try(r.clear(waiting))
@@ -192,24 +195,24 @@ func (r *run) planChooses(made *plan.Plan, waiting *plan.Snapshot) {
 		made,
 		func(offerings []plan.Choice) plan.Choice { return offerings[len(offerings)-1] },
 	)
-	homes := homesOf(made, launched)
+	plannedNodes := plannedNodesOf(made, launched)
 	r.try(r.cluster.launch(r.Context(), launched))
 	r.try(r.cluster.release(r.Context(), launched))
-	seen, waves, err := r.nominate(placed(made), homes)
+	seen, waves, err := r.nominate(placed(made), plannedNodes)
 	r.try(err)
-	if away := seen.away(homes); len(away) > 0 {
+	if misplaced := seen.misplaced(plannedNodes); len(misplaced) > 0 {
 		r.Fatalf("launched as their last offerings, the planned nodes do not get %d of %d pods:\n%s\n%s\n%s",
-			len(away), len(homes), seen.complaints(away), describe(made), seen.whereabouts(homes))
+			len(misplaced), len(plannedNodes), seen.refusals(misplaced), describe(made), seen.placements(plannedNodes))
 	}
 	r.Logf(
 		"the plan chooses: %d pods, all as planned in %d waves, %s so far",
-		len(homes),
+		len(plannedNodes),
 		waves,
 		time.Since(r.started).Round(10*time.Millisecond),
 	)
 }
 
-// nodesOf are the nodes that the plan launches.
+// nodesOf returns the nodes of the plan's claims, each with the offering that choose returns.
 func (r *run) nodesOf(prefix string, made *plan.Plan, choose func([]plan.Choice) plan.Choice) []*corev1.Node {
 	r.Helper()
 	var launched []*corev1.Node

@@ -11,7 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// setUp makes the scenario's cluster and waits until the scheduler has answered for every pod.
+// setUp creates the scenario's cluster and waits until the scheduler has answered for every pod.
 func (r *run) setUp() {
 	r.Helper()
 	ctx := r.Context()
@@ -20,7 +20,7 @@ func (r *run) setUp() {
 		if err := r.cluster.create(ctx, namespaces, "", namespace); err != nil && !apierrors.IsAlreadyExists(err) {
 			r.Fatal(err)
 		}
-		// A controller makes it too, in its own time; without it no pod can be made.
+		// No pod can be created without the account. A controller would create it later.
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 		if err := r.cluster.create(ctx, serviceAccounts, namespace.Name, account); err != nil &&
 			!apierrors.IsAlreadyExists(err) {
@@ -43,11 +43,11 @@ func (r *run) setUp() {
 		waiting = append(waiting, r.Pods[i].expand()...)
 	}
 	r.try(r.createPods(ctx, waiting))
-	_, err := r.cluster.settle(ctx, nil, nil, quiet)
+	_, err := r.cluster.settle(ctx, nil, nil, settleTime)
 	r.try(err)
 }
 
-// setUpNodes makes the existing nodes with what runs there.
+// setUpNodes creates the existing nodes and waits for the pods that run there.
 func (r *run) setUpNodes(ctx context.Context) {
 	r.Helper()
 	made := []*corev1.Node{bystander()}
@@ -82,15 +82,15 @@ func (r *run) createPods(ctx context.Context, made []*corev1.Pod) error {
 	})
 }
 
-// clear takes back what the scheduler's choice has made of the cluster since the plan: launched
-// nodes, the pods that were planned, the volumes made for them.
+// clear restores the cluster that the plan was made for. It deletes the launched nodes, the planned
+// pods, and the volumes that were provisioned for them.
 func (r *run) clear(planned *plan.Snapshot) error {
 	ctx := r.Context()
 	var refs []plan.PodRef
 	for i := range planned.Pods {
 		refs = append(refs, refOf(&planned.Pods[i]))
 	}
-	if err := r.takeBack(ctx, refs); err != nil {
+	if err := r.deletePods(ctx, refs); err != nil {
 		return err
 	}
 	err := each(ctx, r.launched, func(ctx context.Context, node *corev1.Node) error {
@@ -115,8 +115,8 @@ func (r *run) clear(planned *plan.Snapshot) error {
 	})
 }
 
-// clearClaim makes the claim as it was before it found its volume. One of a pod's own goes with the
-// pod, and comes with the next.
+// clearClaim makes the claim again without a volume. A claim of an ephemeral volume goes and comes
+// with its pod.
 func (r *run) clearClaim(ctx context.Context, old *corev1.PersistentVolumeClaim) error {
 	path := claims.path(old.Namespace, old.Name)
 	err := wait(ctx, "claim "+old.Name+" was gone", func(ctx context.Context) (bool, error) {

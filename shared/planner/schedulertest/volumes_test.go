@@ -9,12 +9,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// selectedNodeAnnotation is how the scheduler tells the provisioner where a claim's first consumer
-// goes.
+// selectedNodeAnnotation names the node of a claim's first consumer. The scheduler sets it for the
+// provisioner.
 const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
-// createVolumes makes the claims, and the volumes of those that are bound, and waits until the
-// controller has joined them.
+// createVolumes creates the claims, and the volumes of bound claims. It waits until the controller
+// has bound them.
 func (c *cluster) createVolumes(ctx context.Context, groups []volume) error {
 	bound := 0
 	for i := range groups {
@@ -49,8 +49,8 @@ func (c *cluster) createVolumes(ctx context.Context, groups []volume) error {
 	})
 }
 
-// provision plays the storage driver's provisioner: a claim whose consumer has been given a node
-// gets a volume in that node's zone.
+// provision acts as the provisioner of the storage driver. A claim whose consumer has a node gets a
+// volume in the node's zone.
 func (c *cluster) provision(ctx context.Context) error {
 	var list corev1.PersistentVolumeClaimList
 	if err := c.list(ctx, claims, &list); err != nil {
