@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/planner"
 )
 
@@ -35,11 +36,13 @@ func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, erro
 	if p.view, err = read(ctx, client); err != nil {
 		return p, err
 	}
-	continued := p.continueReplacements(ctx)
-	emptied := p.removeEmpty(ctx)
-	replaced := p.replaceCandidates(ctx)
-	consolidated := p.consolidate(ctx)
-	return p, errors.Join(continued, emptied, replaced, consolidated)
+	var failed []error
+	for _, stage := range []func(context.Context) error{
+		p.continueReplacements, p.removeEmpty, p.replaceCandidates, p.consolidate,
+	} {
+		failed = append(failed, guard.Run(func() error { return stage(ctx) }))
+	}
+	return p, errors.Join(failed...)
 }
 
 // each carries out one task for each of the nodes. A node that fails keeps no other waiting.

@@ -57,12 +57,8 @@ func (p *pass) endClass(ctx context.Context, class *api.EC2NodeClass) error {
 		return err
 	}
 	if holders := nodeclass.Holders(class, claims); len(holders) > 0 {
-		about := corev1.ObjectReference{
-			APIVersion: api.EC2NodeClassGVR().GroupVersion().String(), Kind: api.EC2NodeClassKind,
-			Name: class.Name, UID: class.UID,
-		}
 		p.events.Add(cluster.Event{
-			About: about, Type: corev1.EventTypeNormal, Reason: "WaitingOnNodeClaimTermination",
+			About: aboutClass(class), Type: corev1.EventTypeNormal, Reason: "WaitingOnNodeClaimTermination",
 			Message: nodeclass.WaitingMessage(holders),
 		})
 		return nil

@@ -157,6 +157,20 @@ func (s *seen) blockedEvents() []cluster.Event {
 	return events
 }
 
+// defect is the event about an object that Whittle panics on. The pass leaves the object alone.
+func defect(about corev1.ObjectReference, err error) cluster.Event {
+	return cluster.Event{
+		About: about, Type: corev1.EventTypeWarning, Reason: api.EventReasonInternalError, Message: err.Error(),
+	}
+}
+
+func aboutClass(class *api.EC2NodeClass) corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: api.EC2NodeClassGVR().GroupVersion().String(), Kind: api.EC2NodeClassKind,
+		Name: class.Name, UID: class.UID,
+	}
+}
+
 // nodesOf are the nodes of the instance.
 func (s *seen) nodesOf(instance nodeclaim.Instance) []*corev1.Node {
 	var nodes []*corev1.Node

@@ -14,6 +14,8 @@ import (
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodepool"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/guard"
 )
 
 const (
@@ -60,6 +62,7 @@ func newPass(h *handler, client kubernetes, seen *seen, report bool) *pass {
 
 // run works on pools, then on claims, then on what only ticks do. A part that fails ends no other.
 func (p *pass) run(ctx context.Context) (result, error) {
+	p.events.Add(p.seen.defects...)
 	// The pools come first, because they count the claims that are about to be given up.
 	p.writePoolStatuses(ctx)
 	if p.seen.skipDrains {
@@ -103,13 +106,21 @@ func (p *pass) writePoolStatuses(ctx context.Context) {
 
 func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool) error {
 	s := p.seen
-	patch := nodepool.StatusPatch(pool, nodepool.Seen{
-		Claims: s.claims, Nodes: s.nodes, Classes: s.classes, Blocked: s.blocked,
-	}, p.now())
+	var patch map[string]any
+	err := guard.Run(func() error {
+		patch = nodepool.StatusPatch(pool, nodepool.Seen{
+			Claims: s.claims, Nodes: s.nodes, Classes: s.classes, Blocked: s.blocked,
+		}, p.now())
+		return nil
+	})
+	if err != nil {
+		p.events.Add(defect(disruption.AboutPool(pool), err))
+		return fmt.Errorf("nodepool %q: %w", pool.Name, err)
+	}
 	if patch == nil {
 		return nil
 	}
-	err := p.client.PatchNodePoolStatus(ctx, pool.Name, patch)
+	err = p.client.PatchNodePoolStatus(ctx, pool.Name, patch)
 	// The list may be a moment old. The next tick reads the pool as it is.
 	if cluster.IsConflict(err) || cluster.IsGone(err) {
 		return nil
@@ -143,7 +154,16 @@ func (p *pass) workOnClaims(ctx context.Context) {
 }
 
 func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View) {
-	outcome := nodeclaim.Next(view, p.now())
+	var outcome nodeclaim.Outcome
+	err := guard.Run(func() error {
+		outcome = nodeclaim.Next(view, p.now())
+		return nil
+	})
+	if err != nil {
+		p.events.Add(defect(disruption.AboutClaim(view.Claim), err))
+		p.fail(fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err))
+		return
+	}
 	changed, err := p.do(ctx, view.Claim, outcome.Steps)
 	if err != nil {
 		err = fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -12,9 +13,11 @@ import (
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
@@ -44,6 +47,8 @@ type seen struct {
 	// classesListed is set when classes and pools are complete.
 	classesListed bool
 	origins       map[string]*drift.Origin // by pool, on a tick
+	// defects are the events about objects that Whittle panics on.
+	defects []cluster.Event
 	// failed are the readings that the pass does without. A node still registers while EC2 refuses
 	// to list instances.
 	failed error
@@ -127,13 +132,19 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve resolve
 		return
 	}
 	for i := range classes {
-		classes[i].Default()
-		resolved, err := resolve(ctx, classes[i])
-		if err != nil {
-			s.failed = errors.Join(s.failed, err)
-			continue
+		err := guard.Run(func() error {
+			classes[i].Default()
+			resolved, err := resolve(ctx, classes[i])
+			if err == nil {
+				classes[i] = resolved
+			}
+			return err
+		})
+		if guard.IsPanic(err) {
+			err = fmt.Errorf("ec2nodeclass %q: %w", classes[i].Name, err)
+			s.defects = append(s.defects, defect(aboutClass(&classes[i]), err))
 		}
-		classes[i] = resolved
+		s.failed = errors.Join(s.failed, err)
 	}
 	for i := range pools {
 		pools[i].Default()

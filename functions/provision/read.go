@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/observe"
@@ -71,9 +72,14 @@ func (r *pass) resolve(ctx context.Context, objects *snapshot.Objects) error {
 		class := objects.NodeClasses[i]
 		class.Default()
 		if r.classes.Stale(&class) {
-			var err error
-			class, err = r.classes.Resolve(ctx, r.client, class, r.now())
+			err := guard.Run(func() (err error) {
+				class, err = r.classes.Resolve(ctx, r.client, class, r.now())
+				return err
+			})
 			failures = append(failures, err)
+			if guard.IsPanic(err) {
+				r.recordWarning(aboutClass(&class), api.EventReasonInternalError, err.Error())
+			}
 			if len(class.Status.CapacityReservations) > 0 {
 				var counts map[string]catalog.ReservationCount
 				if counts, err = inventory.Reservations(ctx, r.client); err == nil {

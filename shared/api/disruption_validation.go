@@ -72,7 +72,8 @@ func (f *findings) validateBudget(path string, b Budget) {
 
 // ParseSchedule parses the schedule of a budget: five cron fields or one of @annually, @yearly,
 // @monthly, @weekly, @daily, @midnight and @hourly, in UTC. The error gives the problem and its
-// remedy, without the text.
+// remedy, without the text. Nothing else may parse a schedule, because the cron library panics on
+// some time zones, and searches for seconds where a field has no value.
 func ParseSchedule(schedule string) (cron.Schedule, error) {
 	text := strings.TrimSpace(schedule)
 	switch {
@@ -85,6 +86,10 @@ func ParseSchedule(schedule string) (cron.Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf(
 			"is not a schedule: use five cron fields such as \"0 9 * * mon-fri\", or @daily and the like (%w)", err)
+	}
+	if fields, ok := parsed.(*cron.SpecSchedule); ok &&
+		(fields.Minute == 0 || fields.Hour == 0 || fields.Dom == 0 || fields.Month == 0 || fields.Dow == 0) {
+		return nil, fmt.Errorf("is not a schedule: one of its fields has no value, write * for every value")
 	}
 	return parsed, nil
 }

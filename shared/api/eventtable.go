@@ -15,6 +15,10 @@ type EventReason struct {
 	Meaning string
 }
 
+// EventReasonInternalError is the reason of events about a failure of EC2, or about a defect that one
+// object shows.
+const EventReasonInternalError = "InternalError"
+
 // EventReasons returns the reasons of the events that Whittle writes, by function. Reasons that are
 // also in Karpenter have its meaning. The reasons of failed launches, which package fleet lists,
 // and the reasons of conditions, which ConditionTypes lists, are not among them.
@@ -36,7 +40,10 @@ func provisionEvents() []EventReason {
 		},
 		{ReasonLaunchFailed, []string{NodeClaimKind}, by, "EC2 refused the launch, or the request could not be built."},
 		{"RequestLimitExceeded", []string{NodeClaimKind}, by, "EC2 throttled the launch. Whittle tries again."},
-		{"InternalError", []string{NodeClaimKind}, by, "EC2 failed. Whittle tries again."},
+		{
+			EventReasonInternalError, []string{NodeClaimKind, NodePoolKind, EC2NodeClassKind}, []string{"provision", "lifecycle"},
+			"EC2 failed, and Whittle tries again. Or a defect keeps Whittle from working on this object only.",
+		},
 	}
 }
 

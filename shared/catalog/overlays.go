@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -59,7 +60,11 @@ func Overlays(
 	slices.SortStableFunc(targets, func(a, b *overlaid) int { return strings.Compare(a.pool, b.pool) })
 	var problems []OverlayProblem
 	for _, o := range heaviestFirst(overlays) {
-		read, err := readOverlay(o)
+		var read *overlay
+		err := guard.Run(func() (err error) {
+			read, err = readOverlay(o)
+			return err
+		})
 		if err != nil {
 			problems = append(problems, OverlayProblem{o.Name, api.ReasonOverlayRuntimeValidation, err.Error()})
 			continue

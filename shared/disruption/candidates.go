@@ -8,6 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/budget"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/guard"
 )
 
 // ValidateAfter is the least time between the pass that finds something and the pass that acts on
@@ -65,7 +66,18 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 		if pool == nil || !node.mayBeReplaced(now) || node.awaits(moving) {
 			continue
 		}
-		candidate, err := s.candidate(node, pool, now)
+		var candidate *Candidate
+		var why string
+		err := guard.Run(func() (err error) {
+			if candidate, err = s.candidate(node, pool, now); candidate != nil {
+				why = protection.Blocked(node.Pods, s.Budgets, now)
+			}
+			return err
+		})
+		if guard.IsPanic(err) {
+			notices = append(notices, Notice{Node: node, Message: err.Error()})
+			continue
+		}
 		if err != nil && !noticed[pool.Name] {
 			noticed[pool.Name] = true
 			notices = append(notices, Notice{Pool: pool, Message: err.Error()})
@@ -73,7 +85,7 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 		if candidate == nil {
 			continue
 		}
-		if why := protection.Blocked(node.Pods, s.Budgets, now); why != "" && !candidate.endsInAnyCase() {
+		if why != "" && !candidate.endsInAnyCase() {
 			notices = append(notices, Notice{Node: node, Message: why})
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/budget"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/guard"
 )
 
 const (
@@ -41,8 +42,16 @@ func Empty(s *Snapshot, now time.Time) Emptiness {
 	moving, expected := s.moving(), s.expected()
 	for i := range s.Nodes {
 		// Replacing decides about nodes that replace others, or are replaced.
-		if node := &s.Nodes[i]; !node.replaced() && !expected[node.Claim.Name] {
+		node := &s.Nodes[i]
+		if node.replaced() || expected[node.Claim.Name] {
+			continue
+		}
+		err := guard.Run(func() error {
 			decided.look(s, node, pools[node.pool()], moving, now)
+			return nil
+		})
+		if err != nil && node.Node != nil {
+			decided.Notices = append(decided.Notices, Notice{Node: node, Message: err.Error()})
 		}
 	}
 	slices.SortFunc(decided.Due, func(a, b *Node) int {

@@ -175,7 +175,7 @@ func failureOf(code, message string) *Failure {
 		failure.Reason = "RequestLimitExceeded"
 		return failure
 	case isPassingCode(code):
-		failure.Reason = "InternalError"
+		failure.Reason = api.EventReasonInternalError
 		return failure
 	}
 	for _, pattern := range failurePatterns() {

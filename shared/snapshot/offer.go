@@ -9,6 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -39,15 +40,26 @@ type Unusable struct {
 // defaults of the classes.
 func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, now time.Time) *Offer {
 	offer := &Offer{ClassTypes: map[string][]catalog.InstanceType{}}
+	unread := map[string]error{} // by EC2NodeClass
 	for i := range o.NodeClasses {
 		class := &o.NodeClasses[i]
-		if class.Default(); nodeclass.Launchable(class) {
-			offer.ClassTypes[class.Name] = catalog.Resolve(known, class, observed, now)
-		}
+		unread[class.Name] = guard.Run(func() error {
+			if class.Default(); nodeclass.Launchable(class) {
+				offer.ClassTypes[class.Name] = catalog.Resolve(known, class, observed, now)
+			}
+			return nil
+		})
 	}
 	for _, pool := range o.NodePools {
-		pool.Default()
-		reason, message := unusable(&pool, o.NodeClasses)
+		reason, message := "", ""
+		err := guard.Run(func() error {
+			pool.Default()
+			reason, message = unusable(&pool, o.NodeClasses, unread)
+			return nil
+		})
+		if err != nil {
+			reason, message = api.ReasonNodePoolValidationFailed, err.Error()
+		}
 		if reason == "" && pool.DeletionTimestamp == nil {
 			offer.Pools = append(offer.Pools, pool)
 		} else {
@@ -67,8 +79,11 @@ func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
 	return Assemble(&offered, func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }, now)
 }
 
-// unusable returns the reason why a pool gets no nodes, or nothing.
-func unusable(pool *api.NodePool, classes []api.EC2NodeClass) (reason, message string) {
+// unusable returns the reason why a pool gets no nodes, or nothing. Unread are the errors of
+// classes, by their names.
+func unusable(
+	pool *api.NodePool, classes []api.EC2NodeClass, unread map[string]error,
+) (reason, message string) {
 	if pool.DeletionTimestamp != nil {
 		return "", ""
 	}
@@ -80,6 +95,9 @@ func unusable(pool *api.NodePool, classes []api.EC2NodeClass) (reason, message s
 		class := &classes[i]
 		if class.Name != name {
 			continue
+		}
+		if err := unread[name]; err != nil {
+			return api.ReasonNodeClassNotReady, fmt.Sprintf("EC2NodeClass %q: %v", name, err)
 		}
 		if !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
 			return api.ReasonNodeClassNotReady, fmt.Sprintf("EC2NodeClass %q is not ready: %s", name, notReady(class))

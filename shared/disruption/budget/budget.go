@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/guard"
 )
 
 // Unlimited is what is allowed where no budget applies.
@@ -75,14 +74,20 @@ func isActive(budget api.Budget, now time.Time) (bool, error) {
 	if budget.Schedule == nil || budget.Duration == nil {
 		return false, fmt.Errorf("schedule and duration belong together: set the missing one or remove the other")
 	}
-	schedule, err := cron.ParseStandard(strings.TrimSpace(*budget.Schedule))
-	if err != nil {
-		return false, fmt.Errorf(
-			"schedule is %q: write five cron fields, or one of @hourly, @daily, @weekly, @monthly, @yearly: %w",
-			*budget.Schedule, err)
-	}
 	now = now.UTC()
-	// The budget is active if the first firing after (now - duration) is not in the future.
-	next := schedule.Next(now.Add(-budget.Duration.Duration))
-	return !next.IsZero() && !next.After(now), nil
+	active := false
+	err := guard.Run(func() error {
+		schedule, err := api.ParseSchedule(*budget.Schedule)
+		if err != nil {
+			return err
+		}
+		// The budget is active if the first firing after (now - duration) is not in the future.
+		next := schedule.Next(now.Add(-budget.Duration.Duration))
+		active = !next.IsZero() && !next.After(now)
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("schedule: %q %w", *budget.Schedule, err)
+	}
+	return active, nil
 }

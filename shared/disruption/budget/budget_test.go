@@ -114,6 +114,21 @@ func TestAllowed(t *testing.T) {
 			wrong: "budgets[1].schedule",
 		},
 		{
+			name:    "a time zone whose end no space marks closes the pool",
+			budgets: []api.Budget{scheduled("5", "TZ=UTC\t0\t9\t*\t*", time.Hour)}, count: budget.PoolCount{Nodes: 9},
+			wrong: "budgets[0].schedule",
+		},
+		{
+			name:    "a time zone closes the pool, because schedules are in UTC",
+			budgets: []api.Budget{scheduled("5", "CRON_TZ=Europe/Berlin 0 9 * * *", time.Hour)},
+			count:   budget.PoolCount{Nodes: 9}, wrong: "budgets[0].schedule",
+		},
+		{
+			name:    "a schedule without a minute closes the pool",
+			budgets: []api.Budget{scheduled("5", ", 9 * * *", time.Hour)}, count: budget.PoolCount{Nodes: 9},
+			wrong: "budgets[0].schedule",
+		},
+		{
 			name:    "a bad budget for another reason closes the pool too",
 			budgets: []api.Budget{always("5"), always("some", api.DisruptionReasonDrifted)}, count: budget.PoolCount{Nodes: 9},
 			wrong: "budgets[1].nodes",
@@ -153,4 +168,29 @@ func TestAllowed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzAllowed looks for a budget that ends the pass, costs it much time, or is valid and not read.
+func FuzzAllowed(f *testing.F) {
+	for _, schedule := range []string{
+		"0 9 * * mon-fri", "@daily", "@every 1h", "TZ=UTC\t0\t9\t*\t*", "CRON_TZ=", ", , , , ,", "0 0 30 2 *", "*/0 * * * *",
+	} {
+		f.Add("10%", schedule, int64(time.Hour))
+	}
+	f.Fuzz(func(t *testing.T, nodes, schedule string, duration int64) {
+		pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+		pool.Spec.Disruption.Budgets = []api.Budget{scheduled(nodes, schedule, time.Duration(duration))}
+		began := time.Now()
+		allowed, err := budget.Allowed(pool, budget.PoolCount{Nodes: 3}, api.DisruptionReasonEmpty, monday)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("reading the budget took %s", took)
+		}
+		if err != nil && allowed != 0 {
+			t.Errorf("a budget that cannot be read allows %d", allowed)
+		}
+		_, parses := api.ParseSchedule(schedule)
+		if parses != nil && err == nil {
+			t.Errorf("api.ParseSchedule refuses the schedule: %v", parses)
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/volumes"
 )
@@ -161,7 +162,13 @@ func (w *Workload) readGroups() {
 		g.First = g.Pod()
 		g.Tolerations = g.Pod().Spec.Tolerations
 		g.Ports = HostPorts(&g.Pod().Spec)
-		w.readConstraints(g)
+		err := guard.Run(func() error {
+			w.readConstraints(g)
+			return nil
+		})
+		if err != nil {
+			g.Problem = err.Error()
+		}
 	}
 	w.readNeeds(&needs)
 	sortGroups(w.Groups)

@@ -1,0 +1,48 @@
+package snapshot_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func class(name string, conditions ...metav1.Condition) api.EC2NodeClass {
+	return api.EC2NodeClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Status: api.EC2NodeClassStatus{Conditions: conditions},
+	}
+}
+
+func poolOf(name, class string) api.NodePool {
+	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+		Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: class,
+	}
+	return pool
+}
+
+func TestAPanicOverAClassStopsNoOther(t *testing.T) {
+	ready := metav1.Condition{Type: api.ConditionReady, Status: metav1.ConditionTrue}
+	objects := &snapshot.Objects{
+		NodeClasses: []api.EC2NodeClass{class("broken", ready), class("waiting")},
+		NodePools:   []api.NodePool{poolOf("a", "broken"), poolOf("b", "waiting")},
+	}
+	// Without a catalogue the types of a ready class cannot be resolved.
+	offer := snapshot.NewOffer(objects, nil, catalog.Observed{}, noon)
+	if len(offer.Unusable) != 2 {
+		t.Fatalf("unusable %+v, want both pools", offer.Unusable)
+	}
+	for i, part := range []string{"a defect in Whittle", "is not ready"} {
+		unusable := offer.Unusable[i]
+		if unusable.Reason != api.ReasonNodeClassNotReady || !strings.Contains(unusable.Message, part) {
+			t.Errorf("pool %s: %s: %s, want %q", unusable.Pool.Name, unusable.Reason, unusable.Message, part)
+		}
+	}
+}
