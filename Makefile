@@ -113,11 +113,12 @@ fuzz: ## run the fuzz tests, two at a time; fuzztime=1m for longer
 
 template := build/cdk.out/Whittle.template.json
 
+# The test has the flags of `make test`, so that the one repeats the other's cached result.
 synth: infra/node_modules functions ## write the CloudFormation template and check it
 	infra/node_modules/.bin/cdk synth --strict --quiet -c clusters=example
 	node infra/check-template.mjs $(template)
 	node infra/check-nag.mjs $(template)
-	go test -count=1 ./infra
+	go test -timeout 20m ./infra
 
 browser: infra/node_modules ## check the dashboard's page in Chromium; pictures in build/pages; CHROMIUM=/path for yours
 	go vet -C infra/local -tags browser ./dashboard

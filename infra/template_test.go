@@ -48,7 +48,18 @@ func TestCheckTemplate(t *testing.T) {
 	}
 }
 
+// node runs a script of this folder. It also reads the scripts and the lock of their packages. go
+// test repeats a cached result unless a file changed that the test itself has read.
 func node(arguments ...string) (string, error) {
+	scripts, err := filepath.Glob("*.mjs")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range append(scripts, "package-lock.json") {
+		if _, err := os.ReadFile(name); err != nil {
+			return "", err
+		}
+	}
 	out, err := exec.Command("node", arguments...).CombinedOutput()
 	return string(out), err
 }
