@@ -285,7 +285,7 @@ func TestDaemonSets(t *testing.T) {
 		pt := ix.PoolTypeOf(j)
 		free[describe(ix, j)] = pt.Free[0]
 		ids[pt.DaemonRequestsID] = true
-		if want := int64(pt.Type.Allocatable.Cpu().MilliValue()) - pt.Free[0]; pt.DaemonRequests.Cpu().MilliValue() != want {
+		if want := pt.Type.Allocatable.Cpu().MilliValue() - pt.Free[0]; pt.DaemonRequests.Cpu().MilliValue() != want {
 			t.Errorf("%s: DaemonSets request %s, want %dm", describe(ix, j), pt.DaemonRequests.Cpu(), want)
 		}
 	}

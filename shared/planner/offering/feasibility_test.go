@@ -243,6 +243,12 @@ func TestResolve(t *testing.T) {
 	if !ix.Pools[0].IsOpen(team) || ix.Pools[0].IsOpen(corev1.LabelArchStable) || ix.Pools[0].IsOpen(zone) {
 		t.Error("team alone is an open label of the pool")
 	}
+	fixed := teamSnapshot(stagetest.Pod("red", "1", "1Gi", selecting(team, "red")))
+	fixed.NodePools[0].Spec.Template.Labels = map[string]string{team: "red"}
+	ix = build(fixed)
+	if labels, ok := ix.Resolve(nil, 0, feasibilityOf(t, ix, "red")); ix.Pools[0].IsOpen(team) || !ok || labels != nil {
+		t.Errorf("pods decide the label %v, which the pool decides", labels.Labels())
+	}
 }
 
 // TestFollowOneAlternative checks that new nodes follow the cheapest alternative where alternatives

@@ -50,8 +50,8 @@ type Demand struct {
 	Conflicts dense.Set
 	// HostRules are the spreads over hosts that concern the demand. Nil is none.
 	HostRules *HostRules
-	// HostConstraintsID is equal for demands with equal conflicts and spreads over hosts, so that a
-	// node rejects both or neither. It is zero without any.
+	// HostConstraintsID is zero for demands without conflicts and spreads over hosts. Demands with
+	// equal ids have equal ones, so that a node rejects both or neither.
 	HostConstraintsID int
 	// Slots are what a unit takes of a node's slots.
 	Slots []Slot
