@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -60,7 +61,7 @@ func reasons(pool *api.NodePool) []string {
 
 // because returns a condition's message, otherwise its reason.
 func because(condition metav1.Condition) string {
-	message := strings.Join(strings.Fields(condition.Message), " ")
+	message := printable.Line(condition.Message)
 	reason := condition.Reason
 	if reason == "" || reason == condition.Type {
 		reason = condition.Type + " is " + strings.ToLower(string(condition.Status))

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -162,7 +163,7 @@ func notReady(node *corev1.Node) string {
 			if condition.Status == corev1.ConditionTrue {
 				return ""
 			}
-			return strings.TrimSuffix(condition.Reason+": "+strings.Join(strings.Fields(condition.Message), " "), ": ")
+			return strings.TrimSuffix(condition.Reason+": "+printable.Line(condition.Message), ": ")
 		}
 	}
 	return "its kubelet has not reported yet"

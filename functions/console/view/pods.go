@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -57,11 +58,11 @@ func message(pod *corev1.Pod, events []*corev1.Event, now time.Time) (source, te
 		}
 	}
 	if newest != nil {
-		return sourceOf(newest), oneLine(newest.Message)
+		return printable.Line(sourceOf(newest)), printable.Line(newest.Message)
 	}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Message != "" {
-			return pod.Spec.SchedulerName, oneLine(condition.Message)
+			return pod.Spec.SchedulerName, printable.Line(condition.Message)
 		}
 	}
 	return "", ""
@@ -85,5 +86,3 @@ func timeOf(event *corev1.Event) time.Time {
 	}
 	return latest
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

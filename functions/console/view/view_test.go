@@ -268,3 +268,18 @@ func TestSavingsLeaveOutWhatHasNoPrice(t *testing.T) {
 		)
 	}
 }
+
+func TestTextOfOthersIsPlain(t *testing.T) {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1"}}
+	objects := &Objects{
+		Pods: []corev1.Pod{pod},
+		Events: []corev1.Event{{
+			InvolvedObject: corev1.ObjectReference{UID: "1"}, ReportingController: "tenant\x1b[8m",
+			Message: "waits\x1b[2J\u009b31m for\r\x1b]0;title\a nothing\u202e",
+		}},
+	}
+	shown := Of(objects, now).Waiting[0]
+	if want := "waits[2J31m for ]0;title nothing"; shown.Message != want || shown.Source != "tenant[8m" {
+		t.Errorf("source %q, message %q, want %q", shown.Source, shown.Message, want)
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/whittle-dev/whittle/functions/console/printable"
 )
 
 const usage = `whittle shows what Whittle does in a cluster, and what it would do.
@@ -33,12 +35,19 @@ func main() {
 	case errors.Is(err, errUsage):
 		os.Exit(2)
 	case err != nil && !errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(os.Stderr, "whittle: %v\n", err)
+		fmt.Fprintf(printable.NewWriter(os.Stderr), "whittle: %v\n", err)
 		os.Exit(1)
 	}
 }
 
+// run runs a command line. The text of others cannot steer the terminal that it writes to.
 func run(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
+	safe, safeProblems := printable.NewWriter(out), printable.NewWriter(problems)
+	err := runCommand(ctx, arguments, in, safe, safeProblems)
+	return errors.Join(err, safe.Flush(), safeProblems.Flush())
+}
+
+func runCommand(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
 	if len(arguments) == 0 {
 		fmt.Fprint(problems, usage)
 		return errUsage

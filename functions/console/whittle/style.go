@@ -6,12 +6,16 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/functions/console/report"
 )
 
 // styleOf returns the style for out: the terminal's width, and colours unless out is no terminal or
 // the user wants none (https://no-color.org).
 func styleOf(out io.Writer) report.Style {
+	if safe, ok := out.(*printable.Writer); ok {
+		out = safe.Out
+	}
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return report.Style{}
