@@ -10,5 +10,6 @@
 //   - Each error is classified once, here. IsGone means that the object does not exist. IsThrottled
 //     means that AWS refused the call because of its rate, after the SDK's own retries. A Failure
 //     is a refusal that needs a person, and a Shortage is a lack of capacity. Others may pass.
-//   - An empty list proves nothing: EC2 shows new instances and tags some seconds late.
+//   - An empty list proves nothing: EC2 shows new instances and tags some seconds late. Only Describe,
+//     which asks by id and without filters, tells that an instance has ended.
 package fleet

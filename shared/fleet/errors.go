@@ -36,10 +36,10 @@ func message(err error) string {
 }
 
 // IsGone reports whether the error says that an instance, launch template or instance profile does
-// not exist.
+// not exist. No instance has a malformed id.
 func IsGone(err error) bool {
 	return slices.Contains([]string{
-		"InvalidInstanceID.NotFound", "InvalidLaunchTemplateName.NotFoundException",
+		"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed", "InvalidLaunchTemplateName.NotFoundException",
 		"InvalidLaunchTemplateId.NotFound", "NoSuchEntity",
 	}, code(err))
 }

@@ -26,7 +26,7 @@ type Instance struct {
 	// ReservationID is the capacity reservation that a reserved instance runs in.
 	ReservationID string
 	ImageID       string
-	State         string // EC2's name: pending, running, stopping, stopped or shutting-down
+	State         string // EC2's name: pending, running, stopping, stopped, shutting-down or terminated
 	LaunchTime    time.Time
 	Partition     int // partition of its placement group, counted from 1, or 0 without one
 	Tags          map[string]string
@@ -77,18 +77,11 @@ func (c *Client) forget(template string) {
 	delete(c.templates, template)
 }
 
-// filterValues is the maximum number of values in an EC2 filter.
-// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html
-const filterValues = 200
-
-// Instances lists the cluster's instances that are not terminated. With ids it may leave out other
-// instances. EC2 may show a new instance only some seconds after its launch.
-func (c *Client) Instances(ctx context.Context, ids ...string) ([]Instance, error) {
-	if len(ids) == 0 || len(ids) > filterValues {
-		return c.instances(ctx)
-	}
-	// A filter ignores missing ids; the list of ids would fail the call.
-	return c.instances(ctx, types.Filter{Name: aws.String("instance-id"), Values: ids})
+// Instances lists the instances that have the cluster's tags and are not terminated. It proves
+// nothing of an instance that it leaves out: EC2 shows a new instance some seconds after its
+// launch, and somebody may have removed the tags. Describe tells of such an instance.
+func (c *Client) Instances(ctx context.Context) ([]Instance, error) {
+	return c.instances(ctx)
 }
 
 // InstancesOfClaim lists the instances that were launched for the NodeClaim, by their tag. EC2 may

@@ -115,13 +115,6 @@ func TestLaunchGivesTheInstanceThatEC2Chose(t *testing.T) {
 	request = a.request(t, "claim-2")
 	request.CapacityType = api.CapacityTypeOnDemand
 	second := mustLaunch(t, client, request)
-	if one, err := client.Instances(t.Context(), second.ID, "i-0123456789abcdef0"); err != nil || len(one) != 1 ||
-		one[0].ID != second.ID {
-		t.Errorf("of the second and one that is gone EC2 lists %+v, %v", one, err)
-	}
-	if all, err := client.Instances(t.Context(), make([]string, 201)...); err != nil || len(all) != 2 {
-		t.Errorf("of more than a filter takes EC2 lists %+v, %v", all, err)
-	}
 	if second.CapacityType != api.CapacityTypeOnDemand {
 		t.Errorf("asked for on-demand, got %+v", second)
 	}
