@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -33,19 +34,31 @@ func isForeignPool(pool api.NodePool) bool {
 	return reference != nil && !reference.IsEC2NodeClass()
 }
 
-// instancesToAsk are the ids of the instances whose state decides something. They belong to claims
-// that end, or their partition in a placement group is not known. A claim without an instance gives
-// an empty id, which stands for all instances.
-func (s *seen) instancesToAsk() []string {
-	var ids []string
+// isUnlaunchedEnding reports whether the claim is Whittle's and ends without a provider id. Only a tag
+// tells which instance was launched for it.
+func isUnlaunchedEnding(claim api.NodeClaim) bool {
+	return isInFlight(claim) && claim.DeletionTimestamp != nil && claim.Status.ProviderID == ""
+}
+
+// instancesToDescribe are the ids of the instances whose state decides something, and of which EC2's
+// list does not tell it. They belong to claims that end, or their partition in a placement group is
+// not known. On a tick they are also those that the list leaves out, or shows as not running.
+func (s *seen) instancesToDescribe() []string {
+	running := map[string]bool{}
+	for _, instance := range s.instances {
+		running[instance.ID] = instance.State == "pending" || instance.State == "running"
+	}
+	ids := map[string]bool{}
 	for i := range s.claims {
 		claim := &s.claims[i]
-		if isInFlight(*claim) && (claim.DeletionTimestamp != nil || nodeclaim.InPartition(claim)) {
-			id, _ := api.InstanceID(claim.Status.ProviderID)
-			ids = append(ids, id)
+		id, launched := api.InstanceID(claim.Status.ProviderID)
+		decides := claim.DeletionTimestamp != nil || nodeclaim.InPartition(claim) && isInFlight(*claim) ||
+			s.tick && s.instancesListed
+		if launched && decides && hasInstance(*claim) && !running[id] {
+			ids[id] = true
 		}
 	}
-	return ids
+	return slices.Sorted(maps.Keys(ids))
 }
 
 // buildViews puts together what belongs to each claim, in the order in which the pass works on the
@@ -76,7 +89,12 @@ func (s *seen) buildViews(cluster string, report bool) {
 		} else {
 			view.Nodes = nodes[claim.Status.ProviderID]
 			id, _ := api.InstanceID(claim.Status.ProviderID)
-			view.Instances = byID[id]
+			view.Instances, view.Absent = byID[id], s.absent[id]
+			if instance, described := s.described[id]; described {
+				view.Instances = []nodeclaim.Instance{instance}
+			} else if view.Absent {
+				view.Instances = nil
+			}
 		}
 		if pool := claim.Labels[api.NodePoolLabelKey]; pool != "" {
 			view.Origin = s.origins[pool]

@@ -54,9 +54,12 @@ type kubernetes interface {
 // instances is what lifecycle does with EC2 instances. EC2 may throttle any call; the next pass
 // repeats it.
 type instances interface {
-	// Instances lists the instances of the cluster that have not ended. With ids it may leave out
-	// others than those. EC2 may show a new instance some seconds after its launch.
-	Instances(ctx context.Context, ids ...string) ([]fleet.Instance, error)
+	// Instances lists the instances with the cluster's tags that have not ended. It proves nothing of
+	// an instance that it leaves out.
+	Instances(context.Context) ([]fleet.Instance, error)
+	// Describe tells of the instances with the ids, whatever their tags and states. With an error its
+	// answer is right for a part of the ids.
+	Describe(ctx context.Context, ids ...string) (fleet.Described, error)
 	// Statuses lists, by id, the instances that fail a status check or have work announced.
 	Statuses(context.Context) (map[string]fleet.Status, error)
 	// Terminate and Tag succeed for an instance that has ended.

@@ -12,28 +12,52 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// fakeEC2 holds instances in memory. It lists a terminated instance once, as shutting down.
+// fakeEC2 holds instances in memory. A terminated instance shuts down until it has been described.
 type fakeEC2 struct {
 	mutex     sync.Mutex
 	instances []fleet.Instance
+	unlisted  map[string]bool // ids that the list by tags leaves out
+	// described holds the ids of each call of Describe.
+	described [][]string
 	statuses  map[string]fleet.Status
 	refuse    error
 }
 
-func (e *fakeEC2) Instances(_ context.Context, ids ...string) ([]fleet.Instance, error) {
+func (e *fakeEC2) Instances(context.Context) ([]fleet.Instance, error) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.refuse != nil {
 		return nil, e.refuse
 	}
-	listed := slices.DeleteFunc(slices.Clone(e.instances),
-		func(i fleet.Instance) bool { return len(ids) > 0 && !slices.Contains(ids, i.ID) })
-	e.instances = slices.DeleteFunc(e.instances, func(i fleet.Instance) bool { return i.State == "shutting-down" })
-	return listed, nil
+	return slices.DeleteFunc(slices.Clone(e.instances),
+		func(i fleet.Instance) bool { return e.unlisted[i.ID] || i.State == "terminated" }), nil
+}
+
+func (e *fakeEC2) Describe(_ context.Context, ids ...string) (fleet.Described, error) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.refuse != nil {
+		return fleet.Described{}, e.refuse
+	}
+	e.described = append(e.described, ids)
+	var answer fleet.Described
+	for _, id := range ids {
+		at := slices.IndexFunc(e.instances, func(i fleet.Instance) bool { return i.ID == id })
+		if at < 0 {
+			answer.Absent = append(answer.Absent, id)
+			continue
+		}
+		answer.Found = append(answer.Found, e.instances[at])
+		if e.instances[at].State == "shutting-down" {
+			e.instances[at].State = "terminated"
+		}
+	}
+	return answer, nil
 }
 
 func (e *fakeEC2) Statuses(context.Context) (map[string]fleet.Status, error) {
@@ -49,7 +73,7 @@ func (e *fakeEC2) Terminate(_ context.Context, id string) error {
 		return e.refuse
 	}
 	for i := range e.instances {
-		if e.instances[i].ID == id {
+		if e.instances[i].ID == id && e.instances[i].State != "terminated" {
 			e.instances[i].State = "shutting-down"
 		}
 	}
@@ -97,11 +121,10 @@ func (e *fakeEC2) tags(id string) map[string]string {
 
 // launch adds a running instance that was launched ten minutes before.
 func (e *fakeEC2) launch(id string, tags map[string]string) {
-	if tags == nil {
-		tags = map[string]string{}
-	}
+	marked := map[string]string{api.NodePoolTagKey: "default", api.ClusterTagKey("test"): api.ClusterTagOwned}
+	maps.Copy(marked, tags)
 	e.instances = append(e.instances, fleet.Instance{
-		ID: id, Zone: "us-east-1a", State: "running", LaunchTime: time.Now().Add(-10 * time.Minute), Tags: tags,
+		ID: id, Zone: "us-east-1a", State: "running", LaunchTime: time.Now().Add(-10 * time.Minute), Tags: marked,
 	})
 }
 

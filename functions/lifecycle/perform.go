@@ -17,6 +17,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
+// errRuns ends the steps of a claim whose instance runs, contrary to what was read.
+var errRuns = errors.New("the instance runs")
+
 // performer carries out steps. It decides nothing.
 type performer struct {
 	client    kubernetes
@@ -47,7 +50,7 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodecl
 		}
 		err := p.step(ctx, claim, &version, steps[0])
 		steps = steps[1:]
-		if cluster.IsConflict(err) || cluster.IsGone(err) {
+		if cluster.IsConflict(err) || cluster.IsGone(err) || errors.Is(err, errRuns) {
 			slog.DebugContext(ctx, "changed since it was read", "error", err)
 			return true, nil
 		}
@@ -106,6 +109,8 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 		return p.evict(ctx, step)
 	case nodeclaim.DeletePod:
 		return p.client.DeletePod(ctx, step.Pod, &step.GraceSeconds)
+	case nodeclaim.RequireHalted:
+		return p.requireHalted(ctx, step.InstanceID)
 	case nodeclaim.Terminate:
 		return p.fleet.Terminate(ctx, step.InstanceID)
 	case nodeclaim.Tag:
@@ -114,6 +119,20 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 		p.events.Add(cluster.Event(step))
 	case nodeclaim.Log:
 		slog.InfoContext(ctx, step.Message, step.Attributes...)
+	}
+	return nil
+}
+
+// requireHalted asks EC2 once more, and returns errRuns unless nothing runs on the instance.
+func (p *performer) requireHalted(ctx context.Context, id string) error {
+	answer, err := p.fleet.Describe(ctx, id)
+	if err != nil {
+		return err
+	}
+	for i := range answer.Found {
+		if instance := instanceOf(&answer.Found[i]); !instance.IsHalted() {
+			return fmt.Errorf("%w: EC2 says now that %s is %s", errRuns, id, instance.State)
+		}
 	}
 	return nil
 }

@@ -36,14 +36,17 @@ type seen struct {
 	// skipDrains is set on a tick that met another pass, which carries out the drains.
 	skipDrains      bool
 	instancesListed bool
-	instances       []nodeclaim.Instance
-	claims          []api.NodeClaim
-	nodes           []corev1.Node
-	statuses        map[string]fleet.Status // by instance id; nil unless EC2 was asked, on a tick
-	views           []nodeclaim.View        // one for each claim that the pass works on
-	blocked         []repair.PoolHealth     // pools with too many unhealthy nodes for a repair
-	pools           []api.NodePool          // on a tick
-	classes         []api.EC2NodeClass      // on a tick
+	instances       []nodeclaim.Instance // those that EC2 listed by their tags
+	// described are the instances that EC2 was asked for by id. Absent are ids that it does not know.
+	described map[string]nodeclaim.Instance
+	absent    map[string]bool
+	claims    []api.NodeClaim
+	nodes     []corev1.Node
+	statuses  map[string]fleet.Status // by instance id; nil unless EC2 was asked, on a tick
+	views     []nodeclaim.View        // one for each claim that the pass works on
+	blocked   []repair.PoolHealth     // pools with too many unhealthy nodes for a repair
+	pools     []api.NodePool          // on a tick
+	classes   []api.EC2NodeClass      // on a tick
 	// classesListed is set when classes and pools are complete.
 	classesListed bool
 	origins       map[string]*drift.Origin // by pool, on a tick
@@ -68,9 +71,10 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		return nil, err
 	}
 	s.skipDrains = s.tick && slices.ContainsFunc(s.claims, isDeleted) && h.leaseHeld(ctx, client)
-	if ids := s.instancesToAsk(); len(ids) > 0 && !s.tick {
-		s.listInstances(ctx, h.fleet, ids...)
+	if !s.tick && slices.ContainsFunc(s.claims, isUnlaunchedEnding) {
+		s.listInstances(ctx, h.fleet)
 	}
+	s.describeInstances(ctx, h.fleet)
 	if s.tick || slices.ContainsFunc(s.claims, isInFlight) {
 		if s.nodes, err = client.Nodes(ctx); err != nil {
 			return nil, err
@@ -86,24 +90,43 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	return s, nil
 }
 
-// listInstances lists the instances with the ids. It lists all instances if there are no ids, or if
-// one of them is empty.
-func (s *seen) listInstances(ctx context.Context, ec2 instances, ids ...string) {
-	if slices.Contains(ids, "") {
-		ids = nil
-	}
-	listed, err := ec2.Instances(ctx, ids...)
+// listInstances lists the instances with the cluster's tags.
+func (s *seen) listInstances(ctx context.Context, ec2 instances) {
+	listed, err := ec2.Instances(ctx)
 	if err != nil {
 		s.failed = errors.Join(s.failed, err)
 		return
 	}
 	s.instancesListed = true
-	for _, instance := range listed {
-		s.instances = append(s.instances, nodeclaim.Instance{
-			ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime,
-			Partition: instance.Partition, Tags: instance.Tags, SubnetID: instance.SubnetID,
-			SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
-		})
+	for i := range listed {
+		s.instances = append(s.instances, instanceOf(&listed[i]))
+	}
+}
+
+// describeInstances asks EC2 by id for the instances of which the list does not tell enough.
+// Nothing is decided on an instance that the answer is not about.
+func (s *seen) describeInstances(ctx context.Context, ec2 instances) {
+	ids := s.instancesToDescribe()
+	if len(ids) == 0 {
+		return
+	}
+	answer, err := ec2.Describe(ctx, ids...)
+	s.failed = errors.Join(s.failed, err)
+	s.described, s.absent = map[string]nodeclaim.Instance{}, map[string]bool{}
+	for i := range answer.Found {
+		s.described[answer.Found[i].ID] = instanceOf(&answer.Found[i])
+	}
+	for _, id := range answer.Absent {
+		s.absent[id] = true
+	}
+}
+
+// instanceOf is what package nodeclaim decides by.
+func instanceOf(instance *fleet.Instance) nodeclaim.Instance {
+	return nodeclaim.Instance{
+		ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime,
+		Partition: instance.Partition, Tags: instance.Tags, SubnetID: instance.SubnetID,
+		SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
 	}
 }
 

@@ -133,8 +133,23 @@ func nodeTaint(taint corev1.Taint) func(*corev1.Node) {
 
 func instance(state string) Instance {
 	return Instance{ID: "i-1", Zone: "us-east-1a", State: state, LaunchTime: now.Add(-50 * time.Second),
-		Tags: map[string]string{api.NodeClaimTagKey: "default-abc", api.EKSClusterNameTagKey: "prod"}}
+		Tags: map[string]string{api.NodeClaimTagKey: "default-abc", api.EKSClusterNameTagKey: "prod",
+			api.NodePoolTagKey: "default", api.ClusterTagKey("prod"): api.ClusterTagOwned}}
 }
+
+// absent is a view whose instance EC2, asked by its id, does not know.
+func absent(v View) View {
+	v.InstancesListed, v.Instances, v.Absent = true, nil, true
+	return v
+}
+
+// stripped is an instance without the tag.
+func stripped(i Instance, key string) Instance {
+	delete(i.Tags, key)
+	return i
+}
+
+func named(i Instance) Instance { i.Tags[api.NameTagKey] = "node-1"; return i }
 
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	made := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "pod"}}
@@ -189,6 +204,8 @@ func actions(steps []Step) string {
 			lines = append(lines, "evict "+step.Pod.Name)
 		case DeletePod:
 			lines = append(lines, fmt.Sprintf("delete pod %s %ds", step.Pod.Name, step.GraceSeconds))
+		case RequireHalted:
+			lines = append(lines, "require halted "+step.InstanceID)
 		case Terminate:
 			lines = append(lines, "terminate "+step.InstanceID)
 		case Tag:

@@ -22,7 +22,8 @@ const stuckAfter = time.Minute
 // drained marks the node and evicts its pods, group after group. It reports whether there is
 // nothing left to wait for.
 func (p *pass) drained() bool {
-	if p.is(api.ConditionTypeDrained) {
+	// Somebody may have removed the mark of a drained node, and pods may have come.
+	if p.is(api.ConditionTypeDrained) && disruption.IsTainted(p.node) {
 		return true
 	}
 	fresh := p.mark()

@@ -35,7 +35,7 @@ func (p *pass) checkDrift() {
 // machine is what EC2 reports of the instance; nil where it reports nothing.
 func (p *pass) machine() *drift.Machine {
 	instance := p.view.instance()
-	if !p.view.InstancesListed || instance == nil {
+	if instance == nil {
 		return nil
 	}
 	return &drift.Machine{

@@ -15,13 +15,14 @@ const (
 	registrationTimeout = 15 * time.Minute
 )
 
-// EC2's lists are eventually consistent. These are the times for which something may be missing.
+// EC2's answers are eventually consistent. These are the times for which something may be missing.
 // https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
 const (
 	// listedWithin is when a new instance is listed.
 	listedWithin = 30 * time.Second
-	// surelyListedWithin is the same where a mistake would cost a healthy node.
-	surelyListedWithin = 2 * time.Minute
+	// surelyKnownWithin is when EC2 knows a new instance by its id. A mistake would cost a healthy
+	// node.
+	surelyKnownWithin = 2 * time.Minute
 )
 
 // deleteIfDue deletes a claim whose time is over, or whose node or instance has gone. It reports
@@ -43,21 +44,22 @@ func (p *pass) deleteIfDue() bool {
 	case p.view.Tick && !p.is(api.ConditionTypeRegistered) && p.launchedFor() >= registrationTimeout:
 		return p.delete("terminating due to timeout", "reason", "registration_timeout")
 	case p.lost():
+		p.confirm()
 		return p.delete("garbage collecting nodeclaim with no cloudprovider representation")
 	}
 	return false
 }
 
-// lost reports whether the instance has ended or stopped without Whittle: EC2 does not list it, or
-// lists it so, and the node is not ready.
+// lost reports whether the instance has ended or stopped without Whittle: EC2 says so by its id, and
+// the node is not ready.
 func (p *pass) lost() bool {
-	if !p.view.InstancesListed || len(p.view.Nodes) > 1 || p.node != nil && disruption.IsReady(p.node) {
+	if len(p.view.Nodes) > 1 || p.node != nil && disruption.IsReady(p.node) {
 		return false
 	}
 	if instance := p.view.instance(); instance != nil {
-		return instance.Ended() || instance.State == "stopped"
+		return instance.isEnding() || instance.State == stateStopped
 	}
-	return p.launchedFor() >= surelyListedWithin
+	return p.absent()
 }
 
 // GivenUpAt is when a claim that has not registered is deleted for it.

@@ -69,14 +69,12 @@ func (p *pass) deadline() (time.Time, bool) {
 // answer was not written down, and EC2 may list the instance late.
 func (p *pass) endUnlaunched() {
 	for i := range p.view.Instances {
-		if instance := &p.view.Instances[i]; !instance.Ended() {
+		if instance := &p.view.Instances[i]; !instance.isEnding() {
 			p.do(Terminate{InstanceID: instance.ID})
 			p.log("terminating instance of a nodeclaim without provider id", "instance", instance.ID)
 		}
 	}
 	p.write()
-	listed := len(p.view.Instances) > 0
-	running := slices.ContainsFunc(p.view.Instances, func(i Instance) bool { return !i.Ended() })
 	// Nobody knows which instance of a batch belongs to which claim. While this claim exists, all of
 	// them are kept for the others. Once it has gone, those that no claim has are strays. It must not
 	// go before everything that was launched for it is listed, because the other claims launch again
@@ -86,21 +84,10 @@ func (p *pass) endUnlaunched() {
 		within = launch.SettledAfter
 	}
 	surely := p.view.InstancesListed && p.now.Sub(p.claim.DeletionTimestamp.Time) >= within
-	if !running && (listed || surely) {
+	// An instance that shuts down is listed until it has ended.
+	if len(p.view.Instances) == 0 && surely {
 		p.release()
 	}
-}
-
-// gone reports whether EC2 does not run the instance any more. EC2 may not list a new instance for
-// a while.
-func (p *pass) gone() bool {
-	if !p.view.InstancesListed {
-		return false
-	}
-	if instance := p.view.instance(); instance != nil {
-		return instance.Ended()
-	}
-	return p.launchedFor() >= listedWithin
 }
 
 // terminate terminates the instance, whatever EC2 lists. The call succeeds for an instance that has
@@ -121,26 +108,31 @@ func (p *pass) terminate() {
 	p.condition(api.ConditionTypeInstanceTerminating, conditionTrue, "", "")
 	p.log("terminating instance", "instance", id)
 	p.write()
-	if p.gone() {
+	// The pods and volumes of a node come before its release.
+	if p.node == nil && p.ended() {
 		p.release()
 	}
 }
 
-// awaitInstance releases the node and the claim when the instance has ended.
+// awaitInstance releases the node and the claim when the instance has ended. Before that a pod may
+// still run there, and its successor of the same name must not start beside it.
 func (p *pass) awaitInstance() {
-	if p.gone() {
+	if p.ended() {
 		p.write()
 		p.release()
 		return
 	}
-	if instance := p.view.instance(); instance != nil {
-		p.do(Terminate{InstanceID: instance.ID})
+	id, _ := api.InstanceID(p.claim.Status.ProviderID)
+	instance := p.view.instance()
+	if p.view.Absent || instance != nil && !instance.isEnding() {
+		p.do(Terminate{InstanceID: id})
 	}
 	p.write()
 }
 
 // release removes the finalizers, the node's first: a claim outlives its node.
 func (p *pass) release() {
+	p.confirm()
 	for _, node := range p.view.Nodes {
 		if slices.Contains(node.Finalizers, api.TerminationFinalizer) {
 			p.do(removeFinalizer(node))

@@ -51,6 +51,17 @@ func terminating(c *api.NodeClaim) {
 	with(api.ConditionTypeInstanceTerminating, metav1.ConditionTrue, time.Second)(c)
 }
 
+// told marks a claim whose instance lifecycle has terminated without a drain.
+func told(c *api.NodeClaim) {
+	with(api.ConditionTypeInstanceTerminating, metav1.ConditionTrue, time.Second)(c)
+}
+
+// unready is a view whose node is not ready.
+func unready(v View) View {
+	notReadyNode(v.Nodes[0])
+	return v
+}
+
 func draining(since time.Duration) func(*api.NodeClaim) {
 	return func(c *api.NodeClaim) {
 		with(api.ConditionTypeDrained, metav1.ConditionUnknown, since)(c)
@@ -74,7 +85,6 @@ const (
 
 func TestEnd(t *testing.T) {
 	longAgo := with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)
-	without := func(v View) View { v.Instances = nil; return v }
 	for _, test := range []struct {
 		name      string
 		view      View
@@ -99,9 +109,8 @@ func TestEnd(t *testing.T) {
 		{name: "a claim deleted during its launch ends the instance that came of it",
 			view: listed(view(claim(unlaunched, deleted(time.Second))), instance("pending")), want: "terminate i-1",
 			again: drainPause},
-		{name: "a claim deleted during its launch ends with its instance",
-			view: listed(view(claim(unlaunched, deleted(time.Second))), instance("shutting-down")),
-			want: "patch claim finalizers"},
+		{name: "a claim deleted during its launch waits until its instance has ended",
+			view: listed(view(claim(unlaunched, deleted(time.Hour))), instance("shutting-down")), again: drainPause},
 
 		{name: "an instance that never joined is ended at once",
 			view: listed(view(claim(deleted(time.Second))), instance("running")), want: endInstance, again: drainPause},
@@ -173,6 +182,12 @@ func TestEnd(t *testing.T) {
 		{name: "a pod that comes after the drain does not begin it again",
 			view: pods(leaving(drained), pod("late")), want: endInstance, again: drainPause},
 
+		{name: "a drained node that lost its mark is drained again",
+			view: pods(listed(view(claim(initialized, deleted(time.Minute), drained), node(joined)), instance("running")),
+				pod("a")),
+			want:  "patch node labels,taints\npatch status\nevict a",
+			again: drainPause, displaces: true},
+
 		{name: "a grace period is written down as a time",
 			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("p", protected)), want: "patch claim annotations",
 			again: drainPause, events: "Node TerminationGracePeriodExpiring"},
@@ -231,52 +246,78 @@ func TestEnd(t *testing.T) {
 
 		{name: "an instance that still runs is terminated again",
 			view: leaving(terminating), want: "terminate i-1", again: drainPause},
-		{name: "when the instance ends, the node is released, and then the claim",
+		{name: "while the instance shuts down, its last pods may run, and nothing is released",
 			view: listed(view(claim(initialized, deleted(time.Minute), terminating), node(joined, marked)),
-				instance("shutting-down")), want: letGo},
-		{name: "an instance that EC2 no longer lists has ended",
-			view: without(leaving(terminating, longAgo)), want: letGo},
-		{name: "a new instance that EC2 does not list may still be running",
-			view:  without(leaving(terminating, with(api.ConditionTypeLaunched, metav1.ConditionTrue, 10*time.Second))),
-			again: drainPause},
+				instance("shutting-down")), again: drainPause},
+		{name: "when the instance has ended, the node is released, and then the claim",
+			view: listed(view(claim(initialized, deleted(time.Minute), terminating), node(joined, marked)),
+				instance("terminated")), want: letGo},
+		{name: "an instance that EC2 does not know has ended, if EC2 says so again",
+			view: absent(unready(leaving(terminating, longAgo))), want: "require halted i-1\n" + letGo},
+		{name: "but not while a kubelet reports",
+			view: absent(leaving(terminating, longAgo)), want: "terminate i-1", again: drainPause},
+		{name: "EC2 may not know a new instance that runs",
+			view: absent(unready(leaving(terminating, with(api.ConditionTypeLaunched, metav1.ConditionTrue,
+				surelyKnownWithin-time.Second)))),
+			want: "terminate i-1", again: drainPause},
+		{name: "an instance that EC2's list leaves out has not ended for that",
+			view: listed(unready(leaving(terminating, longAgo))), again: drainPause},
 		{name: "nothing is released unless EC2 was asked",
 			view:  func() View { v := leaving(terminating, longAgo); v.InstancesListed, v.Instances = false, nil; return v }(),
 			again: drainPause},
-		{name: "the pods of an instance that ended by itself are deleted, whatever its node reports",
+		{name: "an instance that ended by itself is terminated before its pods are deleted",
 			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")),
+				pod("a")),
+			want: endInstance, again: drainPause},
+		{name: "the pods of an instance that ended by itself are deleted, whatever its node reports",
+			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo, told), node(joined)),
+				instance("terminated")),
 				pod("a", protected), pod("b", ownedBy("StatefulSet"), endingSince(time.Second)), pod("c", ownedBy("DaemonSet")),
 				pod("d", endingSince(0), ended)),
-			want: "patch node labels,taints\npatch status\ndelete pod a 0s\ndelete pod b 0s", again: drainPause, displaces: true,
-			events: "Pod Disrupted,Pod Disrupted"},
-		{name: "the pods of a stopped instance are deleted",
+			want:  "patch node labels,taints\npatch status\ndelete pod a 0s\ndelete pod b 0s",
+			again: drainPause, displaces: true, events: "Pod Disrupted,Pod Disrupted"},
+		{name: "a stopped instance is terminated before its pods are deleted, if EC2 says again that it is stopped",
 			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")),
 				pod("a")),
-			want: "patch node labels,taints\npatch status\ndelete pod a 0s", again: drainPause, displaces: true,
-			events: "Pod Disrupted"},
-		{name: "the pods of an instance that EC2 does not know are deleted once the node is not ready",
-			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined, notReadyNode))), pod("a")),
-			want: "patch node labels,taints\npatch status\ndelete pod a 0s", again: drainPause, displaces: true,
-			events: "Pod Disrupted"},
+			want: "require halted i-1\n" + endInstance, again: drainPause},
+		{name: "the pods of a stopped instance wait until nobody can start it again",
+			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo, told), node(joined)),
+				instance("stopped")), pod("a")),
+			want: "terminate i-1", again: drainPause},
+		{name: "an instance that EC2 does not know is terminated all the same",
+			view: pods(absent(view(claim(initialized, deleted(time.Second), longAgo), node(joined, notReadyNode))), pod("a")),
+			want: "require halted i-1\n" + endInstance, again: drainPause},
+		{name: "the pods of an instance that EC2 does not know are deleted, if EC2 says so again",
+			view: pods(absent(view(claim(initialized, deleted(time.Second), longAgo, told), node(joined, notReadyNode))),
+				pod("a")),
+			want:  "require halted i-1\npatch node labels,taints\npatch status\ndelete pod a 0s",
+			again: drainPause, displaces: true, events: "Pod Disrupted"},
+		{name: "the pods of an instance that EC2's list leaves out are evicted",
+			view: pods(listed(view(claim(initialized, deleted(30*time.Second), draining(time.Second), longAgo),
+				node(joined, marked, notReadyNode))), pod("a")), want: "evict a", again: drainPause},
 		{name: "the pods of an instance that shuts down may still run, and are evicted",
 			view: pods(listed(view(claim(initialized, deleted(30*time.Second), draining(time.Second), longAgo),
 				node(joined, marked)), instance("shutting-down")), pod("a")), want: "evict a", again: drainPause},
-		{name: "without pods a stopped instance is ended",
-			view: listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")),
-			want: endInstance, again: drainPause},
 		{name: "without pods an ended instance takes its node with it",
-			view: listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")),
-			want: endInstance + "\n" + letGo},
+			view: listed(view(claim(initialized, deleted(time.Second), longAgo, told), node(joined)), instance("terminated")),
+			want: "patch status\n" + letGo},
+		{name: "an ended instance without a node takes its claim with it",
+			view: listed(view(claim(deleted(time.Second), longAgo)), instance("terminated")),
+			want: endInstance + "\npatch claim finalizers"},
+		{name: "an instance without a node that EC2 does not know takes its claim with it, if EC2 says so again",
+			view: absent(view(claim(deleted(time.Second), longAgo))),
+			want: endInstance + "\nrequire halted i-1\npatch claim finalizers"},
 		{name: "the node of an ended instance stays for its volumes",
-			view: attached(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("terminated")),
-				"v"),
+			view: attached(listed(view(claim(initialized, deleted(time.Second), longAgo, told), node(joined)),
+				instance("terminated")), "v"),
 			want: "patch node labels,taints\npatch status", again: drainPause, events: "Node AwaitingVolumeDetachment"},
 		{name: "but not for long",
-			view: attached(listed(view(claim(initialized, deleted(time.Hour), longAgo,
+			view: attached(listed(view(claim(initialized, deleted(time.Hour), longAgo, told,
 				with(api.ConditionTypeVolumesDetached, metav1.ConditionUnknown, detachWithin)), node(joined)),
 				instance("terminated")), "v"),
-			want: endInstance + "\n" + letGo},
-		{name: "an instance that seems to have ended while its node is ready is drained all the same",
-			view: pods(without(leaving(longAgo, draining(time.Second))), pod("a")), want: "evict a", again: drainPause},
+			want: letGo},
+		{name: "a node that is ready is drained whatever EC2 says",
+			view: pods(absent(leaving(longAgo, draining(time.Second))), pod("a")), want: "evict a", again: drainPause},
 		{name: "of two nodes with one provider id both go",
 			view: func() View {
 				v := leaving(terminating)

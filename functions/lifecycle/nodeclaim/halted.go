@@ -22,32 +22,66 @@ func outOfService() corev1.Taint {
 	return corev1.Taint{Key: corev1.TaintNodeOutOfService, Value: "nodeshutdown", Effect: corev1.TaintEffectNoExecute}
 }
 
-// halted reports whether the instance runs nothing any more: EC2 lists it as stopped or terminated,
-// or does not know it and the node is not ready. While it is stopping or shutting down, pods may
-// still run.
+// ended reports whether nothing runs on the instance any more, for good: EC2 describes it as
+// terminated, or does not know its id.
+func (p *pass) ended() bool {
+	if instance := p.view.instance(); instance != nil {
+		return instance.State == stateTerminated
+	}
+	return p.absent()
+}
+
+// absent reports whether EC2 does not know the instance's id, and nothing speaks against that. EC2
+// may not know a new instance yet, and a kubelet that reports runs somewhere.
+func (p *pass) absent() bool {
+	ready := p.node != nil && disruption.IsReady(p.node)
+	return p.view.Absent && !ready && p.launchedFor() >= surelyKnownWithin
+}
+
+// halted reports whether nothing runs on the node's instance at present: EC2 describes it as stopped
+// or terminated, or does not know it and the node is not ready. While it is stopping or shutting
+// down, pods may still run.
 func (p *pass) halted() bool {
 	if instance := p.view.instance(); instance != nil {
-		return instance.halted()
+		return instance.IsHalted()
 	}
-	return p.gone() && !disruption.IsReady(p.node)
+	return p.absent()
+}
+
+// confirm lets the steps after it happen only if EC2, asked once more by the id, still says that
+// nothing runs on the instance. Only of a terminated instance one answer is enough, because no
+// instance leaves that state.
+func (p *pass) confirm() {
+	instance := p.view.instance()
+	id, launched := api.InstanceID(p.claim.Status.ProviderID)
+	if launched && (instance == nil || instance.State == stateStopped) {
+		p.do(RequireHalted{InstanceID: id})
+	}
 }
 
 // endHalted ends the claim of a halted instance. There is nothing to drain, but the pods and
-// volumes that Kubernetes still sees on the node keep their successors waiting.
+// volumes that Kubernetes still sees on the node keep their successors waiting. The instance is
+// terminated first, so that nobody starts it again. The pods follow when it has ended.
 func (p *pass) endHalted() {
-	stranded := p.stranded()
-	attached := !p.awaitedVolumes() && !p.detached()
-	if len(stranded) > 0 || attached {
-		p.mark()
-		p.deleteStranded(stranded)
-		p.write()
+	if !p.is(api.ConditionTypeInstanceTerminating) {
+		p.confirm()
+		p.terminate()
 		return
 	}
-	if p.is(api.ConditionTypeInstanceTerminating) {
+	if !p.ended() {
 		p.awaitInstance()
 		return
 	}
-	p.terminate()
+	stranded := p.stranded()
+	attached := !p.awaitedVolumes() && !p.detached()
+	if len(stranded) == 0 && !attached {
+		p.awaitInstance()
+		return
+	}
+	p.confirm()
+	p.mark()
+	p.deleteStranded(stranded)
+	p.write()
 }
 
 // awaitedVolumes reports whether the node was kept for its volumes for long enough.

@@ -20,6 +20,11 @@ func view(c *api.NodeClaim, nodes ...*corev1.Node) View {
 	return View{Claim: c, Cluster: "prod", Tick: true, Nodes: nodes}
 }
 
+func reported(v View) View {
+	v.Report = true
+	return v
+}
+
 func between(v View) View {
 	v.Tick = false
 	return v
@@ -77,6 +82,7 @@ func gpu(c *api.NodeClaim) {
 }
 
 func TestJoining(t *testing.T) {
+	longAgo := with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)
 	cni := corev1.Taint{Key: "cni", Effect: corev1.TaintEffectNoSchedule}
 	for _, test := range []struct {
 		name       string
@@ -158,14 +164,29 @@ func TestJoining(t *testing.T) {
 		{name: "an initialized claim whose node is unreachable for now needs nothing",
 			view: view(claim(initialized), node(joined, notReadyNode))},
 		{name: "an instance is tagged once its node is known",
-			view: listed(view(claim(initialized), node(joined)), instance("running")),
-			want: "tag Name\npatch claim annotations"},
+			view: listed(view(claim(initialized), node(joined)), instance("running")), want: "tag Name"},
+		{name: "a tag that somebody stripped is restored",
+			view: listed(view(claim(initialized, tagged), node(joined)),
+				stripped(named(instance("running")), api.EKSClusterNameTagKey)), want: "tag " + api.EKSClusterNameTagKey},
+		{name: "a tag without which the functions have no rights is for a person to restore",
+			view: reported(listed(view(claim(initialized, tagged, longAgo), node(joined)),
+				stripped(instance("running"), api.NodePoolTagKey))), wantEvents: "NodeClaim InstanceTagsMissing"},
+		{name: "so is the cluster's mark",
+			view: reported(listed(view(claim(initialized, tagged, longAgo), node(joined)),
+				stripped(instance("running"), api.ClusterTagKey("prod")))), wantEvents: "NodeClaim InstanceTagsMissing"},
+		{name: "EC2 may show the tags of a new instance late",
+			view: reported(listed(view(claim(initialized, tagged), node(joined)),
+				stripped(instance("running"), api.NodePoolTagKey)))},
+		{name: "a node registers although EC2 may refuse the tags",
+			view:  listed(view(claim(), node()), instance("running")),
+			want:  "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status\ntag Name",
+			again: joinPause, wantEvents: "NodeClaim Registered"},
 		{name: "a name that a person gave the instance stays",
 			view: listed(view(claim(initialized), node(joined)),
 				func() Instance { i := instance("running"); i.Tags[api.NameTagKey] = "mine"; return i }()),
 			want: "patch claim annotations"},
 		{name: "an instance that is tagged is not tagged again",
-			view: listed(view(claim(initialized, tagged), node(joined)), instance("running"))},
+			view: listed(view(claim(initialized, tagged), node(joined)), named(instance("running")))},
 		{name: "a claim ends when its life is over",
 			view: view(claim(initialized, age(time.Hour),
 				func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.DurationOf(time.Hour) }), node(joined)), want: "delete claim",
@@ -185,17 +206,23 @@ func TestJoining(t *testing.T) {
 			want: "delete claim", again: drainPause},
 		{name: "a claim whose instance has stopped ends once its node is not ready",
 			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)),
-				node(joined, notReadyNode)), instance("stopped")), want: "delete claim", again: drainPause},
+				node(joined, notReadyNode)), instance("stopped")), want: "require halted i-1\ndelete claim", again: drainPause},
 		{name: "a claim ends when a person deletes its node",
 			view: view(claim(initialized), node(joined, nodeDeleted)), want: "delete claim", again: drainPause},
-		{name: "a claim ends when its instance has ended and its node is not ready",
-			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, surelyListedWithin)),
-				node(joined, notReadyNode))), want: "delete claim", again: drainPause},
-		{name: "a node that is ready is believed before EC2's list",
+		{name: "a claim ends when EC2 does not know its instance and its node is not ready",
+			view: absent(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, surelyKnownWithin)),
+				node(joined, notReadyNode))), want: "require halted i-1\ndelete claim", again: drainPause},
+		{name: "an instance that EC2's list leaves out has not ended for that",
 			view: listed(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)),
+				node(joined, notReadyNode)))},
+		{name: "a node that is ready is believed before EC2",
+			view: absent(view(claim(initialized, with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)),
 				node(joined)))},
-		{name: "a new instance may be missing from EC2's list",
-			view: listed(view(claim(registered), node(joined, notReadyNode))), want: "patch status", again: joinPause},
+		{name: "EC2 may not know a new instance",
+			view: absent(view(claim(registered), node(joined, notReadyNode))), want: "patch status", again: joinPause},
+		{name: "a claim ends when its instance shuts down by itself",
+			view: listed(view(claim(initialized), node(joined, notReadyNode)), instance("shutting-down")),
+			want: "delete claim", again: drainPause},
 		{name: "a claim ends when its instance ends before it has joined",
 			view: listed(view(claim()), instance("terminated")), want: "delete claim", again: drainPause},
 		{name: "an unhealthy node is replaced, whatever protects its pods",
@@ -251,16 +278,16 @@ func TestJoining(t *testing.T) {
 			status: "Unknown ReconcilingDependents", again: joinPause},
 		{name: "an instance's partition becomes a label of claim and node",
 			view: listed(view(claim(inGroup, tagged), node()),
-				func() Instance { i := instance("running"); i.Partition = 3; return i }()),
+				func() Instance { i := named(instance("running")); i.Partition = 3; return i }()),
 			want:      "patch node annotations,finalizers,labels,ownerReferences,taints\npatch claim labels\npatch status",
 			condition: api.ConditionTypeRegistered, status: "True Registered", again: joinPause,
 			wantEvents: "NodeClaim Registered"},
 		{name: "a placement group without partitions keeps no node",
-			view: listed(view(claim(inGroup, tagged), node()), instance("running")),
+			view: listed(view(claim(inGroup, tagged), node()), named(instance("running"))),
 			want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status", again: joinPause,
 			wantEvents: "NodeClaim Registered"},
 		{name: "a node that is not ready stays while EC2 runs its instance",
-			view: listed(view(claim(initialized, tagged), node(joined, notReadyNode)), instance("running"))},
+			view: listed(view(claim(initialized, tagged), node(joined, notReadyNode)), named(instance("running")))},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := *test.view.Claim.DeepCopy()

@@ -153,31 +153,6 @@ func (p *pass) placed() bool {
 	return true
 }
 
-// tag tags the instance with the names of its cluster, its node and its claim, once these are known
-// and EC2 has listed its tags. Instances of old Karpenters lack the cluster.
-func (p *pass) tag() {
-	instance := p.view.instance()
-	annotations := p.claim.Annotations
-	done := annotations[api.AnnotationInstanceTagged] == "true" && annotations[api.AnnotationClusterNameTagged] == "true"
-	if p.node == nil || instance == nil || done {
-		return
-	}
-	tags := map[string]string{}
-	wanted := map[string]string{
-		api.NameTagKey: p.node.Name, api.NodeClaimTagKey: p.claim.Name, api.EKSClusterNameTagKey: p.view.Cluster,
-	}
-	for key, value := range wanted {
-		if _, present := instance.Tags[key]; !present {
-			tags[key] = value
-		}
-	}
-	if len(tags) > 0 {
-		p.do(Tag{InstanceID: instance.ID, Tags: tags})
-	}
-	p.annotate(api.AnnotationInstanceTagged, "true")
-	p.annotate(api.AnnotationClusterNameTagged, "true")
-}
-
 // mergeTaints adds the taints whose key and effect the node does not have.
 func mergeTaints(taints, more []corev1.Taint) []corev1.Taint {
 	for _, taint := range more {

@@ -36,6 +36,9 @@ type (
 		Pod          *corev1.Pod
 		GraceSeconds int64
 	}
+	// RequireHalted asks EC2 for the instance by its id. The steps after it follow only if nothing
+	// runs on the instance: it is stopped or terminated, or EC2 does not know it.
+	RequireHalted struct{ InstanceID string }
 	// Terminate terminates the instance.
 	Terminate struct{ InstanceID string }
 	// Tag writes tags on the instance.
@@ -64,6 +67,7 @@ func (DeleteClaim) step()      {}
 func (DeleteNode) step()       {}
 func (Evict) step()            {}
 func (DeletePod) step()        {}
+func (RequireHalted) step()    {}
 func (Terminate) step()        {}
 func (Tag) step()              {}
 func (Record) step()           {}

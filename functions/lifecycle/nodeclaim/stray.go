@@ -32,7 +32,7 @@ func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Insta
 	for _, instance := range instances {
 		tags := instance.Tags
 		kept := owned[instance.ID] || launching[tags[api.NodeClaimTagKey]] || batches[tags[api.BatchTagKey]]
-		if !kept && !instance.Ended() && now.Sub(instance.LaunchTime) >= listedWithin {
+		if !kept && !instance.isEnding() && now.Sub(instance.LaunchTime) >= listedWithin {
 			strays = append(strays, instance)
 		}
 	}

@@ -27,11 +27,19 @@ type Instance struct {
 	ReservationID    string
 }
 
-// Ended reports whether the instance has ended, or is ending, for good.
-func (i *Instance) Ended() bool { return i.State == "shutting-down" || i.State == "terminated" }
+// States of EC2 by which decisions differ.
+const (
+	stateStopped      = "stopped"
+	stateShuttingDown = "shutting-down"
+	stateTerminated   = "terminated"
+)
 
-// halted reports whether nothing runs on the instance any more.
-func (i *Instance) halted() bool { return i.State == "stopped" || i.State == "terminated" }
+// isEnding reports whether the instance has ended, or is ending, for good. While it shuts down, pods
+// may still run on it for minutes.
+func (i *Instance) isEnding() bool { return i.State == stateShuttingDown || i.State == stateTerminated }
+
+// IsHalted reports whether nothing runs on the instance at present.
+func (i *Instance) IsHalted() bool { return i.State == stateStopped || i.State == stateTerminated }
 
 // View is a claim and what belongs to it, at one moment.
 type View struct {
@@ -44,10 +52,14 @@ type View struct {
 	// Report asks for events about lasting hindrances. Written in every pass they would bury others.
 	Report bool
 	Nodes  []*corev1.Node // those with the claim's provider id: one, or none
-	// InstancesListed is set when EC2 was asked. Instances are then those with the claim's provider
-	// id or its name in a tag. Instances that have ended may be missing.
+	// Instances is the one with the claim's provider id. For a claim without a provider id they are
+	// those with its name in a tag; terminated ones are missing.
+	Instances []Instance
+	// InstancesListed is set when EC2 has listed the instances with the cluster's tags. The list
+	// proves nothing of an instance that it leaves out, whose tags somebody may have removed.
 	InstancesListed bool
-	Instances       []Instance
+	// Absent is set when EC2 was asked for the claim's instance by its id, and does not know it.
+	Absent bool
 	// Unhealthy is the condition for which the node is replaced; nil for none.
 	Unhealthy *repair.UnhealthyCondition
 	// StatusRead is set when EC2 was asked for announced work. Departures are then the times at which
@@ -68,7 +80,7 @@ type View struct {
 	HeldVolumes map[string]bool
 }
 
-// instance is the one with the claim's provider id, if EC2 lists it.
+// instance is the one with the claim's provider id, if EC2 told of it.
 func (v *View) instance() *Instance {
 	id, _ := api.InstanceID(v.Claim.Status.ProviderID)
 	for i := range v.Instances {
@@ -86,7 +98,7 @@ func (v *View) WantsPods() bool {
 		return true
 	}
 	instance := v.instance()
-	return v.InstancesListed && (instance == nil || instance.halted())
+	return v.Absent || instance != nil && instance.IsHalted()
 }
 
 // Urgency orders views by how little time there is, the lowest first. A drain that has not begun

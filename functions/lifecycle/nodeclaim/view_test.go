@@ -62,7 +62,8 @@ func TestPodsAreReadExceptWhileTheInstanceTerminates(t *testing.T) {
 		{"shutting down", View{Claim: claim(told...), InstancesListed: true, Instances: listed("shutting-down")}, false},
 		{"EC2 does not answer", View{Claim: claim(told...)}, false},
 		{"stopped by somebody else", View{Claim: claim(told...), InstancesListed: true, Instances: listed("stopped")}, true},
-		{"gone", View{Claim: claim(told...), InstancesListed: true}, true},
+		{"not listed", View{Claim: claim(told...), InstancesListed: true}, false},
+		{"not known", View{Claim: claim(told...), Absent: true}, true},
 	} {
 		if got := test.view.WantsPods(); got != test.want {
 			t.Errorf("%s: %t", test.name, got)

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/fleet"
+)
+
+// setNotReady makes the node one whose kubelet is silent.
+func setNotReady(t *testing.T, node string) {
+	t.Helper()
+	server.Patch(t, clustertest.NodesPath+"/"+node+"/status", map[string]any{"status": map[string]any{
+		"conditions": []map[string]any{
+			{"type": "Ready", "status": "Unknown", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)},
+		},
+	}})
+}
+
+func TestAnInstanceWithoutItsTagsRuns(t *testing.T) {
+	l := newLife(t)
+	l.clock.leaveHalfHour()
+	l.join(t, "stripped")
+	server.Pod(t, "tenant", "node-stripped")
+	l.ec2.unlisted = map[string]bool{"i-stripped": true}
+	for _, key := range []string{api.NameTagKey, api.NodeClaimTagKey, api.EKSClusterNameTagKey} {
+		delete(l.ec2.tags("i-stripped"), key)
+	}
+	setNotReady(t, "node-stripped")
+	l.clock.ahead += 10 * time.Minute // EC2 would show a new instance by then
+	for range 3 {
+		l.tickOnce(t)
+	}
+	if claim := readClaim(t, "stripped"); claim == nil || claim.DeletionTimestamp != nil {
+		t.Fatal("a claim whose instance runs is deleted")
+	}
+	for _, key := range []string{api.NameTagKey, api.NodeClaimTagKey, api.EKSClusterNameTagKey} {
+		if l.ec2.tags("i-stripped")[key] == "" {
+			t.Errorf("the tag %s is not restored", key)
+		}
+	}
+
+	// The end of such a claim evicts its pods, and does not declare the node out of service.
+	server.Delete(t, api.NodeClaimsPath+"/stripped")
+	l.until(t, "", func() bool {
+		node := readNode(t, "node-stripped")
+		if slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+			return taint.Key == corev1.TaintNodeOutOfService
+		}) {
+			t.Fatal("a node whose instance runs is out of service")
+		}
+		return server.Reasons(t, "tenant")["Evicted"]
+	})
+	l.until(t, "node-stripped", func() bool { return readClaim(t, "stripped") == nil })
+	if len(l.ec2.running()) != 0 {
+		t.Errorf("running %v", l.ec2.running())
+	}
+}
+
+func TestEC2IsAskedByIDOnlyAboutInstancesInQuestion(t *testing.T) {
+	ec2 := &fakeEC2{}
+	ec2.launch("i-runs", nil)
+	ec2.launch("i-unlisted", nil)
+	ec2.launch("i-stopped", nil)
+	ec2.instances[2].State = "stopped"
+	ec2.unlisted = map[string]bool{"i-unlisted": true}
+	s := &seen{tick: true}
+	for _, id := range []string{"i-runs", "i-unlisted", "i-stopped", "i-unknown"} {
+		claim := api.NodeClaim{}
+		claim.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+		claim.Name, claim.Status.ProviderID = id, "aws:///us-east-1a/"+id
+		s.claims = append(s.claims, claim)
+	}
+	s.listInstances(t.Context(), ec2)
+	s.describeInstances(t.Context(), ec2)
+	if len(ec2.described) != 1 || !slices.Equal(ec2.described[0], []string{"i-stopped", "i-unknown", "i-unlisted"}) {
+		t.Errorf("asked by id about %v", ec2.described)
+	}
+	s.buildViews("test", false)
+	for _, view := range s.views {
+		unknown := view.Claim.Name == "i-unknown"
+		if view.Absent != unknown || len(view.Instances) == 1 == unknown {
+			t.Errorf("%s: absent %t, instances %v", view.Claim.Name, view.Absent, view.Instances)
+		}
+	}
+	t.Run("a refusal proves nothing", func(t *testing.T) {
+		s.described, s.absent, s.views = nil, nil, nil
+		ec2.refuse = errors.New("RequestLimitExceeded")
+		s.describeInstances(t.Context(), ec2)
+		s.buildViews("test", false)
+		for _, view := range s.views {
+			if view.Absent {
+				t.Errorf("%s is absent", view.Claim.Name)
+			}
+		}
+		if !errors.Is(s.failed, ec2.refuse) {
+			t.Errorf("error %v", s.failed)
+		}
+	})
+	t.Run("without a list only ending claims are asked for", func(t *testing.T) {
+		s := &seen{tick: true, claims: s.claims}
+		if ids := s.instancesToDescribe(); len(ids) != 0 {
+			t.Errorf("asked for %v", ids)
+		}
+	})
+}
+
+func TestAnInstanceThatRunsAfterAllIsLeftAlone(t *testing.T) {
+	steps := []nodeclaim.Step{
+		nodeclaim.RequireHalted{InstanceID: "i-1"}, nodeclaim.Terminate{InstanceID: "i-1"},
+	}
+	for _, test := range []struct {
+		state     string
+		terminate bool
+	}{
+		{"running", false}, {"pending", false}, {"stopping", false}, {"shutting-down", false},
+		{"stopped", true}, {"", true},
+	} {
+		t.Run(test.state, func(t *testing.T) {
+			ec2 := &fakeEC2{}
+			if test.state != "" {
+				ec2.instances = []fleet.Instance{{ID: "i-1", State: test.state}}
+			}
+			p := &performer{fleet: ec2, now: time.Now}
+			changed, err := p.do(t.Context(), nil, steps)
+			if err != nil || changed == test.terminate {
+				t.Errorf("changed %t, %v", changed, err)
+			}
+		})
+	}
+	t.Run("EC2 does not answer", func(t *testing.T) {
+		refusal := errors.New("RequestLimitExceeded")
+		p := &performer{fleet: &fakeEC2{refuse: refusal}, now: time.Now}
+		if _, err := p.do(t.Context(), nil, steps); !errors.Is(err, refusal) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
