@@ -18,10 +18,13 @@ type Snapshot struct {
 	Pods []corev1.Pod `json:"pods,omitempty"`
 	// Nodes are the existing nodes and those in flight. Leaving nodes are among them, since they
 	// count against limits until they are gone.
-	Nodes       []Node             `json:"nodes,omitempty"`
-	NodePools   []api.NodePool     `json:"nodePools,omitempty"`
-	NodeClasses []api.EC2NodeClass `json:"nodeClasses,omitempty"`
-	DaemonSets  []appsv1.DaemonSet `json:"daemonSets,omitempty"`
+	Nodes     []Node         `json:"nodes,omitempty"`
+	NodePools []api.NodePool `json:"nodePools,omitempty"`
+	// UnusablePools are further NodePools, which get no nodes. A plan names them to pods without a
+	// place.
+	UnusablePools []UnusablePool     `json:"unusablePools,omitempty"`
+	NodeClasses   []api.EC2NodeClass `json:"nodeClasses,omitempty"`
+	DaemonSets    []appsv1.DaemonSet `json:"daemonSets,omitempty"`
 	// InstanceTypes are the types that each NodePool's nodes can be, by the pool's name. They are
 	// what catalog.Resolve returns for the pool's class, with NodeOverlays applied. Pools may share
 	// a list.
@@ -41,6 +44,12 @@ type Snapshot struct {
 	// SkipImprovement asks for a plan in a fraction of the time. New nodes stay as they are first
 	// packed, the planner makes no second plan, and LowerBoundPerHour stays zero.
 	SkipImprovement bool `json:"skipImprovement,omitempty"`
+}
+
+// UnusablePool is a NodePool that gets no nodes. The message gives the reason and the remedy.
+type UnusablePool struct {
+	NodePool string `json:"nodePool"`
+	Message  string `json:"message"`
 }
 
 // PreferencePolicy says how preferences count: preferred affinity, ScheduleAnyway spread and

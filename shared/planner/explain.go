@@ -16,18 +16,22 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// explainUnplaced notes the pods without a place, with a reason for each NodePool.
+// explainUnplaced notes the pods without a place, with a reason for each NodePool. Pools that get no
+// nodes come last.
 func (p *planning) explainUnplaced() {
 	for _, left := range p.refused {
 		switch {
 		case left.Demand == nil:
 			p.addUnplaced(left.Pods, []plan.Reason{{Message: left.Reason}})
-		case len(p.offers.Pools) == 0:
+		case len(p.offers.Pools)+len(p.work.Snapshot.UnusablePools) == 0:
 			p.addUnplaced(left.Pods, []plan.Reason{{Message: "there is no node pool: create a NodePool and an EC2NodeClass"}})
 		default:
 			var reasons []plan.Reason
 			for _, pool := range p.offers.Pools {
 				reasons = append(reasons, plan.Reason{NodePool: pool.Name(), Message: p.explain(pool, left.Demand)})
+			}
+			for _, pool := range p.work.Snapshot.UnusablePools {
+				reasons = append(reasons, plan.Reason(pool))
 			}
 			p.addUnplaced(left.Pods, reasons)
 		}

@@ -1,11 +1,9 @@
 package snapshot
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -36,6 +34,11 @@ type Unusable struct {
 	Reason, Message string
 }
 
+// Plan is what a plan tells of the pool.
+func (u *Unusable) Plan() plan.UnusablePool {
+	return plan.UnusablePool{NodePool: u.Pool.Name, Message: cmp.Or(u.Message, "it is being deleted")}
+}
+
 // NewOffer builds the offer from the objects and the current statuses of the classes. It sets the
 // defaults of the classes.
 func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, now time.Time) *Offer {
@@ -50,6 +53,30 @@ func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, no
 			return nil
 		})
 	}
+	offer.Pools, offer.Unusable = pools(o, unread)
+	offer.Types, offer.Problems = catalog.Overlays(offer.Pools, func(pool *api.NodePool) []catalog.InstanceType {
+		return offer.ClassTypes[pool.Spec.Template.Spec.NodeClassRef.Name]
+	}, o.NodeOverlays)
+	return offer
+}
+
+// Assemble is the function Assemble with the offer's pools and types.
+func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
+	offered := *o
+	offered.NodePools, offered.NodeOverlays = offer.Pools, nil
+	made := Assemble(&offered, func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }, now)
+	for i := range offer.Unusable {
+		made.UnusablePools = append(made.UnusablePools, offer.Unusable[i].Plan())
+	}
+	return made
+}
+
+// Pools divides the pools into those that may get nodes and the others. It sets the defaults of all.
+func Pools(o *Objects) (usable []api.NodePool, others []Unusable) { return pools(o, nil) }
+
+// pools is Pools where some classes cannot be read. Unread are the errors of classes, by their
+// names.
+func pools(o *Objects, unread map[string]error) (usable []api.NodePool, others []Unusable) {
 	for _, pool := range o.NodePools {
 		reason, message := "", ""
 		err := guard.Run(func() error {
@@ -61,26 +88,15 @@ func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, no
 			reason, message = api.ReasonNodePoolValidationFailed, err.Error()
 		}
 		if reason == "" && pool.DeletionTimestamp == nil {
-			offer.Pools = append(offer.Pools, pool)
+			usable = append(usable, pool)
 		} else {
-			offer.Unusable = append(offer.Unusable, Unusable{pool, reason, message})
+			others = append(others, Unusable{pool, reason, message})
 		}
 	}
-	offer.Types, offer.Problems = catalog.Overlays(offer.Pools, func(pool *api.NodePool) []catalog.InstanceType {
-		return offer.ClassTypes[pool.Spec.Template.Spec.NodeClassRef.Name]
-	}, o.NodeOverlays)
-	return offer
+	return usable, others
 }
 
-// Assemble is the function Assemble with the offer's pools and types.
-func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
-	offered := *o
-	offered.NodePools, offered.NodeOverlays = offer.Pools, nil
-	return Assemble(&offered, func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }, now)
-}
-
-// unusable returns the reason why a pool gets no nodes, or nothing. Unread are the errors of
-// classes, by their names.
+// unusable returns the reason why a pool gets no nodes, or nothing.
 func unusable(
 	pool *api.NodePool, classes []api.EC2NodeClass, unread map[string]error,
 ) (reason, message string) {
@@ -100,7 +116,7 @@ func unusable(
 			return api.ReasonNodeClassNotReady, fmt.Sprintf("EC2NodeClass %q: %v", name, err)
 		}
 		if !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-			return api.ReasonNodeClassNotReady, fmt.Sprintf("EC2NodeClass %q is not ready: %s", name, notReady(class))
+			return api.ReasonNodeClassNotReady, nodeclass.NotReady(class)
 		}
 		return "", ""
 	}
@@ -108,18 +124,4 @@ func unusable(
 		"spec.template.spec.nodeClassRef names the EC2NodeClass %q, which does not exist: create it, or name one that does",
 		name,
 	)
-}
-
-// notReady returns the conditions that keep the class from being ready.
-func notReady(class *api.EC2NodeClass) string {
-	var causes []string
-	for _, condition := range class.Status.Conditions {
-		if condition.Status == metav1.ConditionFalse && condition.Type != api.ConditionReady {
-			causes = append(causes, fmt.Sprintf("%s: %s", condition.Type, condition.Message))
-		}
-	}
-	if len(causes) == 0 {
-		return "it has not been resolved yet"
-	}
-	return strings.Join(causes, "; ")
 }

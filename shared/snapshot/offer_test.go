@@ -1,14 +1,17 @@
 package snapshot_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -44,5 +47,34 @@ func TestAPanicOverAClassStopsNoOther(t *testing.T) {
 		if unusable.Reason != api.ReasonNodeClassNotReady || !strings.Contains(unusable.Message, part) {
 			t.Errorf("pool %s: %s: %s, want %q", unusable.Pool.Name, unusable.Reason, unusable.Message, part)
 		}
+	}
+}
+
+func TestPlansNameThePoolsThatGetNoNodes(t *testing.T) {
+	objects := &snapshot.Objects{
+		NodeClasses: []api.EC2NodeClass{class("default", metav1.Condition{
+			Type: api.ConditionTypeSubnetsReady, Status: metav1.ConditionFalse, Message: "no subnet: check the tags",
+		})},
+		NodePools: []api.NodePool{poolOf("a", "default"), poolOf("b", "missing"), poolOf("c", "default")},
+	}
+	objects.NodePools[2].DeletionTimestamp = &metav1.Time{Time: noon}
+	objects.Pods = append(objects.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+	offer := snapshot.NewOffer(objects, &catalog.Snapshot{}, catalog.Observed{}, noon)
+	decided := planner.Solve(offer.Assemble(objects, noon))
+	if len(decided.Unplaced) != 1 {
+		t.Fatalf("unplaced %+v", decided.Unplaced)
+	}
+	var got []string
+	for _, reason := range decided.Unplaced[0].Reasons {
+		got = append(got, reason.String())
+	}
+	want := []string{
+		`nodepool "a": EC2NodeClass "default" is not ready: SubnetsReady: no subnet: check the tags`,
+		`nodepool "b": spec.template.spec.nodeClassRef names the EC2NodeClass "missing", which does not exist: ` +
+			`create it, or name one that does`,
+		`nodepool "c": it is being deleted`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("reasons\n%q, want\n%q", got, want)
 	}
 }

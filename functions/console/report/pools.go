@@ -39,5 +39,8 @@ func PoolProblems(s *plan.Snapshot) []PoolProblem {
 			}
 		}
 	}
+	for _, pool := range s.UnusablePools {
+		problems = append(problems, PoolProblem{NodePool: pool.NodePool, Problem: pool.Message})
+	}
 	return problems
 }

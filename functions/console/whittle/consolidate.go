@@ -20,6 +20,9 @@ func (f *planFlags) showConsolidation(
 	if err != nil {
 		return err
 	}
+	for _, pool := range made.unusable {
+		warn(problems, fmt.Sprintf("nodepool %q can open no node: %s", pool.NodePool, pool.Message))
+	}
 	s := &consolidation.Snapshot{Cluster: made.snapshot, Budgets: made.objects.PodDisruptionBudgets, Now: start}
 	var unread []consolidation.Problem
 	s.Allowed, unread = consolidation.Allowances(s)

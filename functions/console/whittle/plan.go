@@ -33,6 +33,8 @@ type planned struct {
 	prices string
 	// ignored are the invalid NodeOverlays.
 	ignored []catalog.OverlayProblem
+	// unusable are the pools of a cluster that get no nodes.
+	unusable []plan.UnusablePool
 }
 
 // showPlan plans for the pending pods and shows the plan. It launches nothing.
@@ -108,7 +110,7 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 		if err != nil {
 			return nil, err
 		}
-		if err := made.readCluster(ctx, client, table, f.consolidate, start, problems); err != nil {
+		if err := made.readCluster(ctx, client, table, f.consolidate, start); err != nil {
 			return nil, mend(err, client.Endpoint)
 		}
 	}
@@ -151,6 +153,7 @@ func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
 	m.snapshot = snapshot.Assemble(
 		&objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] }, now,
 	)
+	m.snapshot.UnusablePools = m.unusable
 	m.snapshot.WellKnownLabels = table.WellKnownLabels
 	identify(m.snapshot)
 }

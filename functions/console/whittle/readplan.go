@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,8 +20,8 @@ import (
 // reads volumes and namespaces too if running pods may move.
 func (m *planned) readCluster(
 	ctx context.Context, client *cluster.Client, table *instancetypes.Table, running bool, now time.Time,
-	problems io.Writer,
 ) error {
+	own := table != nil
 	group, reading := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		m.objects, err = observe.Objects(reading, client)
@@ -49,17 +47,17 @@ func (m *planned) readCluster(
 	for i := range m.objects.NodeClasses {
 		m.objects.NodeClasses[i].Default()
 	}
-	var valid []api.NodePool
-	for _, pool := range m.objects.NodePools {
-		pool.Default()
-		// As in provision, an invalid pool stops no other pool.
-		if err := pool.Validate(); err != nil {
-			warn(problems, fmt.Sprintf("nodepool %q can open no node: %v", pool.Name, err))
+	usable, others := snapshot.Pools(m.objects)
+	for i := range others {
+		// With a table of the user's the plan is a trial, which does not depend on AWS.
+		classless := others[i].Reason == api.ReasonNodeClassNotReady || others[i].Reason == api.ReasonNodeClassNotFound
+		if own && classless {
+			usable = append(usable, others[i].Pool)
 			continue
 		}
-		valid = append(valid, pool)
+		m.unusable = append(m.unusable, others[i].Plan())
 	}
-	m.objects.NodePools = valid
+	m.objects.NodePools = usable
 	m.assemble(table, now)
 	snapshot.AddUnlaunched(m.snapshot, m.objects)
 	waiting := m.snapshot.Pods

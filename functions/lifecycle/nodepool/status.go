@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
 // Seen is the part of the cluster that decides a pool's status. It may hold objects of other pools.
@@ -165,7 +166,7 @@ func classReady(pool *api.NodePool, class *api.EC2NodeClass) metav1.Condition {
 		condition.Message = "Node Class Readiness Unknown"
 	case ready.Status != metav1.ConditionTrue:
 		condition.Status, condition.Reason = ready.Status, api.ReasonNodeClassNotReady
-		condition.Message = ready.Message
+		condition.Message = nodeclass.NotReady(class)
 	default:
 		condition.Status = metav1.ConditionTrue
 	}

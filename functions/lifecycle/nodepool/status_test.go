@@ -1,6 +1,7 @@
 package nodepool_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -75,6 +76,20 @@ func TestConditions(t *testing.T) {
 				t.Errorf("got %+v, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+func TestAPoolGivesTheMessagesOfItsClass(t *testing.T) {
+	notReady := class(metav1.ConditionFalse)
+	notReady.Status.Conditions = append(notReady.Status.Conditions, metav1.Condition{
+		Type: api.ConditionTypeSubnetsReady, Status: metav1.ConditionFalse, Message: "no subnet: check the tags",
+	})
+	patch := nodepool.StatusPatch(pool(), nodepool.Seen{Classes: []api.EC2NodeClass{notReady}}, now)
+	conditions := patch["status"].(map[string]any)["conditions"].([]metav1.Condition)
+	got := api.GetCondition(conditions, api.ConditionTypeNodeClassReady).Message
+	want := fmt.Sprintf("EC2NodeClass %q is not ready: SubnetsReady: no subnet: check the tags", notReady.Name)
+	if got != want {
+		t.Errorf("message %q, want %q", got, want)
 	}
 }
 
