@@ -143,3 +143,35 @@ func TestAnInstanceThatRunsAfterAllIsLeftAlone(t *testing.T) {
 		}
 	})
 }
+
+// vanish removes the node past its finalizer.
+func vanish(t *testing.T, node string) {
+	t.Helper()
+	server.Patch(t, clustertest.NodesPath+"/"+node, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+	server.Delete(t, clustertest.NodesPath+"/"+node)
+}
+
+func TestANodeThatVanishesComesBackOrEnds(t *testing.T) {
+	l := newLife(t)
+	l.clock.leaveHalfHour()
+	l.join(t, "vanishes")
+	vanish(t, "node-vanishes")
+	l.until(t, "", func() bool { return !isReady(t, "vanishes") })
+
+	server.Node(t, "node-vanishes", "i-vanishes")
+	l.until(t, "node-vanishes", func() bool { return isReady(t, "vanishes") })
+	expectJoined(t, readClaim(t, "vanishes"))
+
+	vanish(t, "node-vanishes")
+	began := l.now()
+	l.until(t, "", func() bool {
+		l.clock.ahead += 20 * time.Second
+		return readClaim(t, "vanishes") == nil
+	})
+	if took := l.now().Sub(began); took > 5*time.Minute {
+		t.Errorf("the claim stayed for %s", took)
+	}
+	if len(l.ec2.running()) != 0 {
+		t.Errorf("running %v", l.ec2.running())
+	}
+}

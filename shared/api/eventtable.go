@@ -66,6 +66,7 @@ func lifecycleEvents() []EventReason {
 		{"FailedDraining", nodes, by, "A disruption budget or an annotation keeps pods on the node."},
 		{"AwaitingVolumeDetachment", nodes, by, "Volumes are still attached to the node."},
 		{"TerminationGracePeriodExpiring", nodes, by, "The node's pods are deleted at the given time."},
+		{"NodeVanished", claims, by, "The node was removed without its finalizer. Its instance must join again."},
 		{"InstanceTagsMissing", claims, by, "The instance lost tags without which Whittle may not terminate it."},
 		{"FailedTermination", claims, by, "The claim has no valid providerID, so nothing can be terminated."},
 		{

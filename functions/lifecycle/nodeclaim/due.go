@@ -41,7 +41,7 @@ func (p *pass) deleteIfDue() bool {
 		if p.view.Tick && p.age() >= launchTimeout {
 			return p.delete("terminating due to timeout", "reason", "launch_timeout")
 		}
-	case p.view.Tick && !p.is(api.ConditionTypeRegistered) && p.launchedFor() >= registrationTimeout:
+	case p.view.Tick && p.overdue():
 		return p.delete("terminating due to timeout", "reason", "registration_timeout")
 	case p.lost():
 		p.confirm()
@@ -62,7 +62,7 @@ func (p *pass) lost() bool {
 	return p.absent()
 }
 
-// GivenUpAt is when a claim that has not registered is deleted for it.
+// GivenUpAt is when a claim that has never registered is deleted for it.
 func GivenUpAt(claim *api.NodeClaim) time.Time {
 	if claim.Status.ProviderID == "" {
 		return claim.CreationTimestamp.Add(launchTimeout)

@@ -20,6 +20,21 @@ func view(c *api.NodeClaim, nodes ...*corev1.Node) View {
 	return View{Claim: c, Cluster: "prod", Tick: true, Nodes: nodes}
 }
 
+// vanished is a claim of an hour whose node has been gone for a while.
+func vanished(since time.Duration, change ...func(*api.NodeClaim)) *api.NodeClaim {
+	made := claim(append([]func(*api.NodeClaim){age(time.Hour), initialized}, change...)...)
+	with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)(made)
+	for _, kind := range []string{api.ConditionTypeRegistered, api.ConditionTypeInitialized, api.ConditionReady} {
+		with(kind, metav1.ConditionUnknown, since)(made)
+		api.GetCondition(made.Status.Conditions, kind).Reason = api.ReasonNodeNotFound
+	}
+	ready := api.GetCondition(made.Status.Conditions, api.ConditionReady)
+	api.SetReady(&made.Status.Conditions, api.NodeClaimReadyDependents(), made.Generation, ready.LastTransitionTime.Time)
+	initialized := api.GetCondition(made.Status.Conditions, api.ConditionTypeInitialized)
+	initialized.Message = "Node node-1 has vanished"
+	return made
+}
+
 func reported(v View) View {
 	v.Report = true
 	return v
@@ -159,6 +174,35 @@ func TestJoining(t *testing.T) {
 			want:      "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status",
 			condition: api.ConditionTypeInitialized, status: "True Initialized",
 			wantEvents: "NodeClaim Registered,NodeClaim Initialized"},
+		{name: "the registration of a node that vanished is taken back",
+			view: view(claim(initialized)), want: "patch status", condition: api.ConditionTypeRegistered,
+			status: "Unknown NodeNotFound", again: joinPause, wantEvents: "NodeClaim NodeVanished"},
+		{name: "a vanished node is not initialized either",
+			view: view(claim(initialized)), want: "patch status", condition: api.ConditionTypeInitialized,
+			status: "Unknown NodeNotFound", again: joinPause, wantEvents: "NodeClaim NodeVanished"},
+		{name: "a vanished node may come back",
+			view: view(vanished(nodeReturnTimeout - time.Second)), again: joinPause},
+		{name: "an instance whose node does not come back is given up, long before it would never have joined",
+			view: view(vanished(nodeReturnTimeout)), want: "delete claim", again: drainPause},
+		{name: "but only on a tick, as any that is given up",
+			view: between(view(vanished(nodeReturnTimeout))), again: joinPause},
+		{name: "a node that its kubelet creates again gets everything again",
+			view:      view(vanished(time.Minute, tagged), node()),
+			want:      "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status",
+			condition: api.ConditionTypeRegistered, status: "True Registered", again: joinPause,
+			wantEvents: "NodeClaim Registered"},
+		{name: "also one that was created again between two looks",
+			view:      view(claim(initialized, tagged), node()),
+			want:      "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status",
+			condition: api.ConditionTypeInitialized, status: "Unknown NodeNotReady", again: joinPause,
+			wantEvents: "NodeClaim NodeVanished,NodeClaim Registered"},
+		{name: "a node that comes back without the taint is given time, not what the first one had used up",
+			view: view(vanished(time.Minute), node(func(n *corev1.Node) { n.Spec.Taints = nil })), want: "patch status",
+			condition: api.ConditionTypeRegistered, status: "False UnregisteredTaintNotFound", again: joinPause,
+			wantEvents: "NodeClaim UnregisteredTaintMissing"},
+		{name: "a registered node that lost its finalizer gets it again",
+			view: view(claim(initialized), node(joined, func(n *corev1.Node) { n.Finalizers = nil })),
+			want: "patch node finalizers"},
 		{name: "an initialized claim needs nothing",
 			view: view(claim(initialized), node(joined))},
 		{name: "an initialized claim whose node is unreachable for now needs nothing",

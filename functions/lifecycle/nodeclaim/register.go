@@ -31,13 +31,19 @@ func (p *pass) setLaunched() {
 // the finalizer and the owner. After that pods may run on it.
 func (p *pass) register() {
 	if p.is(api.ConditionTypeRegistered) {
+		p.unregister()
+	}
+	if p.is(api.ConditionTypeRegistered) {
+		p.hold()
 		p.tag()
 		return
 	}
 	p.lookAgain(joinPause)
 	switch len(p.view.Nodes) {
 	case 0:
-		api.SetNodeNotFound(&p.claim.Status.Conditions, p.claim.Generation, p.now)
+		if p.claim.Status.NodeName == "" {
+			api.SetNodeNotFound(&p.claim.Status.Conditions, p.claim.Generation, p.now)
+		}
 		return
 	case 1:
 	default:

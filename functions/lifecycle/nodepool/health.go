@@ -96,11 +96,15 @@ func (l *launches) add(pool string, claims []api.NodeClaim, now time.Time) {
 }
 
 // outcomeOf is the result of the claim's launch, once there is one. A claim that was deleted before
-// its time to register was over has not failed.
+// its time to register was over has not failed. A claim whose node has vanished was registered
+// before.
 func outcomeOf(claim *api.NodeClaim, now time.Time) (outcome, bool) {
 	registered := api.GetCondition(claim.Status.Conditions, api.ConditionTypeRegistered)
 	if registered != nil && registered.Status == metav1.ConditionTrue {
 		return outcome{claim: claim.Name, at: registered.LastTransitionTime.UTC()}, true
+	}
+	if claim.Status.NodeName != "" {
+		return outcome{}, false
 	}
 	limit := nodeclaim.GivenUpAt(claim).UTC().Truncate(time.Second)
 	if now.Before(limit) || claim.DeletionTimestamp != nil && claim.DeletionTimestamp.Time.Before(limit) {

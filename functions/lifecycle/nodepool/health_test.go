@@ -141,6 +141,12 @@ func TestRegistrationHealth(t *testing.T) {
 		expect(t, "before", w.look(now.Add(-time.Second), claims...), unknown)
 		expect(t, "after", w.look(now, claims...), unhealthy)
 	})
+	t.Run("a claim whose node has vanished registered before", func(t *testing.T) {
+		w := newWorld()
+		vanished := bad("a", now)
+		vanished.Status.NodeName = "node-a"
+		expect(t, "two vanished", w.look(now, vanished, vanished), unknown)
+	})
 	t.Run("what Karpenter wrote stands until something is seen", func(t *testing.T) {
 		w := newWorld()
 		w.pool.Generation, w.pool.Status.NodeClassObservedGeneration = 7, 1
