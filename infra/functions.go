@@ -69,6 +69,10 @@ type functionProperties struct {
 	outsideVPC bool
 	// queue wakes the function. It is nil for a function that is invoked.
 	queue awssqs.Queue
+	// recursive is for a function whose messages lead back to it. Lambda would stop chains of about
+	// 16 invocations, and does not say how it counts a batch in which chains meet. The functions end
+	// their chains themselves: queue.MaximumHops.
+	recursive bool
 	// concurrency is the most invocations at once from the queue. 0 leaves it to Lambda.
 	concurrency float64
 	environment map[string]*string
@@ -103,7 +107,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: tickerStatements(q),
 		}),
 		provision: newFunction(c, functionProperties{
-			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision,
+			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision, recursive: true,
 			description: "Launches nodes for pending pods",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -126,7 +130,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: interruptStatements(c, q),
 		}),
 		lifecycle: newFunction(c, functionProperties{
-			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle, concurrency: passes,
+			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle, recursive: true, concurrency: passes,
 			description: "Registers, initializes, drains and terminates nodes",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
@@ -136,7 +140,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: lifecycleStatements(c, q, nodes),
 		}),
 		disrupt: newFunction(c, functionProperties{
-			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt,
+			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt, recursive: true,
 			description: "Removes nodes that are empty, outdated or too expensive",
 			environment: given(map[string]*string{
 				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
@@ -211,6 +215,7 @@ func newFunction(c *cluster, p functionProperties) function {
 		// crashes.
 		SystemLogLevelV2: awslambda.SystemLogLevel_WARN,
 		Tracing:          awslambda.Tracing_DISABLED,
+		RecursiveLoop:    recursion(p.recursive),
 	})
 	if inside {
 		// The construct would look up the VPC in an account. Lambda needs the ids only.
@@ -250,6 +255,13 @@ func newLog(c *cluster, scope constructs.Construct, name string) awslogs.LogGrou
 	group := awslogs.NewLogGroup(scope, jsii.String("Log"), properties)
 	group.Node().DefaultChild().(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(c.configuration.logRetention))
 	return group
+}
+
+func recursion(allowed bool) awslambda.RecursiveLoop {
+	if allowed {
+		return awslambda.RecursiveLoop_ALLOW
+	}
+	return ""
 }
 
 func lambdaArchitecture(name string) awslambda.Architecture {

@@ -111,6 +111,22 @@ func TestContextReachesTheFunctions(t *testing.T) {
 	}
 }
 
+// TestFunctionsThatWakeThemselvesMayRecur holds that Lambda ends no chain of messages. The functions
+// end them.
+func TestFunctionsThatWakeThemselvesMayRecur(t *testing.T) {
+	template := synthesize(t, "prod")
+	for _, name := range functionNames() {
+		var want any
+		if slices.Contains([]string{"provision", "lifecycle", "disrupt"}, name) {
+			want = "Allow"
+		}
+		_, f := template.function(t, "whittle-prod-"+name)
+		if got := f.Properties["RecursiveLoop"]; got != want {
+			t.Errorf("%s: RecursiveLoop is %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestEachFunctionHasItsOwnCode(t *testing.T) {
 	keys := map[any]string{}
 	for id, f := range synthesize(t, "prod").ofType("AWS::Lambda::Function") {

@@ -84,18 +84,20 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 func (h *handler) rearm(ctx context.Context, wake queue.Message, p *pass) error {
 	var failed []error
 	now := h.now()
+	send := func(url string, reason queue.Reason, at time.Time) {
+		if next, ok := wake.Next(reason, at); ok {
+			failed = append(failed, h.sender.Send(ctx, url, next))
+		}
+	}
 	if p.deleted > 0 {
-		message := queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonContinue}
-		failed = append(failed, h.sender.Send(ctx, h.lifecycle, message))
+		send(h.lifecycle, queue.ReasonContinue, now)
 	}
 	if p.launches {
-		message := queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}
-		failed = append(failed, h.sender.Send(ctx, h.provision, message))
+		send(h.provision, queue.ReasonInterruption, now)
 	}
-	if !p.again.IsZero() && p.again.Sub(now) < horizon && wake.Hop < queue.MaximumHops {
+	if !p.again.IsZero() && p.again.Sub(now) < horizon {
 		// SQS counts whole seconds. With one more the node is due when the message comes.
-		message := wake.Next(queue.ReasonContinue, p.again.Add(time.Second))
-		failed = append(failed, h.sender.Send(ctx, h.disrupt, message))
+		send(h.disrupt, queue.ReasonContinue, p.again.Add(time.Second))
 	}
 	return errors.Join(failed...)
 }

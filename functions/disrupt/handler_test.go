@@ -256,6 +256,24 @@ func TestABudgetHoldsForConcurrentPasses(t *testing.T) {
 	}
 }
 
+// TestMessagesContinueTheChain holds that disrupt, lifecycle and provision wake each other a limited
+// number of times.
+func TestMessagesContinueTheChain(t *testing.T) {
+	for hop, want := range map[int]int{0: 1, 4: 5, queue.MaximumHops: -1} {
+		l := newHarness(t, nil)
+		p := &pass{performer: performer{deleted: 1, again: l.now()}, launches: true}
+		if err := l.rearm(t.Context(), queue.Message{Cluster: "test", Hop: hop}, p); err != nil {
+			t.Fatal(err)
+		}
+		for _, url := range []string{"d", "l", "p"} {
+			sent := l.mail.sent[url]
+			if want < 0 && len(sent) > 0 || want >= 0 && (len(sent) != 1 || sent[0].Hop != want) {
+				t.Errorf("hop %d: %s was sent %+v", hop, url, sent)
+			}
+		}
+	}
+}
+
 func TestAnotherHoldersLeaseIsLeftAlone(t *testing.T) {
 	pool(t, "100%")
 	initialized(t, "leased")

@@ -27,13 +27,14 @@ const (
 	leasePause = time.Second
 )
 
-// pauses are the shortest times between the passes of a chain, by hop. They grow so that the few
-// hops of a chain last until the next tick begins another one.
-func pauses() [queue.MaximumHops]time.Duration {
-	return [...]time.Duration{
+// pauseAfter is the shortest time between a pass and the next one of its chain. It grows so that
+// the few hops of a chain last until the next tick begins another one.
+func pauseAfter(wake queue.Message) time.Duration {
+	pauses := [queue.MaximumHops]time.Duration{
 		2 * time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second, 4 * time.Second,
 		5 * time.Second, 7 * time.Second, 9 * time.Second, 11 * time.Second, 13 * time.Second,
 	}
+	return pauses[min(wake.Hop, len(pauses)-1)]
 }
 
 // sender sends messages to an SQS queue. It returns an error if any message was not sent; the
@@ -142,17 +143,15 @@ func (h *handler) leaseHeld(ctx context.Context, client kubernetes) bool {
 // before the change that the message is about. After many attempts the tick of the minute sees it.
 func (h *handler) tryLater(ctx context.Context, wake queue.Message) error {
 	slog.DebugContext(ctx, "another invocation has the lease", "lease", leaseName)
-	if wake.Hop >= queue.MaximumHops {
-		return nil
-	}
-	now := h.now()
-	pause := leasePause * time.Duration(max(wake.Hop, 0)+1)
-	return h.ask(ctx, wake.Next(wake.Reason, now.Add(pause)), now)
+	return h.ask(ctx, wake, wake.Reason, leasePause*time.Duration(wake.Hop+1))
 }
 
-// ask sends this function the message, unless one that this container has sent covers it.
-func (h *handler) ask(ctx context.Context, next queue.Message, now time.Time) error {
-	if h.asked.Covers(next, now) {
+// ask sends this function a message that follows from another one, unless one that this container
+// has sent covers it. At the end of the chain it sends nothing: the tick of the minute goes on.
+func (h *handler) ask(ctx context.Context, wake queue.Message, reason queue.Reason, pause time.Duration) error {
+	now := h.now()
+	next, ok := wake.Next(reason, now.Add(pause))
+	if !ok || h.asked.Covers(next, now) {
 		return nil
 	}
 	err := h.sender.Send(ctx, h.lifecycle, next)
@@ -165,14 +164,11 @@ func (h *handler) ask(ctx context.Context, next queue.Message, now time.Time) er
 // rearm wakes provision for pods that lose their places, and this function for the next pass.
 func (h *handler) rearm(ctx context.Context, wake queue.Message, result result) error {
 	var failed []error
-	now := h.now()
-	if result.displaces {
-		message := queue.Message{Cluster: h.cluster, At: now, Reason: queue.ReasonInterruption}
-		failed = append(failed, h.sender.Send(ctx, h.provision, message))
+	if next, ok := wake.Next(queue.ReasonInterruption, h.now()); ok && result.displaces {
+		failed = append(failed, h.sender.Send(ctx, h.provision, next))
 	}
-	if result.again > 0 && result.again < horizon && wake.Hop < queue.MaximumHops {
-		pause := max(result.again, pauses()[max(wake.Hop, 0)])
-		failed = append(failed, h.ask(ctx, wake.Next(queue.ReasonContinue, now.Add(pause)), now))
+	if result.again > 0 && result.again < horizon {
+		failed = append(failed, h.ask(ctx, wake, queue.ReasonContinue, max(result.again, pauseAfter(wake))))
 	}
 	return errors.Join(failed...)
 }

@@ -55,7 +55,7 @@ func TestChains(t *testing.T) {
 			return []queue.Message{stale}
 		}, -1},
 		{"a hop below zero is harmless", true,
-			func(l *life) []queue.Message { return []queue.Message{l.goOn(-3)} }, -2},
+			func(l *life) []queue.Message { return []queue.Message{l.goOn(-3)} }, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -113,11 +113,28 @@ func TestChainsBesideEachOtherBecomeOne(t *testing.T) {
 
 func TestAChainLastsUntilTheNextTick(t *testing.T) {
 	var total time.Duration
-	for _, pause := range pauses() {
-		total += pause
+	for hop := range queue.MaximumHops {
+		total += pauseAfter(queue.Message{Hop: hop})
 	}
 	if total < 55*time.Second || total > 65*time.Second {
 		t.Errorf("a chain lasts %s", total)
+	}
+}
+
+// TestMessagesToProvisionContinueTheChain holds that lifecycle and provision wake each other a
+// limited number of times.
+func TestMessagesToProvisionContinueTheChain(t *testing.T) {
+	for hop, want := range map[int]int{0: 1, 4: 5, queue.MaximumHops: -1} {
+		l := newLife(t)
+		if err := l.rearm(t.Context(), l.goOn(hop), result{displaces: true, again: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		for _, url := range []string{"p", "l"} {
+			sent := l.mail.sent[url]
+			if want < 0 && len(sent) > 0 || want >= 0 && (len(sent) != 1 || sent[0].Hop != want) {
+				t.Errorf("hop %d: %s was sent %+v", hop, url, sent)
+			}
+		}
 	}
 }
 

@@ -63,8 +63,16 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
-// better prefers an interruption to a tick, because it always leads to a plan.
-func better(candidate, _ queue.Message) bool { return candidate.Reason == queue.ReasonInterruption }
+// better prefers an interruption to a tick, because it always leads to a plan, and then the message
+// that may cause more messages.
+func better(candidate, chosen queue.Message) bool {
+	return isInterruption(candidate) && (!isInterruption(chosen) || candidate.Hop < chosen.Hop)
+}
+
+// isInterruption reports whether the message is an interruption, or one that came again.
+func isInterruption(message queue.Message) bool {
+	return message.Reason == queue.ReasonInterruption || message.Reason == queue.ReasonContinue
+}
 
 // pass plans and launches when pods are pending, or when a pool with spec.replicas has another
 // number of nodes.
@@ -75,7 +83,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if err != nil {
 		return err
 	}
-	if wake.Reason != queue.ReasonInterruption {
+	if !isInterruption(wake) {
 		if needed, err := h.isNeeded(ctx, client); err != nil || !needed {
 			return err
 		}
@@ -97,19 +105,25 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 // isNeeded is the whole cost of most idle ticks: one list of the unbound pods. Once in
 // countReplicasEvery the pools are listed too.
 func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (bool, error) {
-	pods, err := client.UnboundPods(ctx)
-	if err != nil {
-		return false, err
-	}
+	pending, err := h.measurePending(ctx, client)
 	now := h.now()
-	pending, oldest := intent.Pending(pods, now)
-	h.metrics.Write(
-		metrics.Count(metrics.PodsPending, float64(pending)), metrics.Count(metrics.OldestPodPending, oldest.Seconds()))
-	if pending > 0 || !h.counted.isDue(now, countReplicasEvery) {
-		return pending > 0, nil
+	if err != nil || pending > 0 || !h.counted.isDue(now, countReplicasEvery) {
+		return pending > 0, err
 	}
 	pools, claims, err := readReplicas(ctx, client)
 	return err == nil && intent.ReplicasOff(pools, claims, now), err
+}
+
+// measurePending counts the pending pods, and writes the count and the age of the oldest.
+func (h *handler) measurePending(ctx context.Context, client *cluster.Client) (pending int, err error) {
+	pods, err := client.UnboundPods(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pending, oldest := intent.Pending(pods, h.now())
+	h.metrics.Write(
+		metrics.Count(metrics.PodsPending, float64(pending)), metrics.Count(metrics.OldestPodPending, oldest.Seconds()))
+	return pending, nil
 }
 
 // underLease looks at the cluster until nobody has asked for another look, or the time is up.
@@ -153,17 +167,19 @@ func release(ctx context.Context, lease *cluster.Lease, mayRepeat bool) (again b
 // the Lease to look once more. The holder may be unable to, or die, so that a message comes back as
 // well.
 func (h *handler) later(ctx context.Context, client *cluster.Client, wake queue.Message) error {
-	if wake.Reason != queue.ReasonInterruption || wake.Hop >= queue.MaximumHops {
-		return nil
-	}
-	now := h.now()
-	if wake.Hop == 0 {
-		if err := client.AskHolder(ctx, leaseName, now); err != nil {
+	if wake.Reason == queue.ReasonInterruption {
+		if err := client.AskHolder(ctx, leaseName, h.now()); err != nil {
 			slog.WarnContext(ctx, "the pass under way is not asked to look once more", "lease", leaseName, "error", err)
 		}
 	}
-	next := wake.Next(queue.ReasonInterruption, now.Add(lookAgain*time.Duration(wake.Hop+1)))
-	if h.asked.Covers(next, now) {
+	return h.again(ctx, wake)
+}
+
+// again sends an interruption to this function again, unless a message on its way covers it.
+func (h *handler) again(ctx context.Context, wake queue.Message) error {
+	now := h.now()
+	next, ok := wake.Next(queue.ReasonContinue, now.Add(lookAgain*time.Duration(wake.Hop+1)))
+	if !ok || !isInterruption(wake) || h.asked.Covers(next, now) {
 		return nil
 	}
 	if err := h.sender.Send(ctx, h.provision, next); err != nil {

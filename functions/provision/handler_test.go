@@ -79,7 +79,7 @@ func TestAnInterruptionThatMeetsAPassComesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if sent := e.sent.messages; len(sent) != 1 || sent[0].Reason != queue.ReasonInterruption || sent[0].Hop != 1 ||
+	if sent := e.sent.messages; len(sent) != 1 || sent[0].Reason != queue.ReasonContinue || sent[0].Hop != 1 ||
 		!sent[0].At.After(now) {
 		t.Errorf("sent %+v, want the interruption once more, later", sent)
 	}

@@ -91,9 +91,8 @@ func (r *pass) provision(ctx context.Context) error {
 			break
 		}
 	}
-	if len(r.launched) > 0 {
-		wake := r.wake.Next(queue.ReasonLaunch, r.now().Add(joinAfter))
-		failures = append(failures, r.sender.Send(context.WithoutCancel(ctx), r.lifecycle, wake))
+	if next, ok := r.wake.Next(queue.ReasonLaunch, r.now().Add(joinAfter)); ok && len(r.launched) > 0 {
+		failures = append(failures, r.sender.Send(context.WithoutCancel(ctx), r.lifecycle, next))
 	}
 	return errors.Join(failures...)
 }

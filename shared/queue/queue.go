@@ -15,8 +15,9 @@ import (
 const (
 	// MaximumDelay is the longest that SQS delays a single message.
 	MaximumDelay = 900 * time.Second
-	// MaximumHops is how often a message may lead to another of its kind. Lambda ends a chain of
-	// queue and function after about 16 invocations:
+	// MaximumHops is how many messages may follow from one that came from outside: from the ticker
+	// or from an event. All functions of a chain count together, so that no chain invokes a
+	// function more than MaximumHops+1 times. Lambda's own limit is about 16:
 	// https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html. The ticker starts a
 	// new chain each minute.
 	MaximumHops = 10
@@ -52,12 +53,18 @@ func Parse(body string) (Message, error) {
 	if message.Cluster == "" {
 		return Message{}, fmt.Errorf("message body lacks the field cluster: %.100q", body)
 	}
+	message.Hop = max(message.Hop, 0) // less would make its chain longer
 	return message, nil
 }
 
-// Next is the message that continues this one's work.
-func (m Message) Next(reason Reason, at time.Time) Message {
-	return Message{Cluster: m.Cluster, At: at, Reason: reason, Hop: m.Hop + 1}
+// Next is the message that continues this one's work, in any function. It is false at the end of
+// the chain, where nothing is to be sent: a tick goes on with the work. A message that is made anew
+// would begin another chain, and a loop of such chains has no end.
+func (m Message) Next(reason Reason, at time.Time) (next Message, ok bool) {
+	if m.Hop >= MaximumHops {
+		return Message{}, false
+	}
+	return Message{Cluster: m.Cluster, At: at, Reason: reason, Hop: m.Hop + 1}, true
 }
 
 // Sender sends messages to queues.

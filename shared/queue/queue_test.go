@@ -144,8 +144,20 @@ func FuzzParse(f *testing.F) {
 func TestNextCountsTheHops(t *testing.T) {
 	at := time.Date(2026, time.March, 1, 12, 0, 5, 0, time.UTC)
 	first := Message{Cluster: "prod", Reason: ReasonTick, At: at.Add(-5 * time.Second)}
-	next := first.Next(ReasonLaunch, at).Next(ReasonContinue, at)
-	if want := (Message{Cluster: "prod", Reason: ReasonContinue, At: at, Hop: 2}); next != want {
-		t.Errorf("next is %+v, want %+v", next, want)
+	second, _ := first.Next(ReasonLaunch, at)
+	next, ok := second.Next(ReasonContinue, at)
+	if want := (Message{Cluster: "prod", Reason: ReasonContinue, At: at, Hop: 2}); next != want || !ok {
+		t.Errorf("next is %+v, %t, want %+v", next, ok, want)
+	}
+}
+
+func TestAChainEnds(t *testing.T) {
+	message, err := Parse(`{"cluster":"prod","hop":-1000000}`)
+	followed := 0
+	for more := err == nil; more; followed++ {
+		message, more = message.Next(ReasonContinue, time.Time{})
+	}
+	if followed != MaximumHops+1 || err != nil {
+		t.Errorf("a message led to %d more, %v, want %d", followed-1, err, MaximumHops)
 	}
 }

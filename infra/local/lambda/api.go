@@ -159,7 +159,7 @@ func (s *Service) serveInvoke(ctx context.Context, c *wire.Call, f *function) (*
 	}
 	r := request{requestID: c.RequestID, trigger: "request", payload: payload}
 	if trace := c.HTTP.Header.Get("X-Amzn-Trace-Id"); trace != "" {
-		if lineageCount(trace, f.arn) >= maximumLoop {
+		if f.loops(trace) {
 			return nil, wire.Errorf("RecursiveInvocationException", http.StatusBadRequest,
 				"function %s was invoked %d times in one chain of events; Lambda stops such loops", f.name, maximumLoop)
 		}

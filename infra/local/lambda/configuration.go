@@ -30,7 +30,9 @@ type Configuration struct {
 	// ReservedConcurrency bounds the function's concurrent invocations; nil leaves it to the
 	// account's limit.
 	ReservedConcurrency *int
-	Tags                map[string]string
+	// AllowsLoops turns the detection of recursive loops off.
+	AllowsLoops bool
+	Tags        map[string]string
 }
 
 // accountConcurrency is the account's limit of concurrent executions for each function without

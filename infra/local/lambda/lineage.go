@@ -21,6 +21,11 @@ const maximumLoop = 16
 // lineageCount is the function's count in the chain of a tracing header.
 func lineageCount(header, functionARN string) int { return lineage(header)[digest(functionARN)] }
 
+// loops reports whether Lambda stops the chain of a tracing header before this function.
+func (f *function) loops(header string) bool {
+	return !f.settings().AllowsLoops && lineageCount(header, f.arn) >= maximumLoop
+}
+
 // traceHeader continues the chains of the headers that caused an invocation: the longest count of
 // each function, and one more for this function.
 func traceHeader(functionARN string, causes ...string) string {

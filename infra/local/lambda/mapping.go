@@ -344,7 +344,7 @@ func (m *mapping) process(settings mappingSettings, batch []sqs.Message) {
 func (m *mapping) withoutLoops(settings mappingSettings, batch []sqs.Message) []sqs.Message {
 	kept := make([]sqs.Message, 0, len(batch))
 	for _, message := range batch {
-		if lineageCount(message.TraceHeader, m.function.arn) < maximumLoop {
+		if !m.function.loops(message.TraceHeader) {
 			kept = append(kept, message)
 			continue
 		}

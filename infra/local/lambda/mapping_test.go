@@ -268,6 +268,21 @@ func TestLoopIsStopped(t *testing.T) {
 	}
 }
 
+// TestLoopIsAllowed holds that a function that allows loops gets the message.
+func TestLoopIsAllowed(t *testing.T) {
+	w := newWorld(t)
+	w.function("worker", map[string]any{"RecursiveLoop": "Allow"})
+	w.mapQueue("worker", w.queue("work", nil), nil)
+	header := ""
+	for range maximumLoop {
+		header = traceHeader(w.service.arn("worker"), header)
+	}
+	if _, err := w.queues.Send("work", sqs.Message{Body: "good", TraceHeader: header}, nil); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "an invocation", 10*time.Second, func() bool { return len(w.service.Invocations()) == 1 })
+}
+
 // TestFunctionThatSendsToItself: the SDK in the sandbox reaches the local queue, carries the chain
 // on, and the loop ends.
 func TestFunctionThatSendsToItself(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
@@ -75,10 +76,10 @@ func (p functionProperties) configuration(name string, stackTags map[string]stri
 		return c, fmt.Errorf("function %s: VpcConfig has %d SubnetIds and %d SecurityGroupIds: give both or neither", name,
 			len(vpc.SubnetIds), len(vpc.SecurityGroupIds))
 	}
-	if p.RecursiveLoop != "" && p.RecursiveLoop != "Terminate" {
-		return c, fmt.Errorf("function %s: RecursiveLoop is %q; locally loops are always terminated, leave it out", name,
-			p.RecursiveLoop)
+	if !slices.Contains([]string{"", "Terminate", "Allow"}, p.RecursiveLoop) {
+		return c, fmt.Errorf("function %s: RecursiveLoop is %q; it must be Allow or Terminate", name, p.RecursiveLoop)
 	}
+	c.AllowsLoops = p.RecursiveLoop == "Allow"
 	return c, c.complete()
 }
 
