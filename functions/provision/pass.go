@@ -59,7 +59,8 @@ type pass struct {
 
 	// Results of the round's reading.
 	classTypes map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
-	static     []api.NodePool                    // those with spec.replicas
+	pools      []api.NodePool
+	static     []api.NodePool // those with spec.replicas
 
 	// Results of the look.
 	fresh     freshTokens
@@ -108,7 +109,7 @@ func (r *pass) round(ctx context.Context) (short bool, err error) {
 		r.show(ctx, snapshot)
 		return false, unprepared
 	}
-	undeleted := r.shrink(ctx, snapshot)
+	undeleted := errors.Join(r.shrink(ctx, snapshot), r.withdraw(ctx, snapshot))
 	// The claims that an earlier invocation wrote and did not launch come first. Their pods must
 	// not be planned for twice.
 	short, unlaunched := r.launchAll(ctx, snapshot, launch.Groups(claimsOf(snapshot)))
@@ -136,7 +137,7 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 		Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations, objects.NodeClaims),
 	}
 	offer := snapshot.NewOffer(objects, r.catalog, observed, r.now())
-	r.classTypes, r.static = offer.ClassTypes, intent.StaticPools(objects.NodePools)
+	r.classTypes, r.pools, r.static = offer.ClassTypes, objects.NodePools, intent.StaticPools(objects.NodePools)
 	for i := range offer.Unusable {
 		r.reportUnusable(ctx, &offer.Unusable[i])
 	}
@@ -180,6 +181,23 @@ func (r *pass) shrink(ctx context.Context, snapshot *plan.Snapshot) error {
 			deleted.DeletionTimestamp = &metav1.Time{Time: r.now()}
 			replaceClaim(snapshot, deleted)
 		}
+	}
+	return errors.Join(failures...)
+}
+
+// withdraw deletes claims whose launch would exceed a limit. In the snapshot they are deleted from
+// then on, so that one that cannot be deleted is not launched either.
+func (r *pass) withdraw(ctx context.Context, snapshot *plan.Snapshot) error {
+	types := func(claim *api.NodeClaim) []catalog.InstanceType { return typesFor(claim, snapshot, r.classTypes) }
+	var failures []error
+	for _, withdrawal := range intent.Withdrawals(r.pools, snapshot, types) {
+		// An earlier launch may have made an instance without an answer. Lifecycle looks for it.
+		failures = append(failures, r.giveUp(ctx, attempt.GiveUp{
+			Claims: []api.NodeClaim{*withdrawal.Claim}, Reason: attempt.ReasonInsufficientCapacity, Message: withdrawal.Message,
+		}))
+		deleted := withdrawal.Claim.DeepCopy()
+		deleted.DeletionTimestamp = &metav1.Time{Time: r.now()}
+		replaceClaim(snapshot, deleted)
 	}
 	return errors.Join(failures...)
 }

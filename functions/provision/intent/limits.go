@@ -1,0 +1,140 @@
+package intent
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// Withdrawal is a claim to delete before its launch.
+type Withdrawal struct {
+	Claim *api.NodeClaim
+	// Message names the limit and the remedy.
+	Message string
+}
+
+// Withdrawals are the claims without an instance whose launch would exceed a limit of their pool.
+// Older claims keep their place. Provision and disrupt each write claims within the limits that they
+// read. Two claims that were written at the same time may exceed them together. Only provision
+// launches, so that its check before the launch keeps the limits. The snapshot must have all claims.
+//
+// A claim counts as in the planner: with its node's capacity, or with the most that one of its
+// types has.
+func Withdrawals(
+	pools []api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
+) []Withdrawal {
+	var withdrawn []Withdrawal
+	for i := range pools {
+		if len(pools[i].Spec.Limits) > 0 {
+			withdrawn = append(withdrawn, withdrawalsOf(&pools[i], snapshot, types)...)
+		}
+	}
+	return withdrawn
+}
+
+func withdrawalsOf(
+	pool *api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
+) []Withdrawal {
+	used := corev1.ResourceList{}
+	var waiting []*api.NodeClaim
+	for i := range snapshot.Nodes {
+		node := &snapshot.Nodes[i]
+		claim := node.NodeClaim
+		switch {
+		case node.Label(api.NodePoolLabelKey) != pool.Name:
+		case claim != nil && claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil:
+			waiting = append(waiting, claim)
+		default:
+			add(used, capacityOf(node, types))
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *api.NodeClaim) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	var withdrawn []Withdrawal
+	for _, claim := range waiting {
+		with := used.DeepCopy()
+		add(with, capacityOf(&plan.Node{NodeClaim: claim}, types))
+		if exceeded := exceeds(pool, with); exceeded != "" {
+			withdrawn = append(withdrawn, Withdrawal{Claim: claim, Message: exceeded})
+			continue
+		}
+		used = with
+	}
+	return withdrawn
+}
+
+// capacityOf is what the node takes of limits: what the node says, else what its claim says, else the
+// most of each resource among the types that the claim allows.
+func capacityOf(node *plan.Node, types func(*api.NodeClaim) []catalog.InstanceType) corev1.ResourceList {
+	capacity := corev1.ResourceList{}
+	switch claim := node.NodeClaim; {
+	case node.Node != nil && len(node.Node.Status.Capacity) > 0:
+		capacity = node.Node.Status.Capacity.DeepCopy()
+	case claim == nil:
+	case len(claim.Status.Capacity) > 0:
+		capacity = claim.Status.Capacity.DeepCopy()
+	default:
+		for _, typ := range allowed(claim, types(claim)) {
+			for name, quantity := range typ.Capacity {
+				if present, ok := capacity[name]; !ok || present.Cmp(quantity) < 0 {
+					capacity[name] = quantity
+				}
+			}
+		}
+	}
+	capacity[api.ResourceNodes] = *resource.NewQuantity(1, resource.DecimalSI)
+	return capacity
+}
+
+// allowed are the types that the claim names. As in the planner, a claim that names none counts
+// against the limit of nodes only.
+func allowed(claim *api.NodeClaim, types []catalog.InstanceType) []catalog.InstanceType {
+	requirements, err := scheduling.FromTerms(claim.Spec.Requirements)
+	if err != nil {
+		return nil // the launch reports it
+	}
+	named, limited := requirements[corev1.LabelInstanceTypeStable]
+	var some []catalog.InstanceType
+	for i := range types {
+		if limited && named.Has(types[i].Name) {
+			some = append(some, types[i])
+		}
+	}
+	return some
+}
+
+func add(sum, more corev1.ResourceList) {
+	for name, quantity := range more {
+		total := sum[name]
+		total.Add(quantity)
+		sum[name] = total
+	}
+}
+
+// exceeds names the first limit that the amounts exceed, or nothing.
+func exceeds(pool *api.NodePool, amounts corev1.ResourceList) string {
+	names := make([]string, 0, len(pool.Spec.Limits))
+	for name := range pool.Spec.Limits {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		limit, amount := pool.Spec.Limits[corev1.ResourceName(name)], amounts[corev1.ResourceName(name)]
+		if amount.Cmp(limit) > 0 {
+			return fmt.Sprintf("nodepool %q: the nodeclaim was written at the same time as others, and %s of %s together "+
+				"exceed spec.limits of %s: raise spec.limits, or wait until nodes are gone",
+				pool.Name, amount.String(), name, limit.String())
+		}
+	}
+	return ""
+}
