@@ -23,8 +23,8 @@ type schedule struct {
 // than a minute.
 func newSchedules(c *cluster, f functions, install awscdk.CustomResource) {
 	for _, s := range []schedule{
-		// A tick after the next one is useless. A minute is also the smallest age that Scheduler
-		// accepts.
+		// The next run sends what a dropped one did not. A minute is also the smallest age that
+		// Scheduler accepts.
 		{id: "TickerSchedule", rate: "rate(1 minute)", function: f.ticker, maximumAge: time.Minute, retries: 2},
 		{id: "CatalogSchedule", rate: "rate(1 hour)", function: f.catalog, maximumAge: 30 * time.Minute, retries: 5},
 	} {

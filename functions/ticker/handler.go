@@ -8,12 +8,18 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// period is the rate of the schedule that wakes the ticker. EventBridge has none faster.
-const period = time.Minute
-
-// disruptEvery is how many provision ticks pass between two disrupt ticks. A node that stays some
-// seconds longer costs a fraction of a cent. A pending pod costs more.
-const disruptEvery = 2
+const (
+	// period is the rate of the schedule that wakes the ticker. EventBridge has none faster.
+	period = time.Minute
+	// ahead is how far beyond the next run's minute a run sends ticks. Scheduler starts a run up to
+	// 59 s late, and a run may be tried again.
+	// https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
+	ahead = 90 * time.Second
+	// disruptEvery is how many intervals pass between two disrupt ticks, which are at most a minute
+	// apart. A node that stays some seconds longer costs a fraction of a cent. A pending pod costs
+	// more.
+	disruptEvery = 2
+)
 
 type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
@@ -25,31 +31,45 @@ type handler struct {
 	provision, lifecycle, disrupt string // queue URLs
 	sender                        sender
 	now                           func() time.Time
+	// sent is the moment before which a warm container has sent all ticks. A cold container sends
+	// them again from now on.
+	sent time.Time
 }
 
-// handle sends the minute's messages. A repetition is harmless: functions that act on a message
-// hold a Lease.
+// handle sends the ticks until ahead of the next run. A repetition is harmless: functions that act
+// on a message hold a Lease.
 func (h *handler) handle(ctx context.Context, _ any) (any, error) {
-	start := h.now()
-	ticks := schedule(h.cluster, start, h.interval)
-	var looks []queue.Message
-	for i := 0; i < len(ticks); i += disruptEvery {
-		looks = append(looks, ticks[i])
+	now := h.now()
+	from, until := now, now.Add(period+ahead)
+	if h.sent.After(from) {
+		from = h.sent
 	}
-	if err := h.sender.Send(ctx, h.provision, ticks...); err != nil {
-		return nil, err
+	for _, to := range []struct {
+		url   string
+		every time.Duration
+	}{
+		{h.provision, h.interval},
+		{h.lifecycle, period},
+		{h.disrupt, min(disruptEvery*h.interval, period)},
+	} {
+		if err := h.sender.Send(ctx, to.url, schedule(h.cluster, from, until, to.every)...); err != nil {
+			return nil, err
+		}
 	}
-	if err := h.sender.Send(ctx, h.lifecycle, ticks[0]); err != nil {
-		return nil, err
-	}
-	return nil, h.sender.Send(ctx, h.disrupt, looks...)
+	h.sent = until
+	return nil, nil
 }
 
-// schedule returns the ticks of the minute that begins at start.
-func schedule(cluster string, start time.Time, interval time.Duration) []queue.Message {
+// schedule returns the ticks from a moment until another. They are at whole multiples of the
+// interval on the clock, so that runs at any time send the same ticks.
+func schedule(cluster string, from, until time.Time, every time.Duration) []queue.Message {
 	var ticks []queue.Message
-	for after := time.Duration(0); after < period; after += interval {
-		ticks = append(ticks, queue.Message{Cluster: cluster, At: start.Add(after), Reason: queue.ReasonTick})
+	first := from.Truncate(every)
+	if first.Before(from) {
+		first = first.Add(every)
+	}
+	for at := first; at.Before(until); at = at.Add(every) {
+		ticks = append(ticks, queue.Message{Cluster: cluster, At: at, Reason: queue.ReasonTick})
 	}
 	return ticks
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,14 +15,27 @@ import (
 
 type recorder struct {
 	sent   map[string][]queue.Message
+	at     map[string]map[time.Time]time.Time // when a tick was sent first
 	refuse string
+	now    time.Time
 }
 
 func (r *recorder) Send(_ context.Context, url string, messages ...queue.Message) error {
 	if url == r.refuse {
 		return errors.New("queue is gone")
 	}
+	if r.sent == nil {
+		r.sent, r.at = map[string][]queue.Message{}, map[string]map[time.Time]time.Time{}
+	}
+	if r.at[url] == nil {
+		r.at[url] = map[time.Time]time.Time{}
+	}
 	r.sent[url] = append(r.sent[url], messages...)
+	for _, message := range messages {
+		if _, known := r.at[url][message.At]; !known {
+			r.at[url][message.At] = r.now
+		}
+	}
 	return nil
 }
 
@@ -31,39 +47,89 @@ func newHandler(sender sender, interval time.Duration) *handler {
 	}
 }
 
-func TestTheMinuteIsFilledWithTicks(t *testing.T) {
-	for _, test := range []struct {
-		interval                      time.Duration
-		provision, lifecycle, disrupt int
-	}{
-		{10 * time.Second, 6, 1, 3},
-		{7 * time.Second, 9, 1, 5},
-		{time.Minute, 1, 1, 1},
-		{time.Second, 60, 1, 30},
-	} {
-		t.Run(test.interval.String(), func(t *testing.T) {
-			sent := &recorder{sent: map[string][]queue.Message{}}
-			h := newHandler(sent, test.interval)
-			if _, err := h.handle(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
-			counts := [3]int{len(sent.sent["p"]), len(sent.sent["l"]), len(sent.sent["d"])}
-			if counts != [3]int{test.provision, test.lifecycle, test.disrupt} {
-				t.Fatalf("sent %d, %d, %d messages", len(sent.sent["p"]), len(sent.sent["l"]), len(sent.sent["d"]))
-			}
-			for i, tick := range sent.sent["p"] {
-				want := h.now().Add(time.Duration(i) * test.interval)
-				if !tick.At.Equal(want) || tick.Cluster != "prod" || tick.Hop != 0 {
-					t.Errorf("tick %d is %+v, want it at %s", i, tick, want)
+// intervals returns the longest time between two ticks, and how many ticks are not aligned or are
+// sent after they are due.
+func (r *recorder) intervals(url string, every time.Duration) (longest time.Duration, wrong int) {
+	ticks := slices.SortedFunc(slices.Values(r.sent[url]), func(a, b queue.Message) int { return a.At.Compare(b.At) })
+	for i, tick := range ticks {
+		if tick.At.Truncate(every) != tick.At || tick.At.Before(r.at[url][tick.At]) {
+			wrong++
+		}
+		if i > 0 {
+			longest = max(longest, tick.At.Sub(ticks[i-1].At))
+		}
+	}
+	return longest, wrong
+}
+
+// Scheduler starts a run anywhere in its minute. Each tick comes at its time all the same.
+func TestNoDelayOfTheScheduleLeavesAGap(t *testing.T) {
+	const minutes = 200
+	for _, seconds := range []int{1, 7, 10, 40, 60} {
+		interval := time.Duration(seconds) * time.Second
+		for _, cold := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s cold=%t", interval, cold), func(t *testing.T) {
+				random := rand.New(rand.NewPCG(1, 2))
+				sent := &recorder{}
+				h := newHandler(sent, interval)
+				start := h.now().Add(37 * time.Second) // a rate counts from the schedule's creation
+				for minute := range minutes {
+					late := []time.Duration{0, 59 * time.Second, time.Duration(random.IntN(60)) * time.Second}[random.IntN(3)]
+					now := start.Add(time.Duration(minute)*time.Minute + late)
+					if cold {
+						h = newHandler(sent, interval)
+					}
+					h.now, sent.now = func() time.Time { return now }, now
+					if _, err := h.handle(t.Context(), nil); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-		})
+				for url, every := range map[string]time.Duration{
+					"p": interval, "l": time.Minute, "d": min(2*interval, time.Minute),
+				} {
+					if longest, wrong := sent.intervals(url, every); longest > every || wrong > 0 {
+						t.Errorf("queue %s: ticks are %s apart, want %s; %d are not aligned or come late", url, longest, every, wrong)
+					}
+					// The last run sends 150 s ahead, and may start 59 s late.
+					want := int(minutes*time.Minute/every) + int(210*time.Second/every)
+					if got := len(sent.sent[url]); !cold && got > want {
+						t.Errorf("queue %s: a warm container sent %d ticks, want %d at most", url, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestTheFirstRunTicksAtOnce(t *testing.T) {
+	sent := &recorder{}
+	h := newHandler(sent, 10*time.Second)
+	if _, err := h.handle(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if first := sent.sent["p"][0]; !first.At.Equal(h.now()) || first.Cluster != "prod" || first.Hop != 0 {
+		t.Errorf("the first tick is %+v, want it at %s", first, h.now())
+	}
+}
+
+func TestAFailedRunIsMadeUpForByTheNext(t *testing.T) {
+	sent := &recorder{refuse: "l"}
+	h := newHandler(sent, 10*time.Second)
+	_, err := h.handle(t.Context(), nil)
+	sent.refuse = ""
+	if _, again := h.handle(t.Context(), nil); err == nil || again != nil {
+		t.Fatal(err, again)
+	}
+	for _, url := range []string{"l", "d"} {
+		if len(sent.sent[url]) == 0 || !sent.sent[url][0].At.Equal(h.now()) {
+			t.Errorf("queue %s got %+v", url, sent.sent[url])
+		}
 	}
 }
 
 func TestARefusedQueueIsAnErrorThatIsRetried(t *testing.T) {
 	for _, queueURL := range []string{"p", "l", "d"} {
-		h := newHandler(&recorder{sent: map[string][]queue.Message{}, refuse: queueURL}, 10*time.Second)
+		h := newHandler(&recorder{refuse: queueURL}, 10*time.Second)
 		if _, err := h.handle(t.Context(), nil); err == nil {
 			t.Errorf("queue %s refused and the ticker said nothing", queueURL)
 		}
