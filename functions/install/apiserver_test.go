@@ -43,6 +43,7 @@ type line struct {
 	calls   atomic.Int64
 	cut     atomic.Int64 // calls past this one fail; negative: none
 	refused atomic.Int64 // so many calls more are answered 403
+	flaps   atomic.Bool  // each second call is answered 403
 }
 
 func (l *line) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -50,7 +51,7 @@ func (l *line) RoundTrip(request *http.Request) (*http.Response, error) {
 	if cut := l.cut.Load(); cut >= 0 && call > cut {
 		return nil, errCut
 	}
-	if l.refused.Add(-1) >= 0 {
+	if l.refused.Add(-1) >= 0 || l.flaps.Load() && call%2 == 0 {
 		recorder := httptest.NewRecorder()
 		recorder.Header().Set("Content-Type", "application/json")
 		recorder.WriteHeader(http.StatusForbidden)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -45,7 +44,7 @@ var errNoRight = errors.New("a right is missing")
 
 // granted waits until every function has its rights. The API server's authorizer sees a new binding
 // a moment after the write.
-func granted(ctx context.Context, client *cluster.Client) error {
+func granted(ctx context.Context, client *settling) error {
 	deadline := time.Now().Add(grantTime)
 	for {
 		err := check(ctx, client)
@@ -59,13 +58,10 @@ func granted(ctx context.Context, client *cluster.Client) error {
 }
 
 // check asks the API server whether every function has its rights.
-func check(ctx context.Context, client *cluster.Client) error {
+func check(ctx context.Context, client *settling) error {
 	var missing []error
 	for _, need := range needs() {
-		resource, subresource, _ := strings.Cut(need.resource, "/")
-		allowed, err := client.Allowed(
-			ctx, []string{"whittle:" + need.function}, need.verb, need.group, resource, subresource, need.namespace,
-		)
+		allowed, err := client.allowed(ctx, need)
 		if err != nil {
 			return fmt.Errorf("checking the rights of function %s: %w", need.function, err)
 		}

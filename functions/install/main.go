@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"github.com/aws/aws-lambda-go/cfn"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/whittle-dev/whittle/shared/function"
@@ -24,13 +23,4 @@ func setup(ctx context.Context) (*handler, error) {
 	h.connection = function.NewConnection(loaded, h.cluster)
 	h.lambda = lambda.NewFromConfig(loaded)
 	return h, err
-}
-
-// answer sends the outcome to CloudFormation. A run by hand prints it.
-func (h *handler) answer(ctx context.Context, event cfn.Event) (any, error) {
-	if event.ResponseURL == "" {
-		_, data, err := h.handle(ctx, event)
-		return data, err
-	}
-	return cfn.LambdaWrap(h.handle)(ctx, event)
 }

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+	"github.com/aws/smithy-go"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/whittle-dev/whittle/functions/install/manifests"
+)
+
+// removal is the command by which a person removes what a deletion left.
+const removal = "kubectl delete clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces " +
+	"-l app.kubernetes.io/name=whittle"
+
+// remove deletes the rights, if the id is that of a completed installation. Definitions, the
+// namespace and NodePools stay: with a definition, Kubernetes would delete every NodePool and so
+// every node. Rights that stay harm nobody, because their groups lose all members with the stack.
+// Only a cluster that answers can therefore fail a deletion.
+func (h *handler) remove(ctx context.Context, id string) error {
+	if id != "" && id != installedID(h.cluster) { // a run by hand has no id
+		slog.InfoContext(ctx, "this installation did not complete: nothing is removed", "id", id, "remedy", removal)
+		return nil
+	}
+	rights, err := manifests.RBAC()
+	if err != nil {
+		return err
+	}
+	client, err := h.connection.Client(ctx)
+	var gone *types.ResourceNotFoundException
+	if errors.As(err, &gone) {
+		slog.InfoContext(ctx, "the cluster is gone, and so are the installed objects", "cluster", h.cluster)
+		return nil
+	}
+	for i := range rights {
+		if err == nil {
+			err = client.Remove(ctx, &rights[i])
+		}
+		// CloudFormation refuses to delete the stack while this fails. A cluster that has become
+		// unreachable, or has no entry for this function any more, must not keep the stack.
+		if notLetIn(err) || err != nil && !answered(err) {
+			slog.WarnContext(
+				ctx, "roles and bindings stay in the cluster", "cluster", h.cluster, "remaining", names(rights[i:]),
+				"remedy", removal, "error", err,
+			)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answered reports whether the error is an answer of EKS or of the API server.
+func answered(err error) bool {
+	var fromAWS smithy.APIError
+	var fromKubernetes apierrors.APIStatus
+	return errors.As(err, &fromAWS) || errors.As(err, &fromKubernetes)
+}
+
+func names(objects []unstructured.Unstructured) []string {
+	var names []string
+	for i := range objects {
+		names = append(names, objects[i].GetKind()+" "+objects[i].GetName())
+	}
+	return names
+}
