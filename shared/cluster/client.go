@@ -75,6 +75,8 @@ type Client struct {
 	Endpoint Endpoint
 	rest     *rest.RESTClient
 	dryRun   bool
+	// consistent makes every read see the newest version.
+	consistent bool
 }
 
 // DryRun returns a client of the same cluster whose writes the API server checks, and does not
@@ -84,6 +86,16 @@ func (c *Client) DryRun() *Client {
 	dry := *c
 	dry.dryRun = true
 	return &dry
+}
+
+// Consistent returns a client of the same cluster that never reads what the watch cache had a moment
+// ago. Every deletion, eviction and termination is decided on such reads, because an API server that
+// lags may show minutes-old objects.
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
+func (c *Client) Consistent() *Client {
+	consistent := *c
+	consistent.consistent = true
+	return &consistent
 }
 
 // CertificateAuthority is the certificate of the cluster's authority in PEM.
@@ -141,12 +153,12 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// list reads a whole collection of a built-in kind, from the watch cache unless the parameters name
-// a resourceVersion.
+// list reads a whole collection of a built-in kind, from the watch cache unless the client is
+// consistent or the parameters name a resourceVersion.
 func (c *Client) list(ctx context.Context, path string, into runtime.Object, parameters ...string) error {
 	request := c.rest.Get().AbsPath(path)
-	if !slices.Contains(parameters, "resourceVersion") {
-		request = request.Param("resourceVersion", "0")
+	if !c.consistent && !slices.Contains(parameters, versionParameter) {
+		request = request.Param(versionParameter, cachedVersion)
 	}
 	for i := 0; i+1 < len(parameters); i += 2 {
 		request = request.Param(parameters[i], parameters[i+1])
@@ -161,6 +173,9 @@ func (c *Client) list(ctx context.Context, path string, into runtime.Object, par
 func (c *Client) readJSON(ctx context.Context, path string, into any, parameters ...string) error {
 	request := c.rest.Get().AbsPath(path).SetHeader("Accept", runtime.ContentTypeJSON)
 	for i := 0; i+1 < len(parameters); i += 2 {
+		if c.consistent && parameters[i] == versionParameter && parameters[i+1] == cachedVersion {
+			continue
+		}
 		request = request.Param(parameters[i], parameters[i+1])
 	}
 	return finish(request.Do(ctx), "reading "+path, into)

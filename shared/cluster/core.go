@@ -70,7 +70,7 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 // patch with its resourceVersion then returns a conflict.
 func (c *Client) Node(ctx context.Context, name string, cached bool) (*corev1.Node, error) {
 	request := c.rest.Get().AbsPath("/api/v1/nodes/" + url.PathEscape(name))
-	if cached {
+	if cached && !c.consistent {
 		request = request.Param(versionParameter, cachedVersion)
 	}
 	node := &corev1.Node{}
@@ -159,19 +159,22 @@ func podPath(pod *corev1.Pod) string {
 
 // delete deletes the object with the UID (any, when it is empty).
 func (c *Client) delete(ctx context.Context, path string, uid types.UID, graceSeconds *int64) error {
-	options := metav1.DeleteOptions{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, GracePeriodSeconds: graceSeconds,
-	}
-	if c.dryRun { // a deletion ignores the parameter and uses the options
-		options.DryRun = []string{metav1.DryRunAll}
-	}
+	options := metav1.DeleteOptions{GracePeriodSeconds: graceSeconds}
 	if uid != "" {
 		options.Preconditions = metav1.NewUIDPreconditions(string(uid))
 	}
-	err := c.writeJSON(ctx, http.MethodDelete, path, options, nil)
+	err := c.deleteWith(ctx, path, options)
 	// A conflict comes from the precondition: another object has the name now, and ours has gone.
 	if apierrors.IsNotFound(err) || (uid != "" && apierrors.IsConflict(err)) {
 		return nil
 	}
 	return err
+}
+
+func (c *Client) deleteWith(ctx context.Context, path string, options metav1.DeleteOptions) error {
+	options.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}
+	if c.dryRun { // a deletion ignores the parameter and uses the options
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	return c.writeJSON(ctx, http.MethodDelete, path, options, nil)
 }

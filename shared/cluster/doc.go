@@ -5,7 +5,7 @@
 // Core kinds travel as protobuf. Karpenter's kinds travel as JSON, the only form of custom
 // resources. The API server answers most lists from its watch cache (resourceVersion=0), so that
 // they may be a moment old. A write that depends on what was read therefore carries a
-// resourceVersion or a UID.
+// resourceVersion or a UID. Decisions to delete, evict or terminate use a Consistent client.
 //
 // # Errors
 //

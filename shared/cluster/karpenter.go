@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -143,4 +144,13 @@ func (c *Client) PatchNodeClaimStatus(
 // instance has ended. DeleteNodeClaim succeeds for a claim that has gone.
 func (c *Client) DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error {
 	return c.delete(ctx, nodeClaimsPath+"/"+url.PathEscape(name), uid, nil)
+}
+
+// DeleteUnchangedNodeClaim deletes the claim like DeleteNodeClaim, if it is as it was read. It
+// returns IsConflict when the claim has changed since, or when another one has its name.
+func (c *Client) DeleteUnchangedNodeClaim(ctx context.Context, claim *api.NodeClaim) error {
+	err := c.deleteWith(ctx, nodeClaimsPath+"/"+url.PathEscape(claim.Name), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion},
+	})
+	return ignoreGone(err)
 }
