@@ -159,10 +159,13 @@ func (e *environment) aws() {
 }
 
 // connect gives a client whose calls are counted.
-func (e *environment) connect(calls *tally) *cluster.Client {
+func (e *environment) connect(calls *tally) *cluster.Client { return e.connectThrough(calls.wrap) }
+
+// connectThrough gives a client whose requests pass through wrap.
+func (e *environment) connectThrough(wrap func(http.RoundTripper) http.RoundTripper) *cluster.Client {
 	config := controlPlane.RESTConfig()
 	config.Wrap(clustertest.Consistent)
-	config.Wrap(calls.wrap)
+	config.Wrap(wrap)
 	client, err := cluster.NewForConfig(cluster.Endpoint{
 		Name: clusterName, URL: controlPlane.Endpoint, CertificateAuthority: controlPlane.CertificateAuthority,
 		Version: "1.36", ServiceCIDR: controlPlane.ServiceCIDR,

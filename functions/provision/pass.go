@@ -164,27 +164,6 @@ func (r *pass) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) 
 	})
 }
 
-// shrink deletes the claims that pools have beyond spec.replicas. In the snapshot they are deleted
-// from then on. Each pass counts what the API server has, so that a crash leaves nothing to undo.
-func (r *pass) shrink(ctx context.Context, snapshot *plan.Snapshot) error {
-	var failures []error
-	for i := range r.static {
-		pool := &r.static[i]
-		for _, surplus := range intent.Surplus(pool, snapshot, r.now()) {
-			slog.InfoContext(ctx, "deleting nodeclaim to satisfy replica count",
-				"NodeClaim", surplus.Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
-			if err := r.client.DeleteNodeClaim(ctx, surplus.Name, surplus.UID); err != nil {
-				failures = append(failures, err)
-				continue
-			}
-			deleted := surplus.DeepCopy()
-			deleted.DeletionTimestamp = &metav1.Time{Time: r.now()}
-			replaceClaim(snapshot, deleted)
-		}
-	}
-	return errors.Join(failures...)
-}
-
 // withdraw deletes claims whose launch would exceed a limit. In the snapshot they are deleted from
 // then on, so that one that cannot be deleted is not launched either.
 func (r *pass) withdraw(ctx context.Context, snapshot *plan.Snapshot) error {

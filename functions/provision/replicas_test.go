@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 )
 
 // static is a pool with a fixed number of on-demand nodes of four cpu.
@@ -113,6 +114,32 @@ func TestAStaticPoolHasItsNumberOfNodes(t *testing.T) {
 	}
 	if all := e.claims(); len(all) != 3 {
 		t.Errorf("%d claims in all: those that go are lifecycle's", len(all))
+	}
+}
+
+// TestALaggingAPIServerDeletesNoReplica shows the number of replicas of the past to a container whose
+// other reads are fresh.
+func TestALaggingAPIServerDeletesNoReplica(t *testing.T) {
+	e := newEnvironment(t)
+	e.replicas(static(1, nil))
+	lag := &clustertest.Lag{}
+	lagging := e.handler(alive())
+	lagging.connection = fixed{e.connectThrough(lag.Wrap)}
+	look := func() {
+		t.Helper()
+		batch := tick("1")
+		batch.Records[0].Body = strings.Replace(batch.Records[0].Body, `"tick"`, `"interruption"`, 1) // reads everything
+		if _, err := lagging.handle(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	lag.Freeze()
+	e.replicas(static(3, nil))
+	e.pass()
+	look()
+	if claims := e.standing(); len(claims) != 3 {
+		t.Errorf("%d claims are left of three", len(claims))
 	}
 }
 

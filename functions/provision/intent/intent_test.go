@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -92,8 +93,13 @@ func TestSurplusAndMissingClaims(t *testing.T) {
 		InstanceTypes: map[string][]catalog.InstanceType{"static": types, "starved": nil},
 	}
 	one, four, starved, unready := pool("static", 1), pool("static", 4), pool("starved", 2), pool("unready", 2)
-	if got := intent.Surplus(&one, snapshot, now); len(got) != 1 || got[0].Name != "waiting" {
+	nodes := []disruption.Node{{Claim: &launched}, {Claim: &waiting}}
+	if got := intent.Surplus(&one, nodes, now); len(got) != 1 || got[0].Name != "waiting" {
 		t.Errorf("surplus %v, want the claim that is not launched", got)
+	}
+	if !intent.HasSurplus([]api.NodePool{four, one}, snapshot, now) ||
+		intent.HasSurplus([]api.NodePool{four, starved}, snapshot, now) {
+		t.Error("only the pool with one replica has too many claims")
 	}
 	claims, count, err := intent.Missing(&four, snapshot, now)
 	if len(claims) != 2 || count != 2 || err != nil || claims[0].Labels[api.NodePoolLabelKey] != "static" {

@@ -55,10 +55,21 @@ func ReplicasOff(pools []api.NodePool, claims []api.NodeClaim, now time.Time) bo
 	return false
 }
 
-// Surplus are the claims that the pool has beyond spec.replicas, in the order of their deletion.
-func Surplus(pool *api.NodePool, snapshot *plan.Snapshot, now time.Time) []*api.NodeClaim {
+// HasSurplus returns whether one of the pools has claims beyond spec.replicas.
+func HasSurplus(pools []api.NodePool, snapshot *plan.Snapshot, now time.Time) bool {
+	for i := range pools {
+		if len(Surplus(&pools[i], nodesOf(snapshot, pools[i].Name), now)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Surplus are the claims that the pool has beyond spec.replicas, in the order of their deletion. The
+// nodes may be those of all pools.
+func Surplus(pool *api.NodePool, nodes []disruption.Node, now time.Time) []*api.NodeClaim {
 	var claims []*api.NodeClaim
-	for _, node := range disruption.Replicas(pool, nodesOf(snapshot, pool.Name), now).Delete {
+	for _, node := range disruption.Replicas(pool, nodes, now).Delete {
 		claims = append(claims, node.Claim)
 	}
 	return claims
