@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -38,8 +37,9 @@ type kubernetes interface {
 	DeploymentOf(ctx context.Context, pod *corev1.Pod) (*appsv1.Deployment, error)
 	// AnnotatePodTemplate returns cluster.IsForbidden like DeploymentOf.
 	AnnotatePodTemplate(ctx context.Context, deployment *appsv1.Deployment, key string, at time.Time) error
-	// DeleteNodeClaim succeeds for a claim that has gone.
-	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
+	// DeleteUnchangedNodeClaim returns a conflict when the claim has changed since it was read. It
+	// succeeds for a claim that has gone.
+	DeleteUnchangedNodeClaim(ctx context.Context, claim *api.NodeClaim) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
 	// Catalog returns inventory.ErrNoCatalog before the function catalog has run.
@@ -82,9 +82,9 @@ func (e edge) Catalog(ctx context.Context) (*catalog.Snapshot, error) {
 }
 
 // Objects reads everything at once, so that a plan is made for the pods that were seen on the
-// nodes.
+// nodes. It reads past the watch cache, because deletions are decided on it.
 func (e edge) Objects(ctx context.Context) (*snapshot.Objects, error) {
-	return observe.Objects(ctx, e.Client)
+	return observe.Objects(ctx, e.Client.Consistent())
 }
 
 // Without treats the pods of the claims' nodes as waiting, and likewise those of all nodes that are
@@ -105,5 +105,5 @@ func (e edge) Without(
 	made := snapshot.NewOffer(without, known, observed, now).Assemble(without, now)
 	snapshot.AddUnlaunched(made, without)
 	made.PreferencePolicy, made.MinValuesPolicy = e.preference, e.minValues
-	return made, observe.Details(ctx, e.Client, made)
+	return made, observe.Details(ctx, e.Client.Consistent(), made)
 }

@@ -89,10 +89,7 @@ func (p *performer) step(ctx context.Context, node *disruption.Node, step decide
 		}
 		return err
 	case decide.DeleteClaim:
-		if err := p.client.DeleteNodeClaim(ctx, step.Claim.Name, step.Claim.UID); err != nil {
-			return err
-		}
-		p.deleted++
+		return p.deleteClaim(ctx, node, step.Claim)
 	case decide.ShowDeleted:
 		shown := node.Claim.DeepCopy()
 		shown.DeletionTimestamp = &metav1.Time{Time: p.now()}
@@ -109,6 +106,18 @@ func (p *performer) step(ctx context.Context, node *disruption.Node, step decide
 		slog.Log(ctx, level, step.Message, step.Attributes...)
 	}
 	return nil
+}
+
+// deleteClaim deletes the claim as it is known, after the task's own patches of it.
+func (p *performer) deleteClaim(ctx context.Context, node *disruption.Node, claim *api.NodeClaim) error {
+	if claim.UID == node.Claim.UID {
+		claim = node.Claim
+	}
+	err := p.client.DeleteUnchangedNodeClaim(ctx, claim)
+	if err == nil {
+		p.deleted++
+	}
+	return err
 }
 
 func (p *performer) patchClaim(ctx context.Context, node *disruption.Node, step decide.PatchClaim) error {
