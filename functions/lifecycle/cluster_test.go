@@ -36,7 +36,7 @@ func newLife(t *testing.T) *life {
 	l := &life{clock: &clock{}, ec2: &fakeEC2{}, made: newFakeMade(), mail: &mailbox{}}
 	l.handler = &handler{
 		cluster: "test", provision: "p", lifecycle: "l", sender: l.mail, fleet: l.ec2, leftovers: l.made, now: l.clock.now,
-		connect: func(context.Context) (kubernetes, error) { return client, nil },
+		connect: func(context.Context) (kubernetes, error) { return consistent(client, nil) },
 		resolve: func(_ context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) { return class, nil },
 	}
 	return l

@@ -38,7 +38,8 @@ type kubernetes interface {
 	DeleteNode(ctx context.Context, name string, uid types.UID) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
-	DeleteNodeClaim(ctx context.Context, name string, uid types.UID) error
+	// DeleteUnchangedNodeClaim returns a conflict when the claim has changed since it was read.
+	DeleteUnchangedNodeClaim(ctx context.Context, claim *api.NodeClaim) error
 	PatchNodeClass(ctx context.Context, name string, patch map[string]any) error
 	PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error
 	// Evict returns cluster.IsEvictionRefused when a disruption budget forbids the eviction now.
@@ -49,6 +50,15 @@ type kubernetes interface {
 	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (*cluster.Lease, error)
 	LeaseHeld(ctx context.Context, name string, now time.Time) (bool, error)
 	inventory.Store
+}
+
+// consistent returns the client as lifecycle uses it: past the API server's watch cache, because
+// lifecycle deletes, evicts and terminates.
+func consistent(client *cluster.Client, err error) (kubernetes, error) {
+	if err != nil {
+		return nil, err
+	}
+	return client.Consistent(), nil
 }
 
 // instances is what lifecycle does with EC2 instances. EC2 may throttle any call; the next pass

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
+	servers "github.com/whittle-dev/whittle/shared/cluster/clustertest"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
@@ -173,5 +177,68 @@ func TestANodeThatVanishesComesBackOrEnds(t *testing.T) {
 	}
 	if len(l.ec2.running()) != 0 {
 		t.Errorf("running %v", l.ec2.running())
+	}
+}
+
+// TestALaggingAPIServerLosesNoVolume attaches a volume after the watch cache has stopped.
+func TestALaggingAPIServerLosesNoVolume(t *testing.T) {
+	l, lag := newLife(t), &servers.Lag{}
+	client := server.Client(t, lag.Wrap)
+	l.connect = func(context.Context) (kubernetes, error) { return consistent(client, nil) }
+	if _, err := client.VolumeAttachments(t.Context()); err != nil { // the cache has none
+		t.Fatal(err)
+	}
+	lag.Freeze()
+	l.join(t, "lagged")
+	volume := "pv-lagged"
+	attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va-lagged"}}
+	attachment.Spec.Attacher, attachment.Spec.NodeName = "ebs.csi.aws.com", "node-lagged"
+	attachment.Spec.Source.PersistentVolumeName = &volume
+	const path = "/apis/storage.k8s.io/v1/volumeattachments"
+	clustertest.Create(t, server, path, attachment)
+	server.Delete(t, api.NodeClaimsPath+"/lagged")
+	for range 10 {
+		l.tickOnce(t)
+		l.clock.ahead += 5 * time.Second
+	}
+	if !slices.Contains(l.ec2.running(), "i-lagged") {
+		t.Error("the instance was terminated under an attached volume")
+	}
+	server.Delete(t, path+"/va-lagged")
+	l.until(t, "", func() bool { return readClaim(t, "lagged") == nil })
+}
+
+// newClaim lists a claim only in the second reading.
+type newClaim struct {
+	kubernetes
+	claim api.NodeClaim
+}
+
+func (n newClaim) NodeClaims(context.Context) ([]api.NodeClaim, error) {
+	return []api.NodeClaim{n.claim}, nil
+}
+
+func TestAnInstanceWhoseClaimAppearsIsNoStray(t *testing.T) {
+	ec2 := &fakeEC2{}
+	ec2.launch("i-new", map[string]string{api.NodeClaimTagKey: "new"})
+	ec2.launch("i-stray", map[string]string{api.NodeClaimTagKey: "gone"})
+	s := &seen{tick: true}
+	s.listInstances(t.Context(), ec2)
+	client := newClaim{claim: api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "new"}}}
+	p := &pass{performer: performer{client: client, fleet: ec2, now: time.Now}, seen: s}
+	steps := p.unclaimed(t.Context())
+	if len(steps) != 1 || steps[0][0] != (nodeclaim.Terminate{InstanceID: "i-stray"}) {
+		t.Errorf("steps %v", steps)
+	}
+}
+
+func TestNothingIsDestroyedOnAnOldReading(t *testing.T) {
+	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "expired"}}
+	claim.Status.ProviderID = "aws:///us-east-1a/i-expired"
+	claim.Spec.ExpireAfter = api.DurationOf(time.Hour)
+	p := &pass{performer: performer{now: time.Now}, seen: &seen{}}
+	p.workOnClaim(t.Context(), nodeclaim.View{Claim: claim, Tick: true}, true) // a write would panic
+	if p.result.again != afterConflict || len(p.failed) != 0 {
+		t.Errorf("looks again after %s, %v", p.result.again, p.failed)
 	}
 }

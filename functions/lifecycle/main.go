@@ -35,7 +35,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
-	h.connect = func(ctx context.Context) (kubernetes, error) { return connection.Client(ctx) }
+	h.connect = func(ctx context.Context) (kubernetes, error) { return consistent(connection.Client(ctx)) }
 	h.resolve = resolver(loaded, connection, h)
 	client := fleet.New(ec2.NewFromConfig(loaded), h.cluster)
 	h.fleet = client

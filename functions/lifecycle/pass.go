@@ -144,7 +144,7 @@ func (p *pass) workOnClaims(ctx context.Context) {
 			p.fail(err)
 			return
 		}
-		p.workOnClaim(ctx, view)
+		p.workOnClaim(ctx, view, over)
 	}
 	urgent, others := split(p.seen.views)
 	var drains sync.WaitGroup
@@ -153,7 +153,9 @@ func (p *pass) workOnClaims(ctx context.Context) {
 	drains.Wait()
 }
 
-func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View) {
+// workOnClaim brings the claim forward. It destroys nothing on a reading that is over, because that
+// may be a minute old by then.
+func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) {
 	var outcome nodeclaim.Outcome
 	err := guard.Run(func() error {
 		outcome = nodeclaim.Next(view, p.now())
@@ -162,6 +164,10 @@ func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View) {
 	if err != nil {
 		p.events.Add(defect(disruption.AboutClaim(view.Claim), err))
 		p.fail(fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err))
+		return
+	}
+	if over && outcome.Destroys() {
+		p.lookAgain(afterConflict)
 		return
 	}
 	changed, err := p.do(ctx, view.Claim, outcome.Steps)
@@ -189,7 +195,6 @@ func each(views []nodeclaim.View, atOnce int, workOn func(nodeclaim.View)) {
 
 // collectGarbage ends instances and nodes without a claim, sweeps leases, and works on classes.
 func (p *pass) collectGarbage(ctx context.Context) {
-	s := p.seen
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	inBackground := func(work func() error) {
@@ -201,14 +206,7 @@ func (p *pass) collectGarbage(ctx context.Context) {
 	if p.now().Minute()%sweepEvery == 0 {
 		inBackground(func() error { return p.sweepLeases(ctx) })
 	}
-	for _, stray := range nodeclaim.Strays(s.instances, s.claims, p.now()) {
-		nodes := s.nodesOf(stray)
-		inBackground(func() error {
-			_, err := p.do(ctx, nil, nodeclaim.EndStray(stray, nodes))
-			return err
-		})
-	}
-	for _, steps := range nodeclaim.ReleaseOrphans(s.nodes, s.claims) {
+	for _, steps := range p.unclaimed(ctx) {
 		inBackground(func() error {
 			_, err := p.do(ctx, nil, steps)
 			return err
@@ -217,6 +215,29 @@ func (p *pass) collectGarbage(ctx context.Context) {
 	inBackground(func() error { return p.workOnClasses(ctx) })
 	p.reportBlocked(ctx)
 	_ = group.Wait() // the functions report by fail
+}
+
+// unclaimed returns the steps for each instance and each deleted node without a claim. It reads the
+// claims again where there seem to be any, because the pass may have begun a minute ago.
+func (p *pass) unclaimed(ctx context.Context) [][]nodeclaim.Step {
+	s := p.seen
+	find := func(claims []api.NodeClaim) ([]nodeclaim.Instance, [][]nodeclaim.Step) {
+		return nodeclaim.Strays(s.instances, claims, p.now()), nodeclaim.ReleaseOrphans(s.nodes, claims)
+	}
+	strays, steps := find(s.claims)
+	if len(strays)+len(steps) == 0 {
+		return nil
+	}
+	claims, err := p.client.NodeClaims(ctx)
+	if err != nil {
+		p.fail(err)
+		return nil
+	}
+	strays, steps = find(claims)
+	for _, stray := range strays {
+		steps = append(steps, nodeclaim.EndStray(stray, s.nodesOf(stray)))
+	}
+	return steps
 }
 
 // sweepLeases deletes the leases in kube-node-lease that nodes have left which are gone.

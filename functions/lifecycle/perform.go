@@ -102,7 +102,9 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 		stored, err := p.client.PatchNodeClaimStatus(ctx, claim.Name, withVersion(step.Patch, *version))
 		return follow(version, stored, err)
 	case nodeclaim.DeleteClaim:
-		return p.client.DeleteNodeClaim(ctx, claim.Name, claim.UID)
+		unchanged := *claim
+		unchanged.ResourceVersion = *version
+		return p.client.DeleteUnchangedNodeClaim(ctx, &unchanged)
 	case nodeclaim.DeleteNode:
 		return p.client.DeleteNode(ctx, step.Name, step.UID)
 	case nodeclaim.Evict:

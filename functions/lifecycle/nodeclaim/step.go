@@ -1,6 +1,8 @@
 package nodeclaim
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -59,6 +61,17 @@ type (
 		Attributes []any
 	}
 )
+
+// Destroys reports whether one of the steps ends something that only a new one can replace.
+func (o Outcome) Destroys() bool {
+	return slices.ContainsFunc(o.Steps, func(step Step) bool {
+		switch step.(type) {
+		case DeleteClaim, DeleteNode, Evict, DeletePod, Terminate:
+			return true
+		}
+		return false
+	})
+}
 
 func (PatchNode) step()        {}
 func (PatchClaim) step()       {}
