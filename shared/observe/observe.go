@@ -12,7 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// Objects reads the objects that every plan needs. It leaves out the NodePools and NodeClaims of
+// Objects reads the objects that every plan needs. It reads pools past the watch cache, because
+// their limits and replicas decide which claims go, and they are few. It leaves out the NodePools and NodeClaims of
 // other controllers' node classes. Their nodes are like nodes without a claim: pods may run on
 // them, and Whittle never ends them. An error is that of one of the lists, and may be tried again.
 func Objects(ctx context.Context, client *cluster.Client) (*snapshot.Objects, error) {
@@ -21,7 +22,7 @@ func Objects(ctx context.Context, client *cluster.Client) (*snapshot.Objects, er
 	read(ctx, group, &o.Pods, client.Pods)
 	read(ctx, group, &o.Nodes, client.Nodes)
 	read(ctx, group, &o.NodeClaims, client.NodeClaims)
-	read(ctx, group, &o.NodePools, client.NodePools)
+	read(ctx, group, &o.NodePools, client.Consistent().NodePools)
 	read(ctx, group, &o.NodeClasses, client.NodeClasses)
 	read(ctx, group, &o.DaemonSets, client.DaemonSets)
 	read(ctx, group, &o.PodDisruptionBudgets, client.PodDisruptionBudgets)
