@@ -310,6 +310,31 @@ func TestDaemonSets(t *testing.T) {
 		[]string{"default/tiny/a/on-demand", "default/large/a/on-demand"})
 }
 
+// TestDaemonSetsOfStartedNodes checks DaemonSets that wait for the labels that lifecycle sets.
+func TestDaemonSetsOfStartedNodes(t *testing.T) {
+	selecting := func(key, value string) map[string]string { return map[string]string{key: value} }
+	for _, test := range []struct {
+		name     string
+		selector map[string]string
+		free     int64
+	}{
+		{"registered nodes", selecting(api.NodeRegisteredLabelKey, "true"), 3000},
+		{"initialized nodes", selecting(api.NodeInitializedLabelKey, "true"), 3000},
+		{"another value", selecting(api.NodeInitializedLabelKey, "false"), 4000},
+		{"both, and a zone that there is not", map[string]string{
+			api.NodeRegisteredLabelKey: "true", api.NodeInitializedLabelKey: "true", zone: "z",
+		}, 4000},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := stagetest.Snapshot([]catalog.InstanceType{stagetest.Type("large", 4, 16, 0.2, "a")})
+			s.DaemonSets = []appsv1.DaemonSet{daemonSet("agent", "1", test.selector, 0)}
+			if got := build(s).PoolTypes[0].Free[0]; got != test.free {
+				t.Errorf("a new node has %dm free, want %dm", got, test.free)
+			}
+		})
+	}
+}
+
 // TestLimits checks what existing nodes leave of limits: nodes that leave and nodes in flight count.
 func TestLimits(t *testing.T) {
 	types := []catalog.InstanceType{stagetest.Type("large", 8, 32, 0.4, "a"), stagetest.Type("small", 2, 8, 0.1, "a")}

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -22,10 +23,11 @@ type DaemonSet struct {
 	requests corev1.ResourceList
 	// Need is what a pod requests, along the planner's resource axes.
 	Need resource.Vector
-	// Alternatives are the label requirements of which a node has to meet one.
-	Alternatives []scheduling.Requirements
-	Tolerations  []corev1.Toleration
-	Ports        []workload.HostPort
+	// Alternatives are the label requirements of which a node has to meet one. Starting are those of
+	// nodes that are new or in flight, which will be registered and initialized.
+	Alternatives, Starting []scheduling.Requirements
+	Tolerations            []corev1.Toleration
+	Ports                  []workload.HostPort
 }
 
 // ReadDaemonSets reads the DaemonSets that run pods on new nodes. It skips those being deleted, and
@@ -40,7 +42,7 @@ func ReadDaemonSets(objects []appsv1.DaemonSet, axes *resource.Axes) []*DaemonSe
 		}
 		d := &DaemonSet{
 			object: &objects[i], requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives,
-			Ports:       workload.HostPorts(&template.Spec),
+			Starting: onceStarted(alternatives), Ports: workload.HostPorts(&template.Spec),
 			Tolerations: slices.Concat(template.Spec.Tolerations, scheduling.DaemonSetTolerations()),
 		}
 		d.Need = axes.Requests(d.requests)
@@ -49,13 +51,35 @@ func ReadDaemonSets(objects []appsv1.DaemonSet, axes *resource.Axes) []*DaemonSe
 	return result
 }
 
+// onceStarted resolves the labels that each node of Whittle gets when it has started. A requirement
+// that they meet goes. An alternative that they do not meet goes as a whole.
+func onceStarted(alternatives []scheduling.Requirements) []scheduling.Requirements {
+	started := make([]scheduling.Requirements, 0, len(alternatives))
+	for _, alternative := range alternatives {
+		meets := true
+		for _, key := range []string{api.NodeRegisteredLabelKey, api.NodeInitializedLabelKey} {
+			wanted, ok := alternative[key]
+			if !ok {
+				continue
+			}
+			meets = meets && wanted.Has("true")
+			alternative = alternative.Clone()
+			delete(alternative, key)
+		}
+		if meets {
+			started = append(started, alternative)
+		}
+	}
+	return started
+}
+
 // daemonSetsOf are the DaemonSets that the pool's taints and labels allow. They may not run on some
 // of its instance types.
 func daemonSetsOf(all []*DaemonSet, pool *Pool) []*DaemonSet {
 	var result []*DaemonSet
 	for _, d := range all {
 		if scheduling.ToleratesAll(pool.NodePool.Spec.Template.Spec.Taints, d.Tolerations) &&
-			slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool {
+			slices.ContainsFunc(d.Starting, func(a scheduling.Requirements) bool {
 				return pool.Requirements.IsCompatible(a, scheduling.UndefinedWellKnownIsAny)
 			}) {
 			result = append(result, d)
@@ -66,12 +90,12 @@ func daemonSetsOf(all []*DaemonSet, pool *Pool) []*DaemonSet {
 
 // runsAnywhere reports whether the DaemonSet runs on all nodes of a pool that allows it.
 func (d *DaemonSet) runsAnywhere() bool {
-	return slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool { return len(a) == 0 })
+	return slices.ContainsFunc(d.Starting, func(a scheduling.Requirements) bool { return len(a) == 0 })
 }
 
 // runsOn reports whether the DaemonSet runs on the pool's nodes of a type and an offering of it.
 func (d *DaemonSet) runsOn(pool *Pool, typ *catalog.InstanceType, offering *catalog.Offering) bool {
-	return slices.ContainsFunc(d.Alternatives, func(a scheduling.Requirements) bool {
+	return slices.ContainsFunc(d.Starting, func(a scheduling.Requirements) bool {
 		if !offering.AllowedBy(a) {
 			return false
 		}

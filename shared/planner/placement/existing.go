@@ -142,7 +142,11 @@ func (s *State) readRunning(e *ExistingNode, pod *corev1.Pod) {
 func missingOn(daemonSets []*offering.DaemonSet, e *ExistingNode) []*offering.DaemonSet {
 	var missing []*offering.DaemonSet
 	for _, d := range daemonSets {
-		if !scheduling.ToleratesAll(e.Taints, d.Tolerations) || !slices.ContainsFunc(d.Alternatives, e.MayMeet) {
+		alternatives := d.Alternatives
+		if !e.initialized {
+			alternatives = d.Starting
+		}
+		if !scheduling.ToleratesAll(e.Taints, d.Tolerations) || !slices.ContainsFunc(alternatives, e.MayMeet) {
 			continue
 		}
 		if !d.HasPod(e.Node.Pods) {

@@ -16,7 +16,7 @@ import (
 // existingHost reads a node of the snapshot. The Node object describes a node that has registered.
 // Its NodeClaim describes any other.
 func (c *checker) existingHost(n *plan.Node) *host {
-	h := &host{leaving: isLeaving(n)}
+	h := &host{leaving: isLeaving(n), claimed: n.NodeClaim != nil}
 	node, claim := n.Node, n.NodeClaim
 	registered := node != nil && (claim == nil || node.Labels[api.NodeRegisteredLabelKey] == "true")
 	initialized := registered && (claim == nil || node.Labels[api.NodeInitializedLabelKey] == "true")
@@ -278,9 +278,15 @@ func (d *daemon) runsOn(l labelSet, taints []corev1.Taint, name string) bool {
 
 // pendingDaemons returns the daemon sets that will run a pod on the host and have none there yet.
 func (c *checker) pendingDaemons(h *host) []*daemon {
-	name := h.name
+	name, labels := h.name, h.labels
 	if h.planned != nil {
 		name = ""
+	}
+	if h.planned != nil || h.claimed {
+		// Lifecycle sets these labels at the latest when the node has started.
+		labels = append(slices.Clone(labels), map[string]string{
+			api.NodeRegisteredLabelKey: "true", api.NodeInitializedLabelKey: "true",
+		})
 	}
 	var pending []*daemon
 	for i := range c.daemons {
@@ -289,7 +295,7 @@ func (c *checker) pendingDaemons(h *host) []*daemon {
 			owner := metav1.GetControllerOf(p.object)
 			return owner != nil && owner.Kind == "DaemonSet" && owner.Name == d.name && p.object.Namespace == d.namespace
 		})
-		if !running && d.runsOn(h.labels, h.taints, name) {
+		if !running && d.runsOn(labels, h.taints, name) {
 			pending = append(pending, d)
 		}
 	}

@@ -101,6 +101,9 @@ var features = map[string]func(*plan.Snapshot) bool{
 	"running pod with anti-affinity": anyNode(
 		func(n *plan.Node) bool { return hasText(n.Pods, `"podAntiAffinity":{"required`) },
 	),
+	"daemon set that waits for its node's start": func(s *plan.Snapshot) bool {
+		return hasText(s.DaemonSets, api.NodeInitializedLabelKey) || hasText(s.DaemonSets, api.NodeRegisteredLabelKey)
+	},
 	"spot": offering(
 		func(o *catalog.Offering) bool { return o.CapacityType == api.CapacityTypeSpot },
 	),

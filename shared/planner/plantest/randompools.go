@@ -211,6 +211,13 @@ func (g *generator) makeDaemonSets() {
 				}},
 			}
 		}
+		if g.chance(15) {
+			// An agent that waits until the node has started.
+			if spec.NodeSelector == nil {
+				spec.NodeSelector = map[string]string{}
+			}
+			spec.NodeSelector[oneOf(g, api.NodeRegisteredLabelKey, api.NodeInitializedLabelKey)] = "true"
+		}
 		g.s.DaemonSets = append(g.s.DaemonSets, set)
 	}
 }
