@@ -161,6 +161,7 @@ func TestListsTravelAsProtobufFromTheWatchCache(t *testing.T) {
 		{"/api/v1/pods", "0", "application/vnd.kubernetes.protobuf", counted(t, client.UnboundPods)},
 		{"/api/v1/nodes", "", "application/vnd.kubernetes.protobuf", counted(t, client.Nodes)},
 		{"/apis/apps/v1/daemonsets", "0", "application/vnd.kubernetes.protobuf", counted(t, client.DaemonSets)},
+		{"/api/v1/limitranges", "0", "application/vnd.kubernetes.protobuf", counted(t, client.LimitRanges)},
 		{"/apis/policy/v1/poddisruptionbudgets", "0", "application/vnd.kubernetes.protobuf",
 			counted(t, client.PodDisruptionBudgets)},
 		{"/apis/storage.k8s.io/v1/volumeattachments", "0", "application/vnd.kubernetes.protobuf",

@@ -94,6 +94,13 @@ func (c *Client) DaemonSets(ctx context.Context) ([]appsv1.DaemonSet, error) {
 	return list.Items, err
 }
 
+// LimitRanges lists the defaults of every namespace for the resources of containers.
+func (c *Client) LimitRanges(ctx context.Context) ([]corev1.LimitRange, error) {
+	var list corev1.LimitRangeList
+	err := c.list(ctx, "/api/v1/limitranges", &list)
+	return list.Items, err
+}
+
 // PodDisruptionBudgets lists every disruption budget.
 func (c *Client) PodDisruptionBudgets(ctx context.Context) ([]policyv1.PodDisruptionBudget, error) {
 	var list policyv1.PodDisruptionBudgetList

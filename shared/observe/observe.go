@@ -25,6 +25,7 @@ func Objects(ctx context.Context, client *cluster.Client) (*snapshot.Objects, er
 	read(ctx, group, &o.NodePools, client.Consistent().NodePools)
 	read(ctx, group, &o.NodeClasses, client.NodeClasses)
 	read(ctx, group, &o.DaemonSets, client.DaemonSets)
+	read(ctx, group, &o.LimitRanges, client.LimitRanges)
 	read(ctx, group, &o.PodDisruptionBudgets, client.PodDisruptionBudgets)
 	read(ctx, group, &o.NodeOverlays, client.NodeOverlays)
 	if err := group.Wait(); err != nil {

@@ -24,7 +24,9 @@ type Snapshot struct {
 	// place.
 	UnusablePools []UnusablePool     `json:"unusablePools,omitempty"`
 	NodeClasses   []api.EC2NodeClass `json:"nodeClasses,omitempty"`
-	DaemonSets    []appsv1.DaemonSet `json:"daemonSets,omitempty"`
+	// DaemonSets have as their templates the pods that they really make, with the changes of
+	// LimitRanges, webhooks and vertical autoscalers.
+	DaemonSets []appsv1.DaemonSet `json:"daemonSets,omitempty"`
 	// InstanceTypes are the types that each NodePool's nodes can be, by the pool's name. They are
 	// what catalog.Resolve returns for the pool's class, with NodeOverlays applied. Pools may share
 	// a list.

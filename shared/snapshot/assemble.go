@@ -29,7 +29,7 @@ import (
 // and further well-known labels.
 func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now time.Time) *plan.Snapshot {
 	s := &plan.Snapshot{
-		NodePools: o.NodePools, NodeClasses: o.NodeClasses, DaemonSets: o.DaemonSets, Namespaces: o.Namespaces,
+		NodePools: o.NodePools, NodeClasses: o.NodeClasses, DaemonSets: daemonSets(o), Namespaces: o.Namespaces,
 		PersistentVolumeClaims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes,
 		StorageClasses: o.StorageClasses, CSINodes: o.CSINodes,
 	}

@@ -18,6 +18,7 @@ type Objects struct {
 	NodePools            []api.NodePool
 	NodeClasses          []api.EC2NodeClass
 	DaemonSets           []appsv1.DaemonSet
+	LimitRanges          []corev1.LimitRange
 	PodDisruptionBudgets []policyv1.PodDisruptionBudget
 	// Namespaces are needed where NeedsNamespaces, and the objects of volumes where NeedsVolumes.
 	Namespaces             []corev1.Namespace

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // complete adds what depends on other objects: the pods of controllers, and the effects of
@@ -13,6 +15,7 @@ import (
 func (r *reader) complete() {
 	r.expand()
 	r.setPriorities()
+	r.setRequests()
 	r.setStorageClasses()
 	r.addNamespaces()
 }
@@ -38,6 +41,19 @@ func (r *reader) setPriorities() {
 			pod.Spec.Priority = &value
 		} else if pod.Spec.PriorityClassName == "" {
 			pod.Spec.Priority = global
+		}
+	}
+}
+
+// setRequests gives waiting pods the requests that the LimitRanges of their namespace set. Package
+// snapshot does so for DaemonSets.
+func (r *reader) setRequests() {
+	if len(r.manifests.LimitRanges) == 0 {
+		return
+	}
+	for i := range r.manifests.Pods {
+		if pod := &r.manifests.Pods[i]; pod.Spec.NodeName == "" {
+			snapshot.SetDefaultRequests(&pod.Spec, pod.Namespace, r.manifests.LimitRanges)
 		}
 	}
 }

@@ -158,6 +158,9 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 	"v1 Namespace": kind(
 		func(r *reader) *[]corev1.Namespace { return &r.manifests.Namespaces }, false, nil,
 	),
+	"v1 LimitRange": kind(
+		func(r *reader) *[]corev1.LimitRange { return &r.manifests.LimitRanges }, true, nil,
+	),
 	"v1 PersistentVolume": kind(
 		func(r *reader) *[]corev1.PersistentVolume { return &r.manifests.PersistentVolumes }, false, nil,
 	),

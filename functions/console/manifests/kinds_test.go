@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 func read(t *testing.T, names ...string) *Manifests {
@@ -136,6 +137,34 @@ spec:
 	requests := m.Pods[0].Spec.Resources.Requests
 	if requests.Cpu().String() != "1500m" || requests.Memory().String() != "8Gi" {
 		t.Errorf("requests are %v", requests)
+	}
+}
+
+func TestLimitRanges(t *testing.T) {
+	m := readText(t, `
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: team}
+spec:
+  containers: [{name: a}, {name: b, resources: {limits: {cpu: "1"}}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b}
+spec:
+  containers: [{name: a}]
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: a, namespace: team}
+spec:
+  limits: [{type: Container, defaultRequest: {cpu: "2"}}]
+`)
+	for i, want := range []string{"3", "0"} {
+		requests := scheduling.PodRequests(&m.Pods[i])
+		if requests.Cpu().String() != want {
+			t.Errorf("pod %s requests %s cpu, want %s", m.Pods[i].Name, requests.Cpu(), want)
+		}
 	}
 }
 

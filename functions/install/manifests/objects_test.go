@@ -578,6 +578,7 @@ func rights() []right {
 		{in("", "list", "storage.k8s.io", "volumeattachments"), "lifecycle"},
 		{in("", "list", "policy", "poddisruptionbudgets"), "provision disrupt"},
 		{in("", "list", "apps", "daemonsets"), "provision disrupt"},
+		{in("", "list", "", "limitranges"), "provision disrupt"},
 		{in("", "list", karpenter, "nodeclaims"), "provision interrupt lifecycle disrupt console"},
 		{in("", "create", karpenter, "nodeclaims"), "provision disrupt"},
 		{in("", "update", karpenter, "nodeclaims"), ""},
