@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -19,6 +20,10 @@ const (
 	attempts = 5
 	// longestPause is the longest pause between two attempts.
 	longestPause = 5 * time.Second
+	// connectTime is how long a connection may take. AWS answers in milliseconds. In a VPC without a
+	// way to a service every packet is lost, and all attempts together must leave time for the rest
+	// of the invocation: five of them take less than 40 s.
+	connectTime = 3 * time.Second
 )
 
 // Retryer repeats calls that fail for a passing reason. It adapts to throttling: from then on a
@@ -48,9 +53,11 @@ func Configuration(ctx context.Context) (aws.Config, error) {
 	if most := environment.RetryMaxAttempts; most > 0 { // the SDK ignores it beside another Retryer
 		loaded.Retryer = func() aws.Retryer { return retry.AddWithMaxAttempts(Retryer(), most) }
 	}
-	if loaded.HTTPClient == nil {
-		loaded.HTTPClient = awshttp.NewBuildableClient()
+	client, ok := loaded.HTTPClient.(*awshttp.BuildableClient)
+	if !ok {
+		client = awshttp.NewBuildableClient()
 	}
+	loaded.HTTPClient = client.WithDialerOptions(func(dialer *net.Dialer) { dialer.Timeout = connectTime })
 	loaded.HTTPClient = plainBodies{loaded.HTTPClient}
 	if DryRun() {
 		loaded.APIOptions = append(loaded.APIOptions, onlyRead)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -157,5 +158,26 @@ func TestCallsSlowDownAfterThrottling(t *testing.T) {
 	// seconds.
 	if pause := connection.calls[2].Sub(connection.calls[1]); pause < 500*time.Millisecond {
 		t.Errorf("the next call came %s after one that had to be repeated", pause)
+	}
+}
+
+// In a VPC without an endpoint for a service, a connection never begins. All attempts together must
+// end before the invocation does, which else writes nothing.
+func TestAServiceOutOfReachTakesAPartOfTheInvocation(t *testing.T) {
+	loaded, err := Configuration(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, ok := loaded.HTTPClient.(plainBodies).next.(*awshttp.BuildableClient)
+	if !ok {
+		t.Fatalf("the client is a %T", loaded.HTTPClient)
+	}
+	retryer := loaded.Retryer()
+	longest := time.Duration(retryer.MaxAttempts()) * client.GetDialer().Timeout
+	for attempt := 1; attempt < retryer.MaxAttempts(); attempt++ {
+		longest += longestPause
+	}
+	if longest > 40*time.Second {
+		t.Errorf("a call to a service out of reach takes up to %s of a minute", longest)
 	}
 }
