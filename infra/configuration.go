@@ -49,6 +49,8 @@ type clusterConfiguration struct {
 	windowsNodes bool
 	// authenticationMode is API (also for API_AND_CONFIG_MAP) or CONFIG_MAP.
 	authenticationMode string
+	// allowAutoMode lets install accept a cluster with EKS Auto Mode.
+	allowAutoMode bool
 	// permissionBoundary is the ARN of the permissions boundary of every role; empty for none.
 	permissionBoundary string
 	// kmsKey is the ARN of the key for queues and logs; empty for the services' own keys.

@@ -33,6 +33,7 @@ func TestReadConfiguration(t *testing.T) {
 			"subnet-0a1b2c3d", "subnet-4e5f6a7b",
 		}, []string{"sg-0a1b2c3d"}, "sg-4e5f6a7b"
 		c.nodeRole, c.authenticationMode = "arn:aws:iam::123456789012:role/team/nodes", "CONFIG_MAP"
+		c.allowAutoMode = true
 		c.permissionBoundary = "arn:aws:iam::123456789012:policy/boundary"
 		c.kmsKey = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 		c.preferencePolicy, c.minValuesPolicy, c.disableDryRun = "Ignore", "BestEffort", "true"
@@ -56,7 +57,7 @@ func TestReadConfiguration(t *testing.T) {
 				"logRetention": "30", "alarmTopic": "arn:aws:sns:us-east-1:123456789012:pages",
 				"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d",
 				"clusterSecurityGroup": "sg-4e5f6a7b", "nodeRole": "arn:aws:iam::123456789012:role/team/nodes",
-				"authenticationMode": "CONFIG_MAP",
+				"authenticationMode": "CONFIG_MAP", "allowAutoMode": "true",
 				"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary",
 				"kmsKey":             "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
 				"preferencePolicy":   "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true",
@@ -84,6 +85,7 @@ clusters:
     clusterSecurityGroup: sg-4e5f6a7b
     nodeRole: arn:aws:iam::123456789012:role/team/nodes
     authenticationMode: CONFIG_MAP
+    allowAutoMode: true
     permissionBoundary: arn:aws:iam::123456789012:policy/boundary
     kmsKey: arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
     preferencePolicy: Ignore

@@ -94,6 +94,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 		}),
 		statements: catalogStatements(c),
 	})
+	installEnvironment := installSettings(c)
+	installEnvironment["CATALOG_FUNCTION"] = catalog.lambda.FunctionName()
 	return functions{
 		ticker: newFunction(c, functionProperties{
 			name: "ticker", id: "Ticker", outsideVPC: true, timeout: 30 * time.Second,
@@ -156,7 +158,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 		install: newFunction(c, functionProperties{
 			name: "install", id: "Install", timeout: 5 * time.Minute,
 			description: "Applies the custom resource definitions and roles in the cluster",
-			environment: map[string]*string{"CATALOG_FUNCTION": catalog.lambda.FunctionName()},
+			environment: installEnvironment,
 			statements:  installStatements(c, catalog),
 		}),
 		console: newConsole(c),

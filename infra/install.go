@@ -11,12 +11,28 @@ import (
 // that time out, and the minute that Lambda waits between them.
 const installTimeout = 12 * time.Minute
 
+// installSettings returns what install must know to accept the cluster.
+func installSettings(c *cluster) map[string]*string {
+	settings := map[string]*string{}
+	if len(c.configuration.subnets) > 0 {
+		settings["FUNCTIONS_IN_VPC"] = jsii.String("true")
+	}
+	if c.configuration.allowAutoMode {
+		settings["ALLOW_AUTO_MODE"] = jsii.String("true")
+	}
+	return settings
+}
+
 // newInstall adds the custom resource that runs install: when CloudFormation creates or deletes the
-// stack, and when install's executable, which contains the manifests, changes.
+// stack, and when a setting of install or its executable, which contains the manifests, changes.
 func newInstall(c *cluster, f functions, access access) awscdk.CustomResource {
 	properties := map[string]any{
 		"ClusterName":  c.name,
 		"ManifestHash": c.stack.manifestHash,
+	}
+	// These are in install's environment. They stand here too, so that a change runs install again.
+	for key, value := range installSettings(c) {
+		properties[key] = *value
 	}
 	if access.mapRoles != nil {
 		properties["MapRoles"] = access.mapRoles

@@ -69,6 +69,26 @@ func TestInstallProperties(t *testing.T) {
 	}
 }
 
+// TestInstallKnowsWhatItMayAccept holds that install runs again when a setting changes what it accepts.
+func TestInstallKnowsWhatItMayAccept(t *testing.T) {
+	for key, settings := range map[string]map[string]any{
+		"FUNCTIONS_IN_VPC": {"subnets": "subnet-0a1b2c3d", "securityGroups": "sg-0a1b2c3d"},
+		"ALLOW_AUTO_MODE":  {"allowAutoMode": "true"},
+	} {
+		for _, want := range []any{"true", nil} {
+			template := chosen(t, settings)
+			_, f := template.function(t, "whittle-prod-install")
+			_, install := installation(t, template)
+			variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+			if variables[key] != want || install.Properties[key] != want {
+				t.Errorf("%s is %v for the function and %v for the resource, want %v",
+					key, variables[key], install.Properties[key], want)
+			}
+			settings = map[string]any{}
+		}
+	}
+}
+
 func TestAccessEntries(t *testing.T) {
 	template := synthesize(t, "prod")
 	byRole := map[string]resource{}

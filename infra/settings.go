@@ -100,6 +100,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 			},
 		},
 		{
+			key: "allowAutoMode", fallback: "`false`", example: "true",
+			meaning: "`true` installs into a cluster with EKS Auto Mode. Keep the pods of its NodePools and of Whittle's apart " +
+				"by taints or labels",
+			set: func(c *cluster, value any) (err error) { c.allowAutoMode, err = truth(value); return err },
+		},
+		{
 			key: "permissionBoundary", example: "arn:aws:iam::123456789012:policy/boundary",
 			meaning: "ARN of the permissions boundary of every role of the installation",
 			set: func(c *cluster, value any) (err error) {

@@ -39,6 +39,9 @@ var errCut = errors.New("the connection is cut")
 
 // line is the connection to the API server. Tests cut it or let it refuse calls.
 type line struct {
+	// endpoint is the description of the cluster that EKS gives.
+	endpoint cluster.Endpoint
+
 	next    http.RoundTripper
 	calls   atomic.Int64
 	cut     atomic.Int64 // calls past this one fail; negative: none
@@ -69,7 +72,9 @@ func (l *line) Client(context.Context) (*cluster.Client, error) {
 		l.next = next
 		return l
 	}
-	return cluster.NewForConfig(cluster.Endpoint{Name: "prod", URL: controlPlane.Endpoint}, config)
+	endpoint := l.endpoint
+	endpoint.Name, endpoint.URL = "prod", controlPlane.Endpoint
+	return cluster.NewForConfig(endpoint, config)
 }
 
 // installation is a handler with its line and a Lambda client that counts invocations.

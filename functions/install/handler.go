@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"time"
 
@@ -20,6 +22,8 @@ import (
 type handler struct {
 	cluster    string
 	catalog    string // the function's name
+	inVPC      bool   // the functions are in the cluster's VPC
+	autoMode   bool   // Auto Mode may run beside Whittle
 	connection interface {
 		Client(context.Context) (*cluster.Client, error)
 	}
@@ -35,21 +39,38 @@ func (h *handler) handle(ctx context.Context, event cfn.Event) (physicalID strin
 	if event.RequestType == cfn.RequestDelete {
 		return event.PhysicalResourceID, nil, h.remove(ctx, event.PhysicalResourceID)
 	}
-	data, err = h.install(ctx)
-	// Without access entries, a person adds equivalent lines to aws-auth.
-	if lines, _ := event.ResourceProperties["MapRoles"].(string); lines != "" && notLetIn(err) {
-		err = fmt.Errorf(
+	data, err = h.install(ctx, event.RequestType)
+	err = h.advised(event, err)
+	return physicalIDAfter(event, h.cluster, err), data, err
+}
+
+// advised adds to the error what a person can do about it.
+func (h *handler) advised(event cfn.Event, err error) error {
+	var unsent *url.Error
+	lines, _ := event.ResourceProperties["MapRoles"].(string)
+	switch {
+	case lines != "" && notLetIn(err):
+		// Without access entries, a person adds equivalent lines to aws-auth.
+		return fmt.Errorf(
 			"%w; in the authentication mode CONFIG_MAP, add these lines to mapRoles in the ConfigMap kube-system/aws-auth "+
 				"and deploy again:\n%s",
 			err, lines,
 		)
+	case h.inVPC && errors.As(err, &unsent):
+		return fmt.Errorf(
+			"%w: do the functions' subnets and security groups reach port 443 of AWS's APIs and of the cluster's endpoint?",
+			err,
+		)
 	}
-	return physicalIDAfter(event, h.cluster, err), data, err
+	return err
 }
 
-func (h *handler) install(ctx context.Context) (map[string]any, error) {
+func (h *handler) install(ctx context.Context, request cfn.RequestType) (map[string]any, error) {
 	direct, err := h.connection.Client(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := h.admit(ctx, direct.Endpoint, request); err != nil {
 		return nil, err
 	}
 	client := newSettling(direct)

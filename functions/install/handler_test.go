@@ -56,7 +56,7 @@ func TestEndedAfterAnyCall(t *testing.T) {
 	complete(t, "at first")
 	// The count is of a repeated installation: a first one may wait for its definitions.
 	whole := newInstallation(t)
-	if _, err := whole.install(t.Context()); err != nil {
+	if _, err := whole.install(t.Context(), cfn.RequestUpdate); err != nil {
 		t.Fatal(err)
 	}
 	calls := whole.line.calls.Load()
@@ -76,7 +76,7 @@ func ended(t *testing.T, cut int64) {
 	t.Helper()
 	i := newInstallation(t)
 	i.line.cut.Store(cut)
-	if _, err := i.install(t.Context()); !errors.Is(err, errCut) {
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); !errors.Is(err, errCut) {
 		t.Fatalf("cut after call %d: %v", cut, err)
 	}
 	if i.invocations.Load() != 0 {
@@ -87,7 +87,7 @@ func ended(t *testing.T, cut int64) {
 // complete installs without failures, and checks that every object exists.
 func complete(t *testing.T, when string) {
 	t.Helper()
-	if _, err := newInstallation(t).install(t.Context()); err != nil {
+	if _, err := newInstallation(t).install(t.Context(), cfn.RequestUpdate); err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}
 	if lacks := missing(t, append(installed(t), definitions(t)...)); len(lacks) > 0 {
@@ -98,7 +98,7 @@ func complete(t *testing.T, when string) {
 func TestAFailedCatalogueFailsTheInstallation(t *testing.T) {
 	i := newInstallation(t)
 	i.lambdaFails.Store(true)
-	if _, err := i.install(t.Context()); err == nil || !strings.Contains(err.Error(), `"whittle-prod-catalog"`) {
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err == nil || !strings.Contains(err.Error(), `"whittle-prod-catalog"`) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestKarpentersDefinitionsAreKept(t *testing.T) {
 	for _, definition := range definitions(t) {
 		foreign(t, &definition)
 	}
-	data, err := newInstallation(t).install(t.Context())
+	data, err := newInstallation(t).install(t.Context(), cfn.RequestUpdate)
 	if err != nil || data["Definitions"] != 0 || data["KeptDefinitions"] != len(definitions(t)) {
 		t.Errorf("%v, %v", data, err)
 	}
@@ -135,7 +135,7 @@ func TestDefinitionsWithoutTheVersionAreRefusedByName(t *testing.T) {
 	}
 	foreign(t, &old)
 	i := newInstallation(t)
-	_, err = i.install(t.Context())
+	_, err = i.install(t.Context(), cfn.RequestUpdate)
 	for _, part := range []string{old.GetName(), "helm", "v1beta1", "upgrade Karpenter's CRDs first"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error is %v, want one that says %q", err, part)
@@ -150,7 +150,7 @@ func TestDefinitionsWithoutTheVersionAreRefusedByName(t *testing.T) {
 func TestDeletingKeepsDefinitionsAndNodePools(t *testing.T) {
 	wipe(t)
 	i := newInstallation(t)
-	if _, err := i.install(t.Context()); err != nil {
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err != nil {
 		t.Fatal(err)
 	}
 	pool := &unstructured.Unstructured{Object: map[string]any{
@@ -178,7 +178,7 @@ func TestDeletingKeepsDefinitionsAndNodePools(t *testing.T) {
 
 func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
 	i := newInstallation(t)
-	if _, err := i.install(t.Context()); err != nil {
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err != nil {
 		t.Fatal(err)
 	}
 	client, err := controlPlane.Client()
@@ -240,12 +240,12 @@ func wantEventually(t *testing.T, check func() error) {
 func TestANewAccessEntryIsWaitedFor(t *testing.T) {
 	i := newInstallation(t)
 	i.line.refused.Store(2)
-	if _, err := i.install(t.Context()); err != nil {
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err != nil {
 		t.Errorf("the entry works after two refusals: %v", err)
 	}
 	// The control plane has several API servers, and each learns of the entry by itself.
 	i.line.flaps.Store(true)
-	if _, err := i.install(t.Context()); err != nil {
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err != nil {
 		t.Errorf("each call is refused once: %v", err)
 	}
 	i.line.flaps.Store(false)
@@ -253,7 +253,7 @@ func TestANewAccessEntryIsWaitedFor(t *testing.T) {
 	i.line.refused.Store(1 << 20)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := i.install(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+	if _, err := i.install(ctx, cfn.RequestUpdate); !errors.Is(err, context.DeadlineExceeded) ||
 		!strings.Contains(err.Error(), "access entry") {
 		t.Errorf("error is %v", err)
 	}

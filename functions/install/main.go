@@ -15,7 +15,8 @@ func main() {
 
 func setup(ctx context.Context) (*handler, error) {
 	settings := function.NewSettings()
-	h := &handler{cluster: settings.Required("CLUSTER_NAME"), catalog: settings.Required("CATALOG_FUNCTION")}
+	h := &handler{cluster: settings.Required("CLUSTER_NAME"), catalog: settings.Required("CATALOG_FUNCTION"),
+		inVPC: settings.Enabled("FUNCTIONS_IN_VPC"), autoMode: settings.Enabled("ALLOW_AUTO_MODE")}
 	if err := settings.Err(); err != nil {
 		return h, err
 	}

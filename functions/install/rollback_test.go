@@ -42,7 +42,12 @@ func TestAFailedCreationRollsBackWithoutTheCluster(t *testing.T) {
 	// The cluster answers, and refuses: a deletion that asked it would fail.
 	for _, connection := range []failing{unreachable(), {&smithy.GenericAPIError{Code: "AccessDeniedException"}}} {
 		i.connection = connection
+		i.inVPC = true
 		failed, _, err := i.handle(t.Context(), creation)
+		var unsent *url.Error
+		if errors.As(err, &unsent) && !strings.Contains(err.Error(), "security groups reach port 443") {
+			t.Errorf("the error is %v", err)
+		}
 		if err == nil || failed == "whittle-install-prod" {
 			t.Errorf("a creation without a cluster: %q, %v", failed, err)
 		}
@@ -57,7 +62,7 @@ func TestAFailedCreationRollsBackWithoutTheCluster(t *testing.T) {
 
 func TestAFailedCreationKeepsAnotherInstallation(t *testing.T) {
 	i := newInstallation(t)
-	if _, err := i.install(t.Context()); err != nil {
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err != nil {
 		t.Fatal(err)
 	}
 	i.lambdaFails.Store(true)
@@ -76,7 +81,7 @@ func TestAFailedCreationKeepsAnotherInstallation(t *testing.T) {
 func TestDeletingWithoutTheClusterNamesWhatRemains(t *testing.T) {
 	i := newInstallation(t)
 	rights := installed(t)[1:]
-	if _, err := i.install(t.Context()); err != nil {
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err != nil {
 		t.Fatal(err)
 	}
 	i.line.calls.Store(0)

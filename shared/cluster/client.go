@@ -39,6 +39,13 @@ type Endpoint struct {
 	Version string
 	// ServiceCIDR holds the addresses of services; empty when not read from EKS.
 	ServiceCIDR string
+	// Private is true for an endpoint that answers inside the cluster's VPC. PublicCIDRs are the
+	// addresses outside the VPC that it answers; none for a private endpoint, and when not read from
+	// EKS.
+	Private     bool
+	PublicCIDRs []string
+	// AutoMode is true while EKS launches nodes itself, in Auto Mode.
+	AutoMode bool
 }
 
 // Find reads the cluster's endpoint from EKS. It returns an error for a cluster that is not active
@@ -67,6 +74,13 @@ func Find(ctx context.Context, client *eks.Client, name string) (Endpoint, error
 			endpoint.ServiceCIDR = aws.ToString(network.ServiceIpv6Cidr)
 		}
 	}
+	if vpc := described.ResourcesVpcConfig; vpc != nil {
+		endpoint.Private = vpc.EndpointPrivateAccess
+		if vpc.EndpointPublicAccess {
+			endpoint.PublicCIDRs = vpc.PublicAccessCidrs
+		}
+	}
+	endpoint.AutoMode = described.ComputeConfig != nil && aws.ToBool(described.ComputeConfig.Enabled)
 	return endpoint, nil
 }
 

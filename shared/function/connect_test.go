@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,6 +41,10 @@ func active(authority string) func(http.ResponseWriter) {
 			w,
 			`{"cluster": {"endpoint": "https://prod.example.com", "version": "1.36",
 			"kubernetesNetworkConfig": {"serviceIpv4Cidr": "10.100.0.0/16"},
+			"resourcesVpcConfig": {
+				"endpointPrivateAccess": true, "endpointPublicAccess": true, "publicAccessCidrs": ["203.0.113.0/24"]
+			},
+			"computeConfig": {"enabled": true},
 			"certificateAuthority": {"data": %q}}}`,
 			authority,
 		)
@@ -85,7 +90,8 @@ func TestTheEndpointIsReadOncePerContainer(t *testing.T) {
 		endpoint := client.Endpoint
 		if endpoint.Name != "prod" || endpoint.URL != "https://prod.example.com" ||
 			string(endpoint.CertificateAuthority) != bundle ||
-			endpoint.Version != "1.36" || endpoint.ServiceCIDR != "10.100.0.0/16" {
+			endpoint.Version != "1.36" || endpoint.ServiceCIDR != "10.100.0.0/16" ||
+			!endpoint.Private || !slices.Equal(endpoint.PublicCIDRs, []string{"203.0.113.0/24"}) || !endpoint.AutoMode {
 			t.Errorf("endpoint is %+v", endpoint)
 		}
 	}
