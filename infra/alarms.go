@@ -100,6 +100,14 @@ func alarms() []alarm {
 			comparison: above, threshold: 600, periods: 1, due: 1, missing: "notBreaching",
 		},
 		{
+			id: "Standby", name: "standby", counted: "invocations in standby",
+			meaning: "Whittle has done nothing for 5 minutes, because Karpenter acts in the cluster.",
+			action: "Scale Karpenter's Deployment to 0, or remove the stack: `kubectl get lease -A` shows where Karpenter " +
+				"runs.",
+			metrics:    ownMetric(metrics.Standby, "Sum"),
+			comparison: above, periods: 5, due: 5, missing: "notBreaching",
+		},
+		{
 			id: "LaunchFailures", name: "launch-failures", counted: "failed launches",
 			meaning:    "EC2 refuses launches for another reason than a lack of capacity.",
 			action:     "Read the events of the NodeClaims and of the EC2NodeClass: rights, quotas or images.",

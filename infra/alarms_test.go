@@ -53,6 +53,7 @@ func TestAlarms(t *testing.T) {
 			"pods-unserved", "Whittle OldestPodPendingSeconds", []string{"prod"}, "GreaterThanThreshold", 600, 1, 1,
 			"notBreaching",
 		},
+		{"standby", "Whittle Standby", []string{"prod"}, "GreaterThanThreshold", 0, 5, 5, "notBreaching"},
 		{"launch-failures", "Whittle LaunchFailures", []string{"prod"}, "GreaterThanThreshold", 0, 3, 5, "notBreaching"},
 		{"catalog-old", "Whittle CatalogAgeSeconds", []string{"prod"}, "GreaterThanThreshold", 86400, 60, 60, "breaching"},
 	} {
@@ -74,7 +75,7 @@ func TestAlarms(t *testing.T) {
 			}
 		})
 	}
-	if got := len(template.ofType("AWS::CloudWatch::Alarm")); got != 6 {
+	if got := len(template.ofType("AWS::CloudWatch::Alarm")); got != 7 {
 		t.Errorf("%d alarms", got)
 	}
 }

@@ -61,6 +61,9 @@ type clusterConfiguration struct {
 	preferencePolicy, minValuesPolicy string
 	// disableDryRun "true" stops provision from asking EC2 by dry runs whether a class may launch.
 	disableDryRun string
+	// karpenterServiceAccounts are those whose pods may be Karpenter, separated by commas. The
+	// default of the functions, for an empty value, are those of Karpenter's guides.
+	karpenterServiceAccounts string
 	// imageParameters are names of SSM parameters with the account's own image ids. A name may end
 	// in *.
 	imageParameters []string

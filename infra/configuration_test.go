@@ -37,6 +37,7 @@ func TestReadConfiguration(t *testing.T) {
 		c.permissionBoundary = "arn:aws:iam::123456789012:policy/boundary"
 		c.kmsKey = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 		c.preferencePolicy, c.minValuesPolicy, c.disableDryRun = "Ignore", "BestEffort", "true"
+		c.karpenterServiceAccounts = "autoscaling/karpenter,kube-system/k"
 		c.imageParameters, c.reservedENIs, c.vmMemoryOverheadPercent = []string{"/images/*", "/golden"}, "1", "0.05"
 	}
 	for _, test := range []struct {
@@ -61,7 +62,8 @@ func TestReadConfiguration(t *testing.T) {
 				"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary",
 				"kmsKey":             "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
 				"preferencePolicy":   "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true",
-				"imageParameters": "/images/*, /golden", "reservedENIs": "1", "vmMemoryOverheadPercent": "0.05",
+				"karpenterServiceAccounts": "autoscaling/karpenter, kube-system/k",
+				"imageParameters":          "/images/*, /golden", "reservedENIs": "1", "vmMemoryOverheadPercent": "0.05",
 			},
 			want: configuration{
 				architecture: "x86_64", tags: map[string]string{"team": "platform", "stage": "a b"},
@@ -91,6 +93,7 @@ clusters:
     preferencePolicy: Ignore
     minValuesPolicy: BestEffort
     disableDryRun: true
+    karpenterServiceAccounts: [autoscaling/karpenter, kube-system/k]
     imageParameters: [/images/*, /golden]
     reservedENIs: 1
     vmMemoryOverheadPercent: 0.05
@@ -206,6 +209,10 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{
 			"every parameter", prod("imageParameters", "/*"),
 			[]string{"context imageParameters", `"/*"`, "-c imageParameters=/images/*"},
+		},
+		{
+			"a service account without its namespace", prod("karpenterServiceAccounts", "karpenter"),
+			[]string{"context karpenterServiceAccounts", `"karpenter"`, "NAMESPACE/NAME"},
 		},
 		{
 			"a parameter that is not absolute", prod("imageParameters", "/a/b, images"),

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // newConsole adds the function behind the dashboard's custom widget. CloudWatch calls it with the
@@ -14,6 +15,9 @@ func newConsole(c *cluster) function {
 	return newFunction(c, functionProperties{
 		name: "console", id: "Console", timeout: 30 * time.Second,
 		description: "Shows the cluster in a dashboard's custom widget",
-		statements:  []awsiam.PolicyStatement{describeCluster(c)},
+		environment: given(map[string]*string{
+			"KARPENTER_SERVICE_ACCOUNTS": jsii.String(c.configuration.karpenterServiceAccounts),
+		}),
+		statements: []awsiam.PolicyStatement{describeCluster(c)},
 	})
 }

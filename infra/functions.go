@@ -81,7 +81,7 @@ type functionProperties struct {
 }
 
 func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
-	dryRun := jsii.String("")
+	dryRun, karpenter := jsii.String(""), jsii.String(c.configuration.karpenterServiceAccounts)
 	if c.configuration.dryRun {
 		dryRun = jsii.String("true")
 	}
@@ -112,12 +112,13 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision, recursive: true,
 			description: "Launches nodes for pending pods",
 			environment: given(map[string]*string{
-				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
-				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
-				"PREFERENCE_POLICY":   jsii.String(c.configuration.preferencePolicy),
-				"MIN_VALUES_POLICY":   jsii.String(c.configuration.minValuesPolicy),
-				"DISABLE_DRY_RUN":     jsii.String(c.configuration.disableDryRun),
-				"DRY_RUN":             dryRun,
+				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
+				"PREFERENCE_POLICY":          jsii.String(c.configuration.preferencePolicy),
+				"MIN_VALUES_POLICY":          jsii.String(c.configuration.minValuesPolicy),
+				"DISABLE_DRY_RUN":            jsii.String(c.configuration.disableDryRun),
+				"DRY_RUN":                    dryRun,
+				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 			}),
 			statements: provisionStatements(c, q, nodes),
 		}),
@@ -125,9 +126,11 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: passes,
 			description: "Replaces and drains nodes that EC2 is about to end",
 			environment: given(map[string]*string{
-				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
-				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
-				"DRY_RUN":             dryRun,
+				"INTERRUPT_QUEUE_URL":        q.interrupt.QueueUrl(),
+				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
+				"DRY_RUN":                    dryRun,
+				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 			}),
 			statements: interruptStatements(c, q),
 		}),
@@ -135,9 +138,10 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle, recursive: true, concurrency: passes,
 			description: "Registers, initializes, drains and terminates nodes",
 			environment: given(map[string]*string{
-				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
-				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
-				"DRY_RUN":             dryRun,
+				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
+				"DRY_RUN":                    dryRun,
+				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 			}),
 			statements: lifecycleStatements(c, q, nodes),
 		}),
@@ -145,12 +149,13 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt, recursive: true,
 			description: "Removes nodes that are empty, outdated or too expensive",
 			environment: given(map[string]*string{
-				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
-				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
-				"PROVISION_QUEUE_URL": q.provision.QueueUrl(),
-				"PREFERENCE_POLICY":   jsii.String(c.configuration.preferencePolicy),
-				"MIN_VALUES_POLICY":   jsii.String(c.configuration.minValuesPolicy),
-				"DRY_RUN":             dryRun,
+				"DISRUPT_QUEUE_URL":          q.disrupt.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
+				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
+				"PREFERENCE_POLICY":          jsii.String(c.configuration.preferencePolicy),
+				"MIN_VALUES_POLICY":          jsii.String(c.configuration.minValuesPolicy),
+				"DRY_RUN":                    dryRun,
+				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 			}),
 			statements: disruptStatements(c, q),
 		}),

@@ -16,7 +16,7 @@ func TestFunctions(t *testing.T) {
 	}{
 		{"ticker", 128, 30, []string{"TICK_INTERVAL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "DISRUPT_QUEUE_URL"}},
 		{"provision", 1024, 60, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
-		{"interrupt", 1024, 10, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{"interrupt", 1024, 10, []string{"INTERRUPT_QUEUE_URL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
 		{"lifecycle", 256, 60, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
 		{"disrupt", 1024, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}},
 		{"catalog", 512, 120, nil},
@@ -79,7 +79,8 @@ func TestFunctionsMaySendWhereTheyAreTold(t *testing.T) {
 		_, role := functionRole(t, template, name)
 		var allowed []string
 		for _, s := range statements(t, role) {
-			if slices.Contains(s.actions, "sqs:SendMessage") {
+			// Interrupt sets when its own messages come back, and sends none there.
+			if slices.Contains(s.actions, "sqs:SendMessage") || slices.Contains(s.actions, "sqs:ChangeMessageVisibility") {
 				allowed = append(allowed, references(any(s.resources))...)
 			}
 		}
@@ -108,6 +109,19 @@ func TestContextReachesTheFunctions(t *testing.T) {
 	variables := ticker.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
 	if got := variables["TICK_INTERVAL"]; got != "1m0s" {
 		t.Errorf("TICK_INTERVAL is %v", got)
+	}
+}
+
+func TestKarpentersServiceAccountsReachTheFunctions(t *testing.T) {
+	template := synthesizeWith(t, map[string]any{
+		"clusters": "prod", "functions": builtFunctions(t), "karpenterServiceAccounts": "autoscaling/karpenter",
+	})
+	for _, name := range []string{"provision", "lifecycle", "disrupt", "interrupt", "console"} {
+		_, f := template.function(t, "whittle-prod-"+name)
+		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+		if got := variables["KARPENTER_SERVICE_ACCOUNTS"]; got != "autoscaling/karpenter" {
+			t.Errorf("%s has KARPENTER_SERVICE_ACCOUNTS %v", name, got)
+		}
 	}
 }
 

@@ -51,7 +51,11 @@ func provisionStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 }
 
 func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{describeCluster(c), sendMessages(q.provision, q.lifecycle)}
+	return []awsiam.PolicyStatement{
+		describeCluster(c), sendMessages(q.provision, q.lifecycle),
+		// A failed message comes back after a second or two.
+		allow("Postpone", jsii.Strings("sqs:ChangeMessageVisibility"), []*string{q.interrupt.QueueArn()}, nil),
+	}
 }
 
 func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyStatement {

@@ -92,6 +92,7 @@ func beyondKarpenter() map[string]string {
 	const queue = "functions wake each other, and Lambda polls, by queues of their own"
 	return map[string]string{
 		"logs:CreateLogStream": log, "logs:PutLogEvents": log, "sqs:SendMessage": queue, "sqs:GetQueueAttributes": queue,
+		"sqs:ChangeMessageVisibility":   "a failed message comes back after seconds",
 		"lambda:InvokeFunction":         "install has the first catalogue read",
 		"ssm:GetParameters":             "the plural of what Karpenter calls one by one",
 		"ec2:DescribeAvailabilityZones": "ids of zones, which Karpenter reads off subnets",

@@ -86,7 +86,9 @@ func TestActions(t *testing.T) {
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile",
 			"iam:AddRoleToInstanceProfile",
 		}),
-		"interrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
+		"interrupt": slices.Concat(
+			log, receive, []string{"sqs:SendMessage", "sqs:ChangeMessageVisibility", "eks:DescribeCluster"},
+		),
 		"lifecycle": slices.Concat(log, receive, []string{
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
 			"ec2:DescribeInstances", "ec2:DescribeInstanceStatus", "ec2:TerminateInstances", "ec2:CreateTags",

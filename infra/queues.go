@@ -15,8 +15,15 @@ const (
 	// recommends this factor for queues that Lambda polls.
 	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 	visibilityFactor = 6
+	// interruptVisibilityFactor is smaller: a spot warning whose function died must come back within
+	// its two minutes. A message that comes back too early costs an invocation.
+	interruptVisibilityFactor = 2
 	// maximumReceives is the number of tries before a message goes to the dead-letter queue.
 	maximumReceives = 5
+	// interruptReceives is larger, because interrupt tries a failed message again after seconds, and
+	// keeps messages during standby. A message that always fails is a dead letter after some 25
+	// minutes.
+	interruptReceives = 100
 
 	// tickRetention is longer than maximumReceives tries of a message, which take half an hour. If
 	// a function cannot start, its messages thus reach the dead-letter queue. Stale ticks cost
@@ -38,21 +45,30 @@ type queues struct {
 
 func newQueues(c *cluster) queues {
 	var dead []awssqs.Queue
+	wakeUps := queueProperties{
+		visibility: visibilityFactor * workTimeout, receives: maximumReceives, retention: tickRetention,
+	}
 	made := queues{
-		provision: newQueue(c, "provision", "Provision", workTimeout, tickRetention, &dead),
-		lifecycle: newQueue(c, "lifecycle", "Lifecycle", workTimeout, tickRetention, &dead),
-		disrupt:   newQueue(c, "disrupt", "Disrupt", workTimeout, tickRetention, &dead),
-		interrupt: newQueue(c, "interrupt", "Interrupt", interruptTimeout, eventRetention, &dead),
+		provision: newQueue(c, "provision", "Provision", wakeUps, &dead),
+		lifecycle: newQueue(c, "lifecycle", "Lifecycle", wakeUps, &dead),
+		disrupt:   newQueue(c, "disrupt", "Disrupt", wakeUps, &dead),
+		interrupt: newQueue(c, "interrupt", "Interrupt", queueProperties{
+			visibility: interruptVisibilityFactor * interruptTimeout, receives: interruptReceives, retention: eventRetention,
+		}, &dead),
 	}
 	made.dead = dead
 	return made
 }
 
+// queueProperties holds the differences between queues.
+type queueProperties struct {
+	visibility, retention time.Duration
+	receives              float64
+}
+
 // newQueue adds a queue, and appends its dead-letter queue to deadLetters. Both are encrypted with
 // SQS's own key or the user's, and refuse plain HTTP.
-func newQueue(
-	c *cluster, name, id string, functionTimeout, retention time.Duration, deadLetters *[]awssqs.Queue,
-) awssqs.Queue {
+func newQueue(c *cluster, name, id string, p queueProperties, deadLetters *[]awssqs.Queue) awssqs.Queue {
 	scope := constructs.NewConstruct(c.scope, jsii.String(id+"Queue"))
 	encryption, key := awssqs.QueueEncryption_SQS_MANAGED, awskms.IKey(nil)
 	if given := c.configuration.kmsKey; given != "" {
@@ -68,12 +84,12 @@ func newQueue(
 	*deadLetters = append(*deadLetters, dead)
 	return awssqs.NewQueue(scope, jsii.String("Queue"), &awssqs.QueueProps{
 		QueueName:           c.physicalName(name),
-		VisibilityTimeout:   seconds(visibilityFactor * functionTimeout),
-		RetentionPeriod:     seconds(retention),
+		VisibilityTimeout:   seconds(p.visibility),
+		RetentionPeriod:     seconds(p.retention),
 		Encryption:          encryption,
 		EncryptionMasterKey: key,
 		EnforceSSL:          jsii.Bool(true),
-		DeadLetterQueue:     &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(maximumReceives)},
+		DeadLetterQueue:     &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(p.receives)},
 	})
 }
 

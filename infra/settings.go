@@ -146,6 +146,15 @@ func clusterSettings() []setting[clusterConfiguration] {
 			},
 		},
 		{
+			key: "karpenterServiceAccounts", fallback: "`kube-system/karpenter,karpenter/karpenter`",
+			example: "autoscaling/karpenter",
+			meaning: "service accounts as which Karpenter may run. While a pod of one leads, Whittle is in standby",
+			set: func(c *cluster, value any) (err error) {
+				c.karpenterServiceAccounts, err = serviceAccounts(value)
+				return err
+			},
+		},
+		{
 			key: "imageParameters", example: "/images/*",
 			meaning: "the account's own SSM parameters with image ids that classes may name",
 			set:     func(c *cluster, value any) (err error) { c.imageParameters, err = imageParameters(value); return err },

@@ -199,6 +199,20 @@ func imageParameters(value any) ([]string, error) {
 	return names, nil
 }
 
+// serviceAccounts accepts a list of NAMESPACE/NAME.
+func serviceAccounts(value any) (string, error) {
+	names, err := list(value)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`).MatchString(name) {
+			return "", wrong(name, "is no service account: write NAMESPACE/NAME")
+		}
+	}
+	return strings.Join(names, ","), nil
+}
+
 // number accepts a value that passes check.
 func number(value any, what string, check func(text string) bool) (string, error) {
 	given := sprint(value)

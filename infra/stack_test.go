@@ -251,7 +251,7 @@ func TestPhysicalPrefix(t *testing.T) {
 
 func TestResourceTypes(t *testing.T) {
 	want := map[string]int{
-		"AWS::CloudWatch::Alarm":          6,
+		"AWS::CloudWatch::Alarm":          7,
 		"AWS::CloudWatch::Dashboard":      1,
 		"AWS::EKS::AccessEntry":           8,
 		"AWS::Events::Rule":               6,

@@ -18,6 +18,7 @@ func main() {
 func setup(ctx context.Context) (*handler, error) {
 	settings := function.NewSettings()
 	h := &handler{cluster: settings.Required("CLUSTER_NAME"), now: time.Now}
+	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, err
 	}
@@ -32,7 +33,7 @@ func setup(ctx context.Context) (*handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		return objects.Read(ctx, client, h.now())
+		return objects.Read(ctx, client, karpenter, h.now())
 	}
 	return h, err
 }

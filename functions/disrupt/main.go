@@ -15,7 +15,7 @@ import (
 
 func main() {
 	handler, connection, err := setup(context.Background())
-	function.Run(function.Standby(connection, handler.metrics, handler.handle), err)
+	function.Run(function.Standby(connection, handler.metrics, handler.handle, nil), err)
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
@@ -26,12 +26,14 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	}
 	preference := function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored)
 	minValues := function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort)
+	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
 	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
+	connection.Karpenter = karpenter
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)
 		return edge{Client: client, preference: preference, minValues: minValues}, err

@@ -18,18 +18,20 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
-// sender puts messages into a queue. Every error may be tried again.
+// sender puts messages into a queue, and sets when received ones come back. Every error may be tried
+// again.
 type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
+	ShowAgain(ctx context.Context, url string, after time.Duration, messages ...queue.Received) error
 }
 
 type handler struct {
-	cluster              string
-	provision, lifecycle string // queue URLs
-	connect              func(context.Context) (kubernetes, error)
-	sender               sender
-	now                  func() time.Time
-	metrics              *metrics.Recorder
+	cluster                         string
+	interrupt, provision, lifecycle string // queue URLs
+	connect                         func(context.Context) (kubernetes, error)
+	sender                          sender
+	now                             func() time.Time
+	metrics                         *metrics.Recorder
 
 	// askedProvision and askedLifecycle are a warm container's cache: the last wake-up that it
 	// sent to each function.
@@ -38,9 +40,9 @@ type handler struct {
 
 // message is one message of a batch, with what has become of it.
 type message struct {
-	id    string
-	event events.Event
-	err   error
+	record lambdaevents.SQSMessage
+	event  events.Event
+	err    error
 	// ignored is a well-formed message of a kind that interrupt does not handle.
 	ignored bool
 	// displaced means that pods lose their place, so that provision and lifecycle are woken. look
@@ -61,21 +63,23 @@ func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lamb
 		// Events come last, because the time before an interruption is short.
 		performer.events.Flush(work, performer.client, parallelEvents, performer.now)
 	}
-	failures := failuresOf(ctx, messages)
-	h.measure(messages, len(failures))
-	return lambdaevents.SQSEventResponse{BatchItemFailures: failures}, nil
+	failed := failures(ctx, messages, h.now())
+	h.measure(messages, len(failed))
+	return h.comeBack(ctx, failed), nil
 }
 
-// failuresOf logs the messages that come back, and returns them for SQS.
-func failuresOf(ctx context.Context, messages []*message) []lambdaevents.SQSBatchItemFailure {
-	var failures []lambdaevents.SQSBatchItemFailure
+// failures logs the messages that failed, and returns when each comes back.
+func failures(ctx context.Context, messages []*message, now time.Time) []comeback {
+	var failed []comeback
 	for _, message := range messages {
-		if message.err != nil {
-			slog.ErrorContext(ctx, "message failed and will come back", "message", message.id, "error", message.err)
-			failures = append(failures, lambdaevents.SQSBatchItemFailure{ItemIdentifier: message.id})
+		if message.err == nil {
+			continue
 		}
+		record := message.record
+		slog.ErrorContext(ctx, "message failed and will come back", "message", record.MessageId, "error", message.err)
+		failed = append(failed, comeback{received(record), retryAfter(ageOf(record, now), attemptOf(record))})
 	}
-	return failures
+	return failed
 }
 
 // measure counts what became of the batch. A batch about foreign instances alone writes no metric.
@@ -98,7 +102,7 @@ func decode(ctx context.Context, batch lambdaevents.SQSEvent) []*message {
 	var messages []*message
 	for _, record := range batch.Records {
 		event, err := events.Decode([]byte(record.Body))
-		read := &message{id: record.MessageId, event: event, err: err}
+		read := &message{record: record, event: event, err: err}
 		if errors.Is(err, events.ErrUnknown) {
 			slog.InfoContext(ctx, "ignoring event", "message", record.MessageId, "reason", err.Error())
 			read.err, read.ignored = nil, true

@@ -36,6 +36,18 @@ func TestMain(m *testing.M) {
 type mailbox struct {
 	sent   map[string][]queue.Message
 	refuse string
+	// shown is when received messages come back, by their receipts.
+	shown map[string]time.Duration
+}
+
+func (m *mailbox) ShowAgain(_ context.Context, url string, after time.Duration, messages ...queue.Received) error {
+	if url != "i" {
+		return errors.New("another function's queue")
+	}
+	for _, message := range messages {
+		m.shown[message.Receipt] = after
+	}
+	return nil
 }
 
 func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message) error {
@@ -56,9 +68,9 @@ func newHandler(t *testing.T, cut *clustertest.Cut) (*handler, *mailbox) {
 		wrap = cut.Wrap
 	}
 	client := server.Client(t, wrap)
-	mail := &mailbox{}
+	mail := &mailbox{shown: map[string]time.Duration{}}
 	return &handler{
-		cluster: "test", provision: "p", lifecycle: "l", sender: mail, now: time.Now,
+		cluster: "test", interrupt: "i", provision: "p", lifecycle: "l", sender: mail, now: time.Now,
 		connect: func(context.Context) (kubernetes, error) { return edge{client}, nil },
 	}, mail
 }

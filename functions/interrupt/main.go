@@ -14,21 +14,24 @@ import (
 
 func main() {
 	handler, connection, err := setup(context.Background())
-	function.Run(function.Standby(connection, handler.metrics, handler.handle), err)
+	function.Run(handler.retrying(function.Standby(connection, handler.metrics, handler.handle, handler.aside)), err)
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	settings := function.NewSettings()
 	h := &handler{
-		cluster: settings.Required("CLUSTER_NAME"), provision: settings.Required("PROVISION_QUEUE_URL"),
-		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), now: time.Now,
+		cluster: settings.Required("CLUSTER_NAME"), interrupt: settings.Required("INTERRUPT_QUEUE_URL"),
+		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
+		now: time.Now,
 	}
+	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
 	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
+	connection.Karpenter = karpenter
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)
 		return edge{client}, err

@@ -64,6 +64,14 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
+// aside answers a batch during standby. It looks again until Karpenter has gone, because what the
+// messages are about may have happened meanwhile.
+func (h *handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	return function.OnePass(h.now, better, func(ctx context.Context, wake queue.Message) error {
+		return h.ask(ctx, wake, queue.ReasonContinue, pauseAfter(wake))
+	})(ctx, batch)
+}
+
 // better chooses the message for which the one pass is made, so that several chains become one. It
 // prefers a tick, which does the most, and then the message that may cause more passes.
 func better(candidate, chosen queue.Message) bool {

@@ -121,6 +121,41 @@ func TestAChainLastsUntilTheNextTick(t *testing.T) {
 	}
 }
 
+// TestStandbyLooksAgain holds that a node that joins during standby is found soon after it, not by
+// the tick of the next minute.
+func TestStandbyLooksAgain(t *testing.T) {
+	launching(t, "aside")
+	l := newLife(t)
+	l.connect = func(context.Context) (kubernetes, error) {
+		t.Error("standby reads the cluster")
+		return nil, errors.New("standby")
+	}
+	next, chain := l.tick(), time.Duration(0)
+	for range queue.MaximumHops {
+		l.asked = queue.Asked{} // another container
+		delete(l.mail.sent, "l")
+		if response, err := l.aside(t.Context(), wakes(t, next)); err != nil || len(response.BatchItemFailures) != 0 {
+			t.Fatal(response, err)
+		}
+		sent := l.mail.sent["l"]
+		if len(sent) != 1 || sent[0].Hop != next.Hop+1 {
+			t.Fatalf("after hop %d sent %+v", next.Hop, sent)
+		}
+		if wait := sent[0].At.Sub(l.now()); wait <= 0 || wait > 15*time.Second {
+			t.Errorf("after hop %d looks again in %s", next.Hop, wait)
+		}
+		chain += sent[0].At.Sub(l.now())
+		next = sent[0]
+	}
+	if chain < 55*time.Second {
+		t.Errorf("looks for %s, not until the next tick", chain)
+	}
+	delete(l.mail.sent, "l")
+	if _, err := l.aside(t.Context(), wakes(t, next)); err != nil || len(l.mail.sent["l"]) != 0 {
+		t.Errorf("the end of the chain sent %+v, %v", l.mail.sent["l"], err)
+	}
+}
+
 // TestMessagesToProvisionContinueTheChain holds that lifecycle and provision wake each other a
 // limited number of times.
 func TestMessagesToProvisionContinueTheChain(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 
 func main() {
 	handler, connection, err := setup(context.Background())
-	function.Run(function.Standby(connection, handler.metrics, handler.handle), err)
+	function.Run(function.Standby(connection, handler.metrics, handler.handle, handler.aside), err)
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
@@ -29,12 +29,14 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		cluster: settings.Required("CLUSTER_NAME"), now: time.Now,
 		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
 	}
+	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
 	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
+	connection.Karpenter = karpenter
 	h.connect = func(ctx context.Context) (kubernetes, error) { return consistent(connection.Client(ctx)) }
 	h.resolve = resolver(loaded, connection, h)
 	client := fleet.New(ec2.NewFromConfig(loaded), h.cluster)

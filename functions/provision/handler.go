@@ -74,6 +74,21 @@ func isInterruption(message queue.Message) bool {
 	return message.Reason == queue.ReasonInterruption || message.Reason == queue.ReasonContinue
 }
 
+// aside answers a batch during standby. It measures the pending pods, because Karpenter may be
+// unable to serve them. It sends an interruption again, which would lead to a plan.
+func (h *handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	return function.OnePass(h.now, better, func(ctx context.Context, wake queue.Message) error {
+		client, err := h.connection.Client(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := h.measurePending(ctx, client); err != nil {
+			return err
+		}
+		return h.again(ctx, wake)
+	})(ctx, batch)
+}
+
 // pass plans and launches when pods are pending, or when a pool with spec.replicas has another
 // number of nodes.
 func (h *handler) pass(ctx context.Context, wake queue.Message) error {

@@ -18,7 +18,7 @@ import (
 
 func main() {
 	handler, connection, err := setup(context.Background())
-	function.Run(function.Standby(connection, handler.metrics, handler.handle), err)
+	function.Run(function.Standby(connection, handler.metrics, handler.handle, handler.aside), err)
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
@@ -30,12 +30,14 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		minValues:  function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort),
 	}
 	unchecked := settings.Enabled("DISABLE_DRY_RUN") // Karpenter's setting, about the dry runs of launches
+	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
 	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
+	connection.Karpenter = karpenter
 	h.connection = connection
 	h.fleet = fleet.NewLauncher(ec2.NewFromConfig(loaded), ec2.NewFromConfig(loaded), h.cluster)
 	h.classes = classes.NewResolver(loaded, h.cluster)

@@ -23,6 +23,9 @@ const refreshAfter = 5 * time.Minute
 // A function in a VPC without an endpoint for the EKS API sets CLUSTER_ENDPOINT and
 // CLUSTER_CA_BUNDLE instead.
 type Connection struct {
+	// Karpenter are the service accounts whose pods may be Karpenter.
+	Karpenter []cluster.ServiceAccount
+
 	name   string
 	config aws.Config
 	dryRun bool
@@ -39,7 +42,9 @@ type Connection struct {
 
 // NewConnection prepares a connection. It sends nothing yet.
 func NewConnection(config aws.Config, name string) *Connection {
-	return &Connection{name: name, config: config, dryRun: DryRun(), now: time.Now}
+	return &Connection{
+		Karpenter: cluster.KarpenterAccounts(), name: name, config: config, dryRun: DryRun(), now: time.Now,
+	}
 }
 
 // Client returns the client of the cluster. When the endpoint cannot be read again, it returns the

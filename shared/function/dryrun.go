@@ -26,8 +26,7 @@ func onlyRead(stack *middleware.Stack) error {
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
 		service, operation := awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx)
-		if reads(operation) || service == "SQS" && strings.HasPrefix(operation, "SendMessage") ||
-			asksForDryRun(in.Parameters) {
+		if reads(operation) || service == "SQS" && isAboutMessages(operation) || asksForDryRun(in.Parameters) {
 			return next.HandleInitialize(ctx, in)
 		}
 		slog.InfoContext(ctx, "dry run: not called", "service", service, "operation", operation)
@@ -35,6 +34,11 @@ func onlyRead(stack *middleware.Stack) error {
 			Code: dryRunOperation, Message: operation + " is not called in a dry run", Fault: smithy.FaultClient,
 		}
 	}), middleware.After)
+}
+
+// isAboutMessages reports whether the call sends messages, or keeps one that is not done.
+func isAboutMessages(operation string) bool {
+	return strings.HasPrefix(operation, "SendMessage") || strings.HasPrefix(operation, "ChangeMessageVisibility")
 }
 
 func reads(operation string) bool {

@@ -2,6 +2,7 @@ package function
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,25 +20,34 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// apiServer answers every list with the leases that it is given, or refuses.
+// apiServer answers lists with the leases and pods that it is given, or refuses.
 type apiServer struct {
 	leases  string
+	pods    string
 	refuses bool
 	asked   int
 }
 
 func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.asked++
+	kind, version, items := "LeaseList", "coordination.k8s.io/v1", a.leases
+	if strings.HasSuffix(r.URL.Path, "/pods") {
+		kind, version, items = "PodList", "v1", a.pods
+	} else {
+		a.asked++
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if a.refuses {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
-	_, _ = w.Write([]byte(`{"kind": "LeaseList", "apiVersion": "coordination.k8s.io/v1", "items": [` + a.leases + `]}`))
+	fmt.Fprintf(w, `{"kind": %q, "apiVersion": %q, "items": [%s]}`, kind, version, items)
 }
 
-const led = `{"metadata": {"namespace": "kube-system", "name": "karpenter-leader-election"},
-	"spec": {"holderIdentity": "karpenter-1", "renewTime": "2026-03-01T12:00:00.000000Z", "leaseDurationSeconds": 15}}`
+const (
+	led = `{"metadata": {"namespace": "kube-system", "name": "karpenter-leader-election"},
+	"spec": {"holderIdentity": "karpenter-1_ab", "renewTime": "2026-03-01T12:00:00.000000Z", "leaseDurationSeconds": 15}}`
+	leading = `{"metadata": {"namespace": "kube-system", "name": "karpenter-1"}}`
+)
 
 func connected(t *testing.T, server *apiServer, now *time.Time) *Connection {
 	t.Helper()
@@ -48,15 +58,15 @@ func connected(t *testing.T, server *apiServer, now *time.Time) *Connection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Connection{name: "prod", client: client, read: *now, now: func() time.Time { return *now }}
+	return &Connection{Karpenter: cluster.KarpenterAccounts(), name: "prod", client: client, read: *now, now: func() time.Time { return *now }}
 }
 
 func TestStandbyWhileKarpenterActs(t *testing.T) {
 	now := time.Date(2026, time.March, 1, 12, 0, 2, 0, time.UTC)
-	server := &apiServer{leases: led}
+	server := &apiServer{leases: led, pods: leading}
 	connection := connected(t, server, &now)
 	var numbers strings.Builder
-	handled := 0
+	handled, aside := 0, 0
 	handler := Standby(
 		connection,
 		metrics.NewRecorder("prod", &numbers, time.Now),
@@ -64,11 +74,18 @@ func TestStandbyWhileKarpenterActs(t *testing.T) {
 			handled++
 			return "done", nil
 		},
+		func(context.Context, string) (string, error) {
+			aside++
+			return "kept", nil
+		},
 	)
 	for range 3 {
-		if answer, err := handler(t.Context(), "event"); err != nil || answer != "" || handled != 0 {
+		if answer, err := handler(t.Context(), "event"); err != nil || answer != "kept" || handled != 0 {
 			t.Fatalf("answered %q, %v, and handled %d events", answer, err, handled)
 		}
+	}
+	if aside != 3 {
+		t.Errorf("set %d events aside, want 3", aside)
 	}
 	if server.asked != 1 {
 		t.Errorf("the API server was asked %d times within a moment, want once", server.asked)
@@ -82,8 +99,13 @@ func TestStandbyWhileKarpenterActs(t *testing.T) {
 		t.Errorf("once Karpenter is gone: %q, %v, %d handled", answer, err, handled)
 	}
 	now = now.Add(leaderFor)
+	server.leases, server.pods = led, "" // a lease that somebody else wrote
+	if answer, err := handler(t.Context(), "event"); err != nil || answer != "done" || handled != 2 {
+		t.Errorf("with a lease of no Karpenter: %q, %v, %d handled", answer, err, handled)
+	}
+	now = now.Add(leaderFor)
 	server.refuses = true
-	if _, err := handler(t.Context(), "event"); err == nil || handled != 1 {
+	if _, err := handler(t.Context(), "event"); err == nil || handled != 2 {
 		t.Errorf("when nobody can tell: %v, %d handled", err, handled)
 	}
 	connection.dryRun = true
@@ -132,9 +154,31 @@ func TestADryRunCallsNothingThatChanges(t *testing.T) {
 	_, _ = client.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
 	_, _ = client.RunInstances(
 		t.Context(), &ec2.RunInstancesInput{DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1)})
-	_, _ = sqs.NewFromConfig(config).SendMessage(
+	messages := sqs.NewFromConfig(config)
+	_, _ = messages.SendMessage(
 		t.Context(), &sqs.SendMessageInput{QueueUrl: &server.URL, MessageBody: aws.String("tick")})
-	if got := strings.Join(calls, " "); got != "DescribeInstances RunInstances AmazonSQS.SendMessage" {
+	_, _ = messages.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &server.URL, ReceiptHandle: aws.String("receipt"), VisibilityTimeout: 1,
+	})
+	if got := strings.Join(calls, " "); got != "DescribeInstances RunInstances AmazonSQS.SendMessage "+
+		"AmazonSQS.ChangeMessageVisibility" {
 		t.Errorf("sent %q", got)
+	}
+}
+
+func TestKarpenterAccounts(t *testing.T) {
+	for _, test := range []struct{ value, want string }{
+		{"", "[kube-system/karpenter karpenter/karpenter]"},
+		{"autoscaling/controller", "[autoscaling/controller]"},
+	} {
+		settings := SettingsFrom(func(string) string { return test.value })
+		if got := fmt.Sprint(KarpenterAccounts(settings)); got != test.want || settings.Err() != nil {
+			t.Errorf("%q: %s, %v", test.value, got, settings.Err())
+		}
+	}
+	settings := SettingsFrom(func(string) string { return "karpenter" })
+	if KarpenterAccounts(settings); settings.Err() == nil ||
+		!strings.Contains(settings.Err().Error(), `KARPENTER_SERVICE_ACCOUNTS is "karpenter"`) {
+		t.Errorf("error is %v", settings.Err())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -102,6 +103,41 @@ func (s *Sender) Send(ctx context.Context, url string, messages ...Message) erro
 			failed := output.Failed[0]
 			return fmt.Errorf("sending to %s: %d of %d messages were refused, the first with %s: %s",
 				url, len(output.Failed), len(batch), aws.ToString(failed.Code), aws.ToString(failed.Message))
+		}
+	}
+	return nil
+}
+
+// Received is a message that a function has received and not deleted.
+type Received struct {
+	ID string
+	// Receipt is the receipt handle of this delivery. It is empty in a run by hand.
+	Receipt string
+}
+
+// ShowAgain makes received messages visible again after the time, in whole seconds, instead of the
+// queue's visibility timeout. It skips messages without a receipt. After an error the time of some
+// messages may have been set. The others come back after the timeout.
+func (s *Sender) ShowAgain(ctx context.Context, url string, after time.Duration, messages ...Received) error {
+	var entries []types.ChangeMessageVisibilityBatchRequestEntry
+	for i, message := range messages {
+		if message.Receipt != "" {
+			entries = append(entries, types.ChangeMessageVisibilityBatchRequestEntry{
+				Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(message.Receipt),
+				VisibilityTimeout: int32(after / time.Second),
+			})
+		}
+	}
+	for some := range slices.Chunk(entries, batchSize) {
+		output, err := s.client.ChangeMessageVisibilityBatch(
+			ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &url, Entries: some})
+		if err != nil {
+			return fmt.Errorf("setting when %d messages of %s come back: %w", len(some), url, err)
+		}
+		if len(output.Failed) > 0 {
+			failed := output.Failed[0]
+			return fmt.Errorf("setting when messages of %s come back: %d of %d were refused, the first with %s: %s",
+				url, len(output.Failed), len(some), aws.ToString(failed.Code), aws.ToString(failed.Message))
 		}
 	}
 	return nil

@@ -161,3 +161,33 @@ func TestAChainEnds(t *testing.T) {
 		t.Errorf("a message led to %d more, %v, want %d", followed-1, err, MaximumHops)
 	}
 }
+
+// TestReceivedMessagesComeBackInTime shows only the message whose time was set, before the queue's
+// visibility timeout.
+func TestReceivedMessagesComeBackInTime(t *testing.T) {
+	service, sender, url := local(t)
+	if err := sender.Send(t.Context(), url, Message{Cluster: "prod"}, Message{Cluster: "prod"}); err != nil {
+		t.Fatal(err)
+	}
+	var receipts []Received
+	for len(receipts) < 2 {
+		some, err := service.Receive(t.Context(), "provision", sqs.ReceiveOptions{Maximum: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range some {
+			receipts = append(receipts, Received{ID: one.ID, Receipt: one.ReceiptHandle})
+		}
+	}
+	if err := sender.ShowAgain(t.Context(), url, time.Second, receipts[0], Received{ID: "by hand"}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := service.Receive(t.Context(), "provision", sqs.ReceiveOptions{Maximum: 10, Wait: 10 * time.Second})
+	if err != nil || len(again) != 1 || again[0].ID != receipts[0].ID || again[0].ReceiveCount != 2 {
+		t.Errorf("came back: %+v, %v", again, err)
+	}
+	if err := sender.ShowAgain(t.Context(), url, time.Second, Received{ID: "1", Receipt: "no receipt"}); err == nil ||
+		!strings.Contains(err.Error(), url) {
+		t.Errorf("with a receipt that the queue does not know: %v", err)
+	}
+}

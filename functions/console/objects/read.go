@@ -21,8 +21,11 @@ var ErrNotInstalled = errors.New(
 		"clusters=NAME), or choose another context",
 )
 
-// Read makes all lists at the same time. Errors: ErrNotInstalled, or those of the API server.
-func Read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Objects, error) {
+// Read makes all lists at the same time. Karpenter runs as one of the service accounts, if at all.
+// Errors: ErrNotInstalled, or those of the API server.
+func Read(
+	ctx context.Context, client *cluster.Client, karpenter []cluster.ServiceAccount, now time.Time,
+) (*view.Objects, error) {
 	objects := &view.Objects{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -44,7 +47,7 @@ func Read(ctx context.Context, client *cluster.Client, now time.Time) (*view.Obj
 	})
 	group.Go(func() (err error) { objects.Plan, err = status.LastPlan(ctx, client); return err })
 	group.Go(func() (err error) {
-		if objects.Karpenter, err = client.KarpenterLeader(ctx, now); apierrors.IsForbidden(err) {
+		if objects.Karpenter, err = client.KarpenterLeadership(ctx, karpenter, now); apierrors.IsForbidden(err) {
 			return nil // a person's rights may be older than this question
 		}
 		return err

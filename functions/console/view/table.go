@@ -32,6 +32,10 @@ func (v *View) WriteTables(out io.Writer) error {
 		row("STANDBY: Karpenter acts in this cluster (" + v.Standby + "): scale its Deployment to 0 to let Whittle act")
 		row()
 	}
+	for _, why := range v.IgnoredLeases {
+		row("IGNORED: " + why + ": if it is Karpenter's, set karpenterServiceAccounts")
+		row()
+	}
 	row("NODEPOOL", "NODECLASS", "NODES", "CPU", "MEMORY", "LIMITS", "READY", "WHY NOT")
 	for _, pool := range v.NodePools {
 		row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), Cores(pool.CPU), Gibibytes(pool.Memory),

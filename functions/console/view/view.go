@@ -22,7 +22,7 @@ type Objects struct {
 	Events     []corev1.Event    // about pods: FailedScheduling and Nominated
 	Catalog    *catalog.Snapshot // nil before the first
 	Plan       *status.Plan      // the last with new nodes; nil before the first
-	Karpenter  *cluster.Leader   // nil unless a Karpenter acts in the cluster
+	Karpenter  cluster.Leadership
 }
 
 // View shows a cluster at one time.
@@ -47,6 +47,8 @@ type View struct {
 	// under its former name.
 	Standby    string `json:"standby,omitempty"`
 	StandsBack string `json:"standsBack,omitempty"`
+	// IgnoredLeases says which Leases of Karpenter's name do not count, and why.
+	IgnoredLeases []string `json:"ignoredLeases,omitempty"`
 }
 
 // NodePool is a NodePool with the sums over its nodes.
@@ -124,8 +126,9 @@ func Of(objects *Objects, now time.Time) *View {
 	view := &View{
 		Time: now, NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Plan,
 	}
-	if objects.Karpenter != nil {
-		view.Standby = objects.Karpenter.String()
+	view.IgnoredLeases = objects.Karpenter.Ignored
+	if leader := objects.Karpenter.Leader; leader != nil {
+		view.Standby = leader.String()
 		view.StandsBack = view.Standby
 	}
 	if c := objects.Catalog; c != nil {

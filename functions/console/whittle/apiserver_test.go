@@ -83,7 +83,7 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := objects.Read(t.Context(), function, time.Now())
+		read, err := objects.Read(t.Context(), function, cluster.KarpenterAccounts(), time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,13 +110,21 @@ func TestStatus(t *testing.T) {
 		}
 	})
 	t.Run("Karpenter acts", func(t *testing.T) {
-		remove := karpenterLeads(t, kubeconfig)
-		text, err := output(t, "status", "-kubeconfig", kubeconfig)
-		if err != nil || !strings.HasPrefix(text, "STANDBY") ||
-			!strings.Contains(text, "kube-system/karpenter-leader-election") {
-			t.Errorf("%v\n%s", err, text)
+		for _, test := range []struct {
+			arguments []string
+			begins    string
+		}{
+			{nil, "STANDBY: "},
+			{[]string{"-karpenter-service-accounts", "kube-system/other"}, "IGNORED: "},
+		} {
+			remove := karpenterLeads(t, kubeconfig)
+			text, err := output(t, append([]string{"status", "-kubeconfig", kubeconfig}, test.arguments...)...)
+			if err != nil || !strings.HasPrefix(text, test.begins) ||
+				!strings.Contains(text, "kube-system/karpenter-leader-election") {
+				t.Errorf("%v\n%s", err, text)
+			}
+			remove()
 		}
-		remove()
 	})
 	t.Run("plan", func(t *testing.T) {
 		waitUnschedulable(t, client, "web")
@@ -312,8 +320,8 @@ func change(t *testing.T, kubeconfig string, change func(*clientcmdapi.Config)) 
 	return file
 }
 
-// karpenterLeads creates the Lease that a running Karpenter renews, and returns a function that
-// deletes it.
+// karpenterLeads creates the Lease that a running Karpenter renews, and its pod. It returns a function
+// that deletes them.
 func karpenterLeads(t *testing.T, kubeconfig string) func() {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -324,13 +332,31 @@ func karpenterLeads(t *testing.T, kubeconfig string) func() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leases := objects.Resource(
-		schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
-	).Namespace("kube-system")
+	in := func(group, resource string) dynamic.ResourceInterface {
+		return objects.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}).
+			Namespace("kube-system")
+	}
+	accounts, pods, leases := in("", "serviceaccounts"), in("", "pods"), in("coordination.k8s.io", "leases")
+	_, err = accounts.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "karpenter"},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pods.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "karpenter-1"},
+		"spec": map[string]any{
+			"serviceAccountName": "karpenter", "nodeName": "somewhere",
+			"containers": []any{map[string]any{"name": "controller", "image": "image"}},
+		},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, err = leases.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": cluster.KarpenterLease},
 		"spec": map[string]any{
-			"holderIdentity": "karpenter-1", "leaseDurationSeconds": int64(3600),
+			"holderIdentity": "karpenter-1_9a1c", "leaseDurationSeconds": int64(3600),
 			"renewTime": time.Now().UTC().Format(metav1.RFC3339Micro),
 		},
 	}}, metav1.CreateOptions{})
@@ -343,7 +369,8 @@ func karpenterLeads(t *testing.T, kubeconfig string) func() {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if leader, err := client.KarpenterLeader(t.Context(), time.Now()); err == nil && leader != nil {
+		found, err := client.KarpenterLeadership(t.Context(), cluster.KarpenterAccounts(), time.Now())
+		if err == nil && (found.Leader != nil || len(found.Ignored) > 0) {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -351,8 +378,13 @@ func karpenterLeads(t *testing.T, kubeconfig string) func() {
 		}
 	}
 	return func() {
-		if err := leases.Delete(t.Context(), cluster.KarpenterLease, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
+		none := int64(0)
+		for name, resource := range map[string]dynamic.ResourceInterface{
+			cluster.KarpenterLease: leases, "karpenter-1": pods, "karpenter": accounts,
+		} {
+			if err := resource.Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &none}); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

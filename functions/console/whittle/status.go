@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
 // showStatus shows a cluster's current state.
@@ -21,6 +22,12 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 		"kubeconfig", "", "kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
 	)
 	kubecontext := flags.String("context", "", "`name` of the context in it (default: its current one)")
+	karpenter := cluster.KarpenterAccounts()
+	flags.Func("karpenter-service-accounts", "the deployment's setting karpenterServiceAccounts: `list` of NAMESPACE/NAME",
+		func(list string) (err error) {
+			karpenter, err = cluster.ParseServiceAccounts(list)
+			return err
+		})
 	output := flags.String("output", "table", "`form` of the output: table or json")
 	flags.StringVar(output, "o", "table", "short for -output")
 	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
@@ -39,7 +46,7 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 	if err != nil {
 		return err
 	}
-	read, err := objects.Read(ctx, client, now())
+	read, err := objects.Read(ctx, client, karpenter, now())
 	if err != nil {
 		return mend(err, client.Endpoint)
 	}

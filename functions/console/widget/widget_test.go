@@ -127,6 +127,15 @@ func TestStandingBackIsSaidFirst(t *testing.T) {
 	}
 }
 
+func TestAnIgnoredLeaseIsShown(t *testing.T) {
+	shown := small()
+	shown.IgnoredLeases = []string{"the Lease tenant/karpenter-leader-election does not count"}
+	if text := plain(render(t, shown, Options{Cluster: "prod"})); !strings.Contains(text,
+		"Ignored: the Lease tenant/karpenter-leader-election does not count. If it is Karpenter's, set") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
 func TestOnePool(t *testing.T) {
 	text := plain(render(t, small(), Options{Cluster: "prod", NodePool: "gpu"}))
 	for _, want := range []string{"Price of nodes $0.0000", "Nodes 0", "batch/one", "not ready"} {

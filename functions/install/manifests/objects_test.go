@@ -563,7 +563,7 @@ func rights() []right {
 		}
 	}
 	return []right{
-		{in("", "list", "", "pods"), "provision lifecycle disrupt console"},
+		{in("", "list", "", "pods"), "provision interrupt lifecycle disrupt console"},
 		{in("default", "delete", "", "pods"), "lifecycle"},
 		{in("default", "create", "", "pods/eviction"), "lifecycle"},
 		{in("default", "create", "", "pods"), ""},

@@ -95,6 +95,7 @@ func unasked() map[string]string {
 		"provision update configmaps":                short,
 		"interrupt create configmaps":                short,
 		"interrupt update configmaps":                short,
+		"interrupt list pods": "checks who holds Karpenter's Lease, and no Karpenter runs",
 		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than " +
 			"these scenarios last",
 		"lifecycle delete pods": "ends pods that outstay their node's terminationGracePeriod",

@@ -47,6 +47,7 @@ func TestWorld(t *testing.T) {
 	t.Run("what is rare is served too", func(t *testing.T) { rare(t, setup, variables) })
 	t.Run("the dashboard's page shows it", func(t *testing.T) { checkPage(t, w, setup) })
 	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, w) })
+	t.Run("a message that fails comes back after seconds", func(t *testing.T) { comesBack(t, w) })
 	t.Run("the alarm rings for dead letters", func(t *testing.T) {
 		alarmsRing(t, w)
 		if err := w.Send("interrupt-dead", "given up"); err != nil {
@@ -364,6 +365,30 @@ func nothingFailed(t *testing.T, w *world.World) {
 		if count, err := w.Waiting(queue + "-dead"); err != nil || count > 0 {
 			t.Errorf("queue %s-dead holds %d messages, %v", queue, count, err)
 		}
+	}
+}
+
+// comesBack sends a message that nobody can read, and waits for three tries. The queue's visibility
+// timeout alone would take 40 s.
+func comesBack(t *testing.T, w *world.World) {
+	tries := func() (count int) {
+		for _, invocation := range w.Invocations() {
+			if strings.HasSuffix(invocation.Function, "-interrupt") {
+				count++
+			}
+		}
+		return count
+	}
+	before, start := tries(), time.Now()
+	if err := w.Send("interrupt", "not an event"); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "three tries", func(context.Context) (bool, string, error) {
+		more := tries() - before
+		return more >= 3, fmt.Sprintf("%d tries", more), nil
+	})
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("three tries took %s", took)
 	}
 }
 
