@@ -118,7 +118,7 @@ func layers() []layer {
 		{path: "shared/queue"},
 		{path: "shared/cluster", imports: "shared/api"},
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/launch shared/nodeclass"},
-		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster"},
+		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/launch"},
 		{path: "shared/status", imports: "shared/api shared/cluster"},
 		{path: "shared/observe", imports: "shared/api shared/cluster shared/plan shared/snapshot"},
 		{path: "shared/classes", imports: "shared/api shared/cluster shared/fleet shared/inventory shared/nodeclass"},

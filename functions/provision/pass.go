@@ -19,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
@@ -56,6 +57,8 @@ type pass struct {
 	unavailable  *catalog.Unavailable
 	learned      *catalog.Learned
 	reservations map[string]catalog.ReservationCount
+	// misfits are the pods that did not fit the nodes launched for them, by UID.
+	misfits map[string]launch.Misfit
 
 	// Results of the round's reading.
 	classTypes map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
@@ -145,10 +148,29 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	made := offer.Assemble(objects, r.now())
 	snapshot.AddUnlaunched(made, objects)
 	made.PreferencePolicy, made.MinValuesPolicy = r.preference, r.minValues
+	unstored := r.holdMisfits(ctx, made)
 	if err := observe.Details(ctx, r.client, made); err != nil {
-		return nil, errors.Join(unresolved, err)
+		return nil, errors.Join(unresolved, unstored, err)
 	}
-	return made, unresolved
+	return made, errors.Join(unresolved, unstored)
+}
+
+// holdMisfits takes the pods out of the snapshot that did not fit the node launched for them, until
+// their time has come.
+func (r *pass) holdMisfits(ctx context.Context, made *plan.Snapshot) error {
+	misfits, changed := intent.Misfits(made, r.misfits, r.now())
+	r.misfits = misfits
+	held := intent.Hold(made, misfits, r.now())
+	for i, pod := range held {
+		slog.WarnContext(ctx, "the pod does not fit the node launched for it", "Pod", pod.Pod.String(), "error", pod.Message)
+		if i < maximumPodEvents {
+			r.recordWarning(aboutPod(pod.Pod), "FailedScheduling", pod.Message)
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return inventory.PutMisfits(ctx, r.client, misfits)
 }
 
 // reportUnusable says why a pool gets no nodes. Other pools get theirs.

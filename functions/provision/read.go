@@ -46,6 +46,7 @@ func (r *pass) read(ctx context.Context) (objects *snapshot.Objects, err error) 
 		group.Go(func() (err error) { r.unavailable, err = inventory.Unavailable(ctx, r.client); return err })
 		group.Go(func() (err error) { r.learned, err = inventory.Learned(ctx, r.client); return err })
 		group.Go(func() (err error) { r.reservations, err = inventory.Reservations(ctx, r.client); return err })
+		group.Go(func() (err error) { r.misfits, err = inventory.Misfits(ctx, r.client); return err })
 	}
 	err = group.Wait()
 	return objects, err

@@ -1,11 +1,12 @@
 // Package inventory stores the facts about EC2's offer that all functions share, in ConfigMaps of
 // Whittle's namespace.
 //
-// There are four: the catalogue of instance types and prices, offerings without capacity, observed
-// memory capacities of nodes, and the free instances of capacity reservations.
+// There are five: the catalogue of instance types and prices, offerings without capacity, observed
+// memory capacities of nodes, the free instances of capacity reservations, and the pods that did not
+// fit the nodes launched for them.
 //
 // Its place: functions/catalog writes the catalogue; provision, disrupt, interrupt and lifecycle
-// read all four and add their observations.
+// read the others and add their observations. Only provision reads and writes the last.
 //
 // Invariants: two concurrent writers both get their observations in, because a write that conflicts
 // is repeated on a fresh reading. An unreadable ConfigMap of observations counts as empty, because

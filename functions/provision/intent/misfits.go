@@ -1,0 +1,152 @@
+package intent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+const (
+	// misfitWait is how long a pod waits for another node after the first that it did not fit. Each
+	// further one doubles the time, up to misfitWaitMost.
+	misfitWait     = time.Minute
+	misfitWaitMost = time.Hour
+	// misfitsMost bounds the memory. A ConfigMap holds some thousands.
+	misfitsMost = 2000
+)
+
+// Misfits notes the pending pods that do not fit the initialized node that was launched for them, so
+// that a plan which cannot know the reason does not launch the same node again and again. It returns
+// the known misfits of pods that still wait, with the new ones, and whether that differs from known.
+//
+// Only what a plan could not know counts: daemon sets, taints or labels of the node. A node that
+// other pods have filled is no misfit.
+func Misfits(
+	snapshot *plan.Snapshot, known map[string]launch.Misfit, now time.Time,
+) (misfits map[string]launch.Misfit, changed bool) {
+	pending := pendingPods(snapshot)
+	misfits = map[string]launch.Misfit{}
+	for uid, misfit := range known {
+		if pending[uid] != nil {
+			misfits[uid] = misfit
+		}
+	}
+	changed = len(misfits) != len(known)
+	for i := range snapshot.Nodes {
+		node := &snapshot.Nodes[i]
+		if node.NodeClaim == nil || !node.Initialized() || isTroubled(node) {
+			continue
+		}
+		for uid := range strings.SplitSeq(node.NodeClaim.Annotations[api.NominatedPodsAnnotationKey], ",") {
+			pod, misfit := pending[uid], misfits[uid]
+			if pod == nil || slices.Contains(misfit.Claims, node.NodeClaim.Name) || len(misfits) >= misfitsMost {
+				continue
+			}
+			because := unfit(node, pod)
+			if because == "" {
+				continue
+			}
+			wait := misfitWaitMost
+			if doublings := len(misfit.Claims); doublings < 6 {
+				wait = min(misfitWait<<doublings, misfitWaitMost)
+			}
+			misfits[uid] = launch.Misfit{
+				Claims: append(slices.Clone(misfit.Claims), node.NodeClaim.Name), Until: now.Add(wait).UTC(), Because: because,
+			}
+			changed = true
+		}
+	}
+	return misfits, changed
+}
+
+// Held is a pod that waits until another node is launched for it.
+type Held struct {
+	Pod     plan.PodRef
+	Message string
+}
+
+// Hold takes the pods out of the snapshot for which no node is launched yet.
+func Hold(snapshot *plan.Snapshot, misfits map[string]launch.Misfit, now time.Time) []Held {
+	var held []Held
+	snapshot.Pods = slices.DeleteFunc(slices.Clone(snapshot.Pods), func(pod corev1.Pod) bool {
+		misfit, ok := misfits[string(pod.UID)]
+		if !ok || !now.Before(misfit.Until) {
+			return false
+		}
+		held = append(held, Held{Pod: plan.RefOf(&pod), Message: fmt.Sprintf(
+			"the pod does not fit the node that was launched for it, nodeclaim %q: %s; after %d such launches the next one "+
+				"is not before %s", misfit.Claims[len(misfit.Claims)-1], misfit.Because, len(misfit.Claims),
+			misfit.Until.Format(time.RFC3339))})
+		return true
+	})
+	return held
+}
+
+// isTroubled reports whether the node takes no pods at all for a while, or for good. Its pods need
+// another node at once.
+func isTroubled(node *plan.Node) bool {
+	return node.ClosedToPods() || node.Node.Spec.Unschedulable ||
+		slices.ContainsFunc(node.Node.Spec.Taints, func(taint corev1.Taint) bool {
+			return strings.HasPrefix(taint.Key, "node.kubernetes.io/") // conditions, such as not-ready
+		})
+}
+
+// pendingPods are the waiting pods that run on no node, by UID.
+func pendingPods(snapshot *plan.Snapshot) map[string]*corev1.Pod {
+	pending := map[string]*corev1.Pod{}
+	for i := range snapshot.Pods {
+		pending[string(snapshot.Pods[i].UID)] = &snapshot.Pods[i]
+	}
+	for i := range snapshot.Nodes {
+		for j := range snapshot.Nodes[i].Pods {
+			delete(pending, string(snapshot.Nodes[i].Pods[j].UID)) // a pod of a leaving node
+		}
+	}
+	delete(pending, "")
+	return pending
+}
+
+// unfit is why the pod could not run on the node even if no ordinary pod ran there, or nothing.
+func unfit(node *plan.Node, pod *corev1.Pod) string {
+	if err := scheduling.Tolerates(node.Taints(), pod.Spec.Tolerations); err != nil {
+		return fmt.Sprintf("%v: add the taint to spec.template.spec.taints of its NodePool, or a toleration to the pod", err)
+	}
+	alternatives, err := workload.NodeAlternatives(&pod.Spec)
+	labels := node.Requirements()
+	if err == nil && !slices.ContainsFunc(alternatives, func(wanted scheduling.Requirements) bool {
+		return labels.Compatible(wanted, scheduling.UndefinedIsAbsent) == nil
+	}) {
+		return "the node has other labels than planned: set what the pod selects in spec.template.metadata.labels"
+	}
+	free := node.Node.Status.Allocatable.DeepCopy()
+	for i := range node.Pods {
+		other := &node.Pods[i]
+		if scheduling.IsTerminal(other) || !scheduling.IsOwnedByDaemonSet(other) && !scheduling.IsStatic(other) {
+			continue
+		}
+		for name, quantity := range scheduling.PodRequests(other) {
+			left := free[name]
+			left.Sub(quantity)
+			free[name] = left
+		}
+	}
+	needs := scheduling.PodRequests(pod)
+	for _, name := range slices.Sorted(maps.Keys(needs)) {
+		need, have := needs[name], free[name]
+		if need.Sign() > 0 && have.Cmp(need) < 0 {
+			return fmt.Sprintf("it requests %s of %s, and the node has %s beside its daemon sets: check what they request",
+				need.String(), name, have.String())
+		}
+	}
+	return ""
+}
