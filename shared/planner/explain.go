@@ -216,19 +216,36 @@ func usedText(l offering.Limit, planned int64) string {
 // plannedUse is the most that the plan's nodes can take of the pool's limit i: each claim counts
 // with the greatest of its types.
 func (p *planning) plannedUse(pool *offering.Pool, i int) int64 {
-	planned := int64(0)
-	for c := range p.plan.NodeClaims {
-		claim := &p.plan.NodeClaims[c]
-		if claim.NodeClaim.Labels[api.NodePoolLabelKey] != pool.Name() {
-			continue
-		}
-		most := int64(0)
+	if p.plannedUses == nil {
+		p.plannedUses = p.readPlannedUses()
+	}
+	return p.plannedUses[pool][i]
+}
+
+// readPlannedUses adds up what the plan's claims can take of the limits of each pool.
+func (p *planning) readPlannedUses() map[*offering.Pool][]int64 {
+	uses := map[*offering.Pool][]int64{}
+	for _, pool := range p.offers.Pools {
+		uses[pool] = make([]int64, len(pool.Limits))
+		numbers := map[string]int{}
 		for j := pool.FirstType; j < pool.EndType; j++ {
-			if slices.Contains(claim.InstanceTypes, p.offers.PoolTypes[j].Type.Name) {
-				most = max(most, p.offers.PoolTypes[j].LimitUse[i])
+			numbers[p.offers.PoolTypes[j].Type.Name] = j
+		}
+		for c := range p.plan.NodeClaims {
+			claim := &p.plan.NodeClaims[c]
+			if claim.NodeClaim.Labels[api.NodePoolLabelKey] != pool.Name() {
+				continue
+			}
+			for i := range pool.Limits {
+				most := int64(0)
+				for _, name := range claim.InstanceTypes {
+					if j, ok := numbers[name]; ok {
+						most = max(most, p.offers.PoolTypes[j].LimitUse[i])
+					}
+				}
+				uses[pool][i] += most
 			}
 		}
-		planned += most
 	}
-	return planned
+	return uses
 }

@@ -21,8 +21,7 @@ func Solve(s *plan.Snapshot) *plan.Plan {
 	if len(s.Pods) == 0 {
 		return &plan.Plan{}
 	}
-	first := makePlan(s)
-	return first.replan().plan
+	return makePlan(s).inOrder().replan().plan
 }
 
 // planning is a plan with the stages' results that it was made from.
@@ -32,19 +31,29 @@ type planning struct {
 	state  *placement.State
 	domain *topology.Topology
 	repair *repair.Repairer
+	// relaxed is the work of the rounds so far: see relaxBudget.
+	relaxed int
 	// prices are those of the last packing; nil if nothing was packed.
 	prices *bound.Dual
 	// refused are the pods that no round could place.
 	refused []placement.Leftover
 	plan    *plan.Plan
+	// plannedUses are what the plan's claims can take of each pool's limits; nil before they are read.
+	plannedUses map[*offering.Pool][]int64
 }
 
-// makePlan runs the stages in their order. A round places pod groups; each further round is for the
-// pods without a place, which have given up one more preference. The plan buys nothing that is
-// excluded.
+// makePlan runs the stages in their order. The plan buys nothing that is excluded.
 func makePlan(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
 	p := readStages(s, exclusions...)
-	for groups := p.work.Groups; len(groups) > 0; p.state.Round++ {
+	p.place(p.work.Groups)
+	p.finish()
+	return p
+}
+
+// place runs the stages that place pods. A round places pod groups; each further round is for the
+// pods without a place, which have given up one more preference.
+func (p *planning) place(groups []*workload.Group) {
+	for ; len(groups) > 0; p.state.Round++ {
 		first := len(p.state.Demands)
 		p.domain.Divide(groups)
 		p.state.FillExisting(first)
@@ -52,15 +61,18 @@ func makePlan(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
 		p.repairPlacements()
 		groups = p.relax()
 	}
+}
+
+// finish writes the plan.
+func (p *planning) finish() {
 	p.plan.Nominations = p.state.Nominate()
 	var placed []int
 	p.plan.NodeClaims, placed = claims.Write(p.state, p.state.Planned)
-	if !s.SkipImprovement {
+	if !p.work.Snapshot.SkipImprovement {
 		p.plan.LowerBoundPerHour = bound.LowerBound(p.state, placed, p.prices)
 	}
 	p.explainUnplaced()
 	p.sort()
-	return p
 }
 
 // readStages runs the stages that do not depend on the plan.
@@ -114,10 +126,23 @@ func (p *planning) repairPlacements() {
 	}
 }
 
+// relaxBudget bounds the work of the rounds in which pods give up one preference each. A round costs
+// about one look at each demand, and at each constraint of the pods without a place.
+const relaxBudget = 200_000
+
 // relax takes the pods without a place out of their demands. It returns them as pod groups that
-// have given up one preference. Pods without a preference left are refused.
+// have given up one preference, or all of them once the budget is used up. Pods without a preference
+// left are refused.
 func (p *planning) relax() []*workload.Group {
 	p.collectLeftovers()
+	relax := p.work.Relax
+	p.relaxed += len(p.state.Demands)
+	for _, left := range p.state.Leftovers {
+		p.relaxed += 1 + left.Group.PodConstraints()
+	}
+	if p.relaxed > relaxBudget {
+		relax = p.work.RelaxFully
+	}
 	var next []*workload.Group
 	var strict []placement.Leftover
 	relaxedOf := map[*workload.Group]*workload.Group{}
@@ -126,7 +151,7 @@ func (p *planning) relax() []*workload.Group {
 			relaxed.Pods = append(relaxed.Pods, left.Pods...)
 			continue
 		}
-		relaxed := p.work.Relax(left.Group, slices.Clone(left.Pods))
+		relaxed := relax(left.Group, slices.Clone(left.Pods))
 		relaxedOf[left.Group] = relaxed
 		if relaxed == nil {
 			strict = append(strict, left)

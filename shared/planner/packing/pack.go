@@ -56,6 +56,7 @@ func Pack(state *placement.State, planned []*placement.PlannedNode) ([]*placemen
 		d.Waiting = p.left[i]
 	}
 	state.Planned = p.nodes
+	state.PlannedChanged()
 	return p.nodes, p.candidates.dual
 }
 

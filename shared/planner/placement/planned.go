@@ -36,6 +36,7 @@ func (s *State) RoomOrGrow(n *PlannedNode, d *Demand, limit int) int {
 func (s *State) PlaceOrGrow(n *PlannedNode, d *Demand, count int) {
 	s.PrepareDemands()
 	s.RefreshHostCounts(n)
+	before := n.Offering
 	if !s.Holds(n.Offering, d) || s.Room(n, d, count) < count {
 		if grown := s.grown(n, d, count); grown != nil {
 			*n = *grown
@@ -43,12 +44,15 @@ func (s *State) PlaceOrGrow(n *PlannedNode, d *Demand, count int) {
 	}
 	s.Place(n, d, count)
 	d.Waiting -= count
+	s.values.forget()
+	s.growth.changed(s.Offers, n, before)
 }
 
 // grown is a copy of the planned node with another offering of its pool: the cheapest one that has
 // room for so many further units. It is nil if there is none.
 func (s *State) grown(n *PlannedNode, d *Demand, count int) *PlannedNode {
-	set := s.AlternativesFor(n).Clone()
+	set := s.growth.scratch
+	copy(set, s.offeringsToGrowTo(n))
 	set.And(d.Feasibility.Offerings)
 	used := make(resource.Vector, len(d.Need))
 	for r, amount := range s.Offers.PoolTypeOf(n.Offering).Free {
@@ -56,6 +60,9 @@ func (s *State) grown(n *PlannedNode, d *Demand, count int) *PlannedNode {
 	}
 	used.Add(d.Need, int64(count))
 	s.Offers.KeepRoom(set, used)
+	if set.Empty() {
+		return nil
+	}
 	ledger := s.NewLedger(s.Planned)
 	for j := range set.All() {
 		if !ledger.Replaces(n.Offering, j) {
@@ -102,6 +109,7 @@ func (s *State) PlanNodeFor(d *Demand) *PlannedNode {
 			if s.CanMeetMinValuesAmong(s.Planned, n, nil) {
 				d.Waiting--
 				s.Planned = append(s.Planned, n)
+				s.values.forget()
 				return n
 			}
 		}

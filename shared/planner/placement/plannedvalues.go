@@ -24,11 +24,17 @@ func newPlannedValues() plannedValues {
 	return plannedValues{byKey: map[string][]string{}, custom: map[nodeLabel]string{}}
 }
 
-// PlannedChanged must be called after a change of the planned nodes, so that the State forgets
-// their label values.
+// forget must be called after a change of the planned nodes.
+func (v *plannedValues) forget() {
+	clear(v.byKey)
+	clear(v.custom)
+}
+
+// PlannedChanged must be called after a change of the planned nodes by other means than PlaceOrGrow
+// and PlanNodeFor. The State forgets what it remembers about them.
 func (s *State) PlannedChanged() {
-	clear(s.values.byKey)
-	clear(s.values.custom)
+	s.values.forget()
+	s.growth.forget()
 }
 
 // PlannedValues are the values that the planned nodes will have of a label, sorted.

@@ -27,6 +27,7 @@ type State struct {
 	// prepared is how many demands PrepareDemands has seen, and generation how often it saw new ones.
 	prepared, generation int
 	values               plannedValues
+	growth               growth
 	memory               memory
 }
 
@@ -41,7 +42,9 @@ type memory struct {
 
 // New reads the existing nodes and the nodes in flight. Nothing is placed yet.
 func New(work *workload.Workload, offers *offering.Index) *State {
-	s := &State{Work: work, Offers: offers, values: newPlannedValues()}
+	s := &State{
+		Work: work, Offers: offers, values: newPlannedValues(), growth: newGrowth(len(offers.Offerings)),
+	}
 	s.memory.alternatives = dense.NewSet(len(offers.Offerings))
 	s.readExisting()
 	s.readNominated()

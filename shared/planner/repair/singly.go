@@ -20,16 +20,27 @@ type waitingUnits struct {
 	take  func(int)
 }
 
+// singly places single units.
+type singly struct {
+	*Repairer
+	failures failures
+	// tries is how many more units may be tried.
+	tries int
+}
+
 // PlaceSingly places the waiting units one at a time, wherever that is legal beside all others.
 func (r *Repairer) PlaceSingly() {
 	r.splitUnits()
-	budget := singlyBudget / (len(r.state.Existing) + len(r.state.Planned) + len(r.state.Demands) + 100)
-	for progress := true; progress && budget > 0; {
+	s := &singly{
+		Repairer: r, failures: failures{},
+		tries: singlyBudget / (len(r.state.Existing) + len(r.state.Planned) + len(r.state.Demands) + 100),
+	}
+	for progress := true; progress && s.tries > 0; {
 		progress = false
 		for _, w := range r.waiting() {
 			taken := 0
 			for _, unit := range w.units {
-				if budget--; budget <= 0 || !r.placeUnit(w.group, unit) {
+				if !s.placeUnit(w.group, unit) {
 					break
 				}
 				taken++
@@ -83,35 +94,48 @@ func (r *Repairer) waiting() []waitingUnits {
 }
 
 // placeUnit places a unit in the first legal place, for the first of its choices that has one.
-func (r *Repairer) placeUnit(g *workload.Group, unit []*corev1.Pod) bool {
-	for _, choice := range r.choices(g, unit) {
-		d := r.domain.AddDemand(g, &choice)
-		d.HostSlack = r.domain.HostSlack(g)
-		r.state.PrepareDemands()
-		if r.placeDemand(d) {
-			r.state.PlannedChanged()
-			r.domain.RecordPlaced(d)
-			return true
+func (s *singly) placeUnit(g *workload.Group, unit []*corev1.Pod) bool {
+	for _, choice := range s.choices(g, unit) {
+		if s.tries <= 0 {
+			return false
 		}
-		r.domain.Remove(d)
-		r.state.DropDemand(d)
+		d := s.domain.AddDemand(g, &choice)
+		d.HostSlack = s.domain.HostSlack(g)
+		s.state.PrepareDemands()
+		if !s.failures.include(d) {
+			s.tries--
+			if s.placeDemand(d) {
+				s.domain.RecordPlaced(d)
+				return true
+			}
+			s.failures.add(d)
+		}
+		s.domain.Remove(d)
+		s.state.DropDemand(d)
 	}
 	return false
 }
 
 // placeDemand places the demand's one unit on an existing node, else on a planned one, else on a new
 // one.
-func (r *Repairer) placeDemand(d *placement.Demand) bool {
-	for _, e := range r.state.Existing {
-		if r.state.FillNode(e, d, 1) > 0 {
+func (s *singly) placeDemand(d *placement.Demand) bool {
+	for _, e := range s.state.Existing {
+		if s.state.FillNode(e, d, 1) > 0 {
 			return true
 		}
 	}
-	for _, n := range r.state.Planned {
-		if r.state.HasFollowedPods(n, d) && r.state.RoomOrGrow(n, d, 1) > 0 {
-			r.state.PlaceOrGrow(n, d, 1)
+	for _, n := range s.state.Planned {
+		if s.state.HasFollowedPods(n, d) && s.state.RoomOrGrow(n, d, 1) > 0 {
+			before := n.Offering
+			if s.state.PlaceOrGrow(n, d, 1); n.Offering != before {
+				clear(s.failures)
+			}
 			return true
 		}
 	}
-	return len(d.Follows) == 0 && r.state.PlanNodeFor(d) != nil
+	if len(d.Follows) > 0 || s.state.PlanNodeFor(d) == nil {
+		return false
+	}
+	clear(s.failures)
+	return true
 }

@@ -48,6 +48,8 @@ type Group struct {
 	Tolerations []corev1.Toleration
 	Ports       []HostPort
 	Topology    TopologyTerms
+	// refusal is a Problem that does not go away when preferences are dropped.
+	refusal string
 	// Problem is the reason why no node can ever take the pods. It is empty if one can.
 	Problem string
 }
@@ -105,10 +107,19 @@ func CompareGroups(a, b *Group) int {
 	return strings.Compare(a.key, b.key)
 }
 
-// ComparePods orders pods by age, the oldest first, then by namespace, name and UID.
+// ComparePods orders pods by importance: by priority, the highest first, then by age, the oldest
+// first, then by namespace, name and UID.
 func ComparePods(a, b *corev1.Pod) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
+	return cmp.Or(cmp.Compare(PriorityOf(b), PriorityOf(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
 		strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
+}
+
+// PriorityOf is the priority that admission has written to the pod; zero is the default.
+func PriorityOf(pod *corev1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
 }
 
 // readGroups sets the groups of the waiting pods. A snapshot may have 100,000 pods, so all groups,
@@ -145,8 +156,8 @@ func (w *Workload) readGroups() {
 			terms[f.nodeTerms] = &NodeTerms{required: NewAlternatives(required), err: err}
 		}
 		groups[i] = Group{
-			Pods: members[:0:f.count], key: keyTexts[i], Spec: &first.Spec, NodeTermsKey: nodeTermsTexts[f.nodeTerms],
-			Terms: terms[f.nodeTerms], Class: w.Classes.of(first), Preferences: w.respectsPreferences(),
+			Pods: members[:0:f.count], key: keyTexts[i], Spec: withFewPreferences(&first.Spec),
+			NodeTermsKey: nodeTermsTexts[f.nodeTerms], Terms: terms[f.nodeTerms], Class: w.Classes.of(first), Preferences: w.respectsPreferences(),
 			AvoidsTaints: w.respectsPreferences() && w.avoidableTaints,
 		}
 		members = members[f.count:]
@@ -155,6 +166,7 @@ func (w *Workload) readGroups() {
 	for i, number := range groupOf {
 		groups[number].Pods = append(groups[number].Pods, &pods[i])
 	}
+	w.readNeeds(&needs)
 	for _, g := range w.Groups {
 		if len(g.Pods) > 1 {
 			slices.SortFunc(g.Pods, ComparePods)
@@ -170,7 +182,6 @@ func (w *Workload) readGroups() {
 			g.Problem = err.Error()
 		}
 	}
-	w.readNeeds(&needs)
 	sortGroups(w.Groups)
 }
 
@@ -180,6 +191,9 @@ func (w *Workload) respectsPreferences() bool {
 
 // readConstraints sets what follows from the group's Spec and from its volumes, or its Problem.
 func (w *Workload) readConstraints(g *Group) {
+	if g.Problem = g.refusal; g.Problem != "" {
+		return
+	}
 	if len(g.Spec.ResourceClaims) > 0 {
 		g.Problem = "spec.resourceClaims asks for dynamic resource allocation, which is not planned for: " +
 			"use extended resources"

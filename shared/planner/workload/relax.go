@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,100 @@ func (w *Workload) Relax(g *Group, pods []*corev1.Pod) *Group {
 	}
 	w.readConstraints(&next)
 	return &next
+}
+
+// RelaxFully is Relax for all preferences at once.
+func (w *Workload) RelaxFully(g *Group, pods []*corev1.Pod) *Group {
+	next := *g
+	for spec := RelaxSpec(g.Spec); spec != nil; spec = RelaxSpec(spec) {
+		next.Spec = spec
+	}
+	if !g.Preferences || next.Spec == g.Spec && !g.AvoidsTaints {
+		return nil
+	}
+	next.Pods, next.Problem, next.AvoidsTaints = pods, "", false
+	w.readConstraints(&next)
+	return &next
+}
+
+// maximumPreferences is how many preferences of one kind a pod may have. Each one may cost a round
+// of placing, so the lightest ones beyond do not count.
+const maximumPreferences = 16
+
+// withFewPreferences returns the spec, or a copy without the preferences beyond maximumPreferences.
+func withFewPreferences(spec *corev1.PodSpec) *corev1.PodSpec {
+	if !hasManyPreferences(spec) {
+		return spec
+	}
+	next := spec
+	if a := spec.Affinity; a != nil {
+		next = copyWithAffinity(spec)
+		if a.PodAffinity != nil {
+			few := *a.PodAffinity
+			few.PreferredDuringSchedulingIgnoredDuringExecution = heaviestTerms(
+				few.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm)
+			next.Affinity.PodAffinity = &few
+		}
+		if a.PodAntiAffinity != nil {
+			few := *a.PodAntiAffinity
+			few.PreferredDuringSchedulingIgnoredDuringExecution = heaviestTerms(
+				few.PreferredDuringSchedulingIgnoredDuringExecution, weightOfPodTerm)
+			next.Affinity.PodAntiAffinity = &few
+		}
+		if a.NodeAffinity != nil {
+			few := *a.NodeAffinity
+			few.PreferredDuringSchedulingIgnoredDuringExecution = heaviestTerms(
+				few.PreferredDuringSchedulingIgnoredDuringExecution, weightOfNodeTerm)
+			next.Affinity.NodeAffinity = &few
+		}
+	}
+	if len(spec.TopologySpreadConstraints) > maximumPreferences {
+		next = copyWithAffinity(next)
+		preferred := 0
+		next.TopologySpreadConstraints = slices.DeleteFunc(
+			slices.Clone(spec.TopologySpreadConstraints),
+			func(c corev1.TopologySpreadConstraint) bool {
+				if c.WhenUnsatisfiable != corev1.ScheduleAnyway {
+					return false
+				}
+				preferred++
+				return preferred > maximumPreferences
+			})
+	}
+	return next
+}
+
+// heaviestTerms returns the list, or if it is too long its heaviest terms in their order.
+func heaviestTerms[T any](terms []T, weight func(T) int32) []T {
+	if len(terms) <= maximumPreferences {
+		return terms
+	}
+	positions := make([]int, len(terms))
+	for i := range positions {
+		positions[i] = i
+	}
+	slices.SortStableFunc(positions, func(a, b int) int { return cmp.Compare(weight(terms[b]), weight(terms[a])) })
+	positions = positions[:maximumPreferences]
+	slices.Sort(positions)
+	few := make([]T, len(positions))
+	for i, at := range positions {
+		few[i] = terms[at]
+	}
+	return few
+}
+
+// hasManyPreferences reports whether a kind of preferences of the spec may be too many.
+func hasManyPreferences(spec *corev1.PodSpec) bool {
+	if len(spec.TopologySpreadConstraints) > maximumPreferences {
+		return true
+	}
+	a := spec.Affinity
+	return a != nil && (a.PodAffinity != nil &&
+		len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > maximumPreferences ||
+		a.PodAntiAffinity != nil &&
+			len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > maximumPreferences ||
+		a.NodeAffinity != nil &&
+			len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > maximumPreferences)
 }
 
 // RelaxSpec returns a copy of the spec without its next preference, or nil if it has none. The

@@ -53,6 +53,7 @@ func Read(s *plan.Snapshot) *Workload {
 		}
 	}
 	w.readGroups()
+	w.admit()
 	if w.Classes.Any {
 		w.readClassesOn()
 	}

@@ -1,0 +1,189 @@
+package planner
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
+)
+
+// Packing starts with the pods that are hardest to place. Where limits or reservations leave pods
+// out, those would be the wrong ones: the pods of the highest priority must get the nodes, and among
+// equals the oldest. Then the pods are planned again in tranches, the most important ones first. A
+// tranche is packed as a whole, so the plan stays nearly as cheap.
+
+const (
+	// firstTranche is the size of the first tranche, as a part of all that got new nodes in the plan
+	// without tranches; nextTranche is that of the others.
+	firstTranche, nextTranche = 0.7, 0.15
+	// lastTranche is the size of all tranches after which one more takes the rest.
+	lastTranche = 1.45
+	// maximumTranches bounds their number. A change of priority ends a tranche too.
+	maximumTranches = 24
+)
+
+// inOrder returns the plan, or if it leaves out a pod for a less important one, a plan in tranches.
+func (p *planning) inOrder() *planning {
+	if p.work.Snapshot.SkipImprovement || !p.leavesOutTheWrongPods() {
+		return p
+	}
+	tranches := p.tranches()
+	again := readStages(p.work.Snapshot)
+	groups := again.work.Groups
+	for i, tranche := range tranches {
+		again.place(append(again.takeDependent(), groupsWithin(groups, tranche)...))
+		if i == len(tranches)-1 {
+			again.place(again.takeDependent())
+		}
+	}
+	again.finish()
+	return again
+}
+
+// leavesOutTheWrongPods reports whether limits or reservations leave out a pod that is more important
+// than one on a new node.
+func (p *planning) leavesOutTheWrongPods() bool {
+	var out *corev1.Pod
+	for i := range p.refused {
+		left := &p.refused[i]
+		if left.Demand == nil || !p.isScarce(left.Demand) {
+			continue
+		}
+		for _, pod := range left.Pods {
+			if out == nil || moreImportant(pod, out) {
+				out = pod
+			}
+		}
+	}
+	if out == nil {
+		return false
+	}
+	for _, pod := range p.podsOnNewNodes() {
+		if moreImportant(out, pod) {
+			return true
+		}
+	}
+	return false
+}
+
+// moreImportant compares pods by priority and age alone.
+func moreImportant(a, b *corev1.Pod) bool {
+	if pa, pb := workload.PriorityOf(a), workload.PriorityOf(b); pa != pb {
+		return pa > pb
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
+// isScarce reports whether a limit or a reservation may be all that keeps the demand from a node.
+func (p *planning) isScarce(d *placement.Demand) bool {
+	if d.Feasibility == nil {
+		return false
+	}
+	set := d.Feasibility.Offerings.Clone()
+	p.offers.KeepRoom(set, d.Need)
+	return set.Intersects(p.offers.Limited) || set.Intersects(p.offers.Reserved)
+}
+
+// podsOnNewNodes lists the pods that the plan's new nodes get.
+func (p *planning) podsOnNewNodes() []*corev1.Pod {
+	planned := map[string]bool{}
+	for i := range p.plan.NodeClaims {
+		for _, ref := range p.plan.NodeClaims[i].Pods {
+			planned[ref.Namespace+"/"+ref.Name] = true
+		}
+	}
+	var pods []*corev1.Pod
+	for i := range p.work.Snapshot.Pods {
+		if pod := &p.work.Snapshot.Pods[i]; planned[pod.Namespace+"/"+pod.Name] {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// tranches divides the waiting pods, the most important ones first.
+func (p *planning) tranches() []map[*corev1.Pod]bool {
+	sizes := p.sizes()
+	pods := make([]*corev1.Pod, 0, len(p.work.Snapshot.Pods))
+	for i := range p.work.Snapshot.Pods {
+		pods = append(pods, &p.work.Snapshot.Pods[i])
+	}
+	slices.SortFunc(pods, workload.ComparePods)
+	all := []map[*corev1.Pod]bool{{}}
+	total, end := 0.0, firstTranche
+	for i, pod := range pods {
+		current := all[len(all)-1]
+		full := total >= end && end < lastTranche
+		lower := i > 0 && workload.PriorityOf(pod) < workload.PriorityOf(pods[i-1])
+		if (full || lower) && len(current) > 0 && len(all) < maximumTranches {
+			current = map[*corev1.Pod]bool{}
+			all = append(all, current)
+			for end <= total {
+				end += nextTranche
+			}
+		}
+		current[pod] = true
+		total += sizes[pod]
+	}
+	return all
+}
+
+// sizes are the cpu and memory of each pod, as a part of what got new nodes.
+func (p *planning) sizes() map[*corev1.Pod]float64 {
+	needs := map[*corev1.Pod]resource.Vector{}
+	for _, g := range p.work.Groups {
+		for _, pod := range g.Pods {
+			needs[pod] = g.Need
+		}
+	}
+	cpu, memory := 1.0, 1.0
+	for _, pod := range p.podsOnNewNodes() {
+		cpu += float64(needs[pod][resource.CPU])
+		memory += float64(needs[pod][resource.Memory])
+	}
+	sizes := map[*corev1.Pod]float64{}
+	for pod, need := range needs {
+		sizes[pod] = float64(need[resource.CPU])/cpu/2 + float64(need[resource.Memory])/memory/2
+	}
+	return sizes
+}
+
+// groupsWithin returns the groups with just the pods of a tranche.
+func groupsWithin(groups []*workload.Group, tranche map[*corev1.Pod]bool) []*workload.Group {
+	var result []*workload.Group
+	for _, g := range groups {
+		within := *g
+		within.Pods = nil
+		for _, pod := range g.Pods {
+			if tranche[pod] {
+				within.Pods = append(within.Pods, pod)
+			}
+		}
+		if len(within.Pods) > 0 {
+			result = append(result, &within)
+		}
+	}
+	return result
+}
+
+// takeDependent takes the refused pods whose constraints select other pods, as groups. A later
+// tranche may have what they lack.
+func (p *planning) takeDependent() []*workload.Group {
+	var groups []*workload.Group
+	var refused []placement.Leftover
+	for _, left := range p.refused {
+		g := left.Group
+		if g.Problem != "" || len(g.Topology.Affinity)+len(g.Topology.Spread) == 0 {
+			refused = append(refused, left)
+			continue
+		}
+		again := *g
+		again.Pods = slices.Clone(left.Pods)
+		groups = append(groups, &again)
+	}
+	p.refused = refused
+	return groups
+}
