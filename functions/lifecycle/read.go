@@ -127,6 +127,7 @@ func instanceOf(instance *fleet.Instance) nodeclaim.Instance {
 		ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime,
 		Partition: instance.Partition, Tags: instance.Tags, SubnetID: instance.SubnetID,
 		SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
+		StateReason: instance.StateReason,
 	}
 }
 

@@ -43,7 +43,8 @@ func nodeClaimConditions() []ConditionType {
 	conditions := []ConditionType{
 		{Type: ConditionTypeLaunched, Meaning: "EC2 launched the instance.", Reasons: []string{ReasonLaunchFailed}},
 		{Type: ConditionTypeRegistered, Meaning: "The node joined the cluster, and has its labels and taints.",
-			Reasons: []string{ReasonNodeNotFound, ReasonMultipleNodesFound, ReasonUnregisteredTaintNotFound}},
+			Reasons: []string{ReasonNodeNotFound, ReasonInstanceEnded, ReasonMultipleNodesFound,
+				ReasonUnregisteredTaintNotFound}},
 		{Type: ConditionTypeInitialized,
 			Meaning: "The node is ready, has its resources, and lost its startup taints.",
 			Reasons: []string{ReasonNodeNotFound, ReasonNodeNotReady, ReasonStartupTaintsExist,

@@ -65,6 +65,7 @@ const (
 	ReasonUnregisteredTaintNotFound = "UnregisteredTaintNotFound"
 	ReasonMultipleNodesFound        = "MultipleNodesFound"
 	ReasonNodeNotFound              = "NodeNotFound"
+	ReasonInstanceEnded             = "InstanceEnded"
 	ReasonNodeNotReady              = "NodeNotReady"
 	ReasonStartupTaintsExist        = "StartupTaintsExist"
 	ReasonKnownEphemeralTaintsExist = "KnownEphemeralTaintsExist"

@@ -52,6 +52,7 @@ func lifecycleEvents() []EventReason {
 	return []EventReason{
 		{ConditionTypeRegistered, claims, by, "The condition Registered became True."},
 		{ConditionTypeInitialized, claims, by, "The condition Initialized became True."},
+		{ReasonInstanceEnded, claims, by, "EC2 ended the instance before it joined."},
 		{"UnregisteredTaintMissing", claims, by, "The node joined without the taint karpenter.sh/unregistered."},
 		{"FailedConsistencyCheck", claims, by, "The node has fewer resources than its claim, or its drain lasts for long."},
 		{

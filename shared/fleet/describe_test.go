@@ -40,6 +40,9 @@ func TestAnInstanceWithoutTagsIsDescribed(t *testing.T) {
 	}
 	states := map[string]string{}
 	for _, instance := range got.Found {
+		if because := strings.HasPrefix(instance.StateReason, "Client.UserInitiatedShutdown: "); because != (instance.ID == ended) {
+			t.Errorf("%s is %s because of %q", instance.ID, instance.State, instance.StateReason)
+		}
 		states[instance.ID] = instance.State
 	}
 	if len(states) != 2 || states[stripped] != "running" || states[ended] != "terminated" {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type Instance struct {
 	LaunchTime    time.Time
 	Partition     int // partition of its placement group, counted from 1, or 0 without one
 	Tags          map[string]string
+	// StateReason is EC2's code and message of the last change of the state, if it tells them.
+	StateReason string
 }
 
 // ProviderID returns the instance's name in Kubernetes.
@@ -182,6 +185,12 @@ func instance(described types.Instance) Instance {
 	}
 	if described.State != nil {
 		made.State = string(described.State.Name)
+	}
+	if why := described.StateReason; why != nil {
+		made.StateReason = aws.ToString(why.Message)
+		if code := aws.ToString(why.Code); !strings.HasPrefix(made.StateReason, code) {
+			made.StateReason = code + ": " + made.StateReason
+		}
 	}
 	if described.InstanceLifecycle == types.InstanceLifecycleTypeSpot {
 		made.CapacityType = api.CapacityTypeSpot

@@ -45,6 +45,9 @@ func (p *pass) deleteIfDue() bool {
 		return p.delete("terminating due to timeout", "reason", "registration_timeout")
 	case p.lost():
 		p.confirm()
+		if p.explainEnd() {
+			p.write()
+		}
 		return p.delete("garbage collecting nodeclaim with no cloudprovider representation")
 	}
 	return false

@@ -29,6 +29,7 @@ func (p *pass) end() {
 	}
 	p.lookAgain(drainPause)
 	p.setDeadline()
+	p.explainEnd()
 	switch {
 	case p.claim.Status.ProviderID == "":
 		p.endUnlaunched()

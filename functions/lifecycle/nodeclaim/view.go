@@ -25,6 +25,8 @@ type Instance struct {
 	SubnetID         string
 	SecurityGroupIDs []string
 	ReservationID    string
+	// StateReason is EC2's code and message of the last change of the state, if it tells them.
+	StateReason string
 }
 
 // States of EC2 by which decisions differ.
