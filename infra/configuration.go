@@ -56,6 +56,9 @@ type clusterConfiguration struct {
 	// kmsKey is the ARN of the key for queues and logs; empty for the services' own keys.
 	kmsKey string
 
+	// volumeKeys are the ARNs of the user's keys that encrypt volumes of nodes.
+	volumeKeys []string
+
 	// preferencePolicy and minValuesPolicy are Karpenter's settings. The defaults of provision, for
 	// empty values, are Respect and Strict.
 	preferencePolicy, minValuesPolicy string

@@ -36,6 +36,7 @@ func TestReadConfiguration(t *testing.T) {
 		c.allowAutoMode = true
 		c.permissionBoundary = "arn:aws:iam::123456789012:policy/boundary"
 		c.kmsKey = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+		c.volumeKeys = []string{c.kmsKey, "arn:aws:kms:us-east-1:111122223333:key/shared"}
 		c.preferencePolicy, c.minValuesPolicy, c.disableDryRun = "Ignore", "BestEffort", "true"
 		c.karpenterServiceAccounts = "autoscaling/karpenter,kube-system/k"
 		c.imageParameters, c.reservedENIs, c.vmMemoryOverheadPercent = []string{"/images/*", "/golden"}, "1", "0.05"
@@ -61,6 +62,7 @@ func TestReadConfiguration(t *testing.T) {
 				"authenticationMode": "CONFIG_MAP", "allowAutoMode": "true",
 				"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary",
 				"kmsKey":             "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+				"volumeKeys":         "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab, arn:aws:kms:us-east-1:111122223333:key/shared",
 				"preferencePolicy":   "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true",
 				"karpenterServiceAccounts": "autoscaling/karpenter, kube-system/k",
 				"imageParameters":          "/images/*, /golden", "reservedENIs": "1", "vmMemoryOverheadPercent": "0.05",
@@ -90,6 +92,7 @@ clusters:
     allowAutoMode: true
     permissionBoundary: arn:aws:iam::123456789012:policy/boundary
     kmsKey: arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
+    volumeKeys: [arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab, arn:aws:kms:us-east-1:111122223333:key/shared]
     preferencePolicy: Ignore
     minValuesPolicy: BestEffort
     disableDryRun: true
@@ -260,6 +263,10 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"subnets alone", prod("subnets", "subnet-0a1b2c3d"), []string{`cluster "prod"`, "subnets without securityGroups"}},
 		{"security groups alone", prod("securityGroups", "sg-0a1b2c3d"), []string{`cluster "prod"`, "name its subnets"}},
 		{"a role's name", prod("nodeRole", "nodes"), []string{"context nodeRole", `"nodes"`, "arn:aws:iam::"}},
+		{
+			"an alias among keys", prod("volumeKeys", "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab,alias/nodes"),
+			[]string{"context volumeKeys", "alias/nodes", ":key/"},
+		},
 		{
 			"an ARN of another kind", prod("kmsKey", "arn:aws:kms:us-east-1:123456789012:alias/queues"),
 			[]string{"context kmsKey", "alias/queues", ":key/"},

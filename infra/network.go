@@ -40,6 +40,9 @@ func joinNetwork(c *cluster, function string) []awsiam.PolicyStatement {
 		"ec2:UnassignPrivateIpAddresses",
 	)
 	all := []*string{arn("ec2:${AWS::Region}:${AWS::AccountId}:*/*")}
+	// Another account may share its subnets and security groups.
+	// https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html
+	all = append(all, ec2ARNs("subnet/*", "security-group/*")...)
 	return []awsiam.PolicyStatement{
 		allow("Network", interfaces, all, nil),
 		describeNetwork(),

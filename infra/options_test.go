@@ -37,9 +37,11 @@ func TestFunctionsInAVPC(t *testing.T) {
 		_, f := template.function(t, "whittle-prod-"+name)
 		_, role := functionRole(t, template, name)
 		effects := map[string]string{}
+		resources := map[string]string{}
 		for _, s := range statements(t, role) {
 			if slices.Contains(s.actions, "ec2:CreateNetworkInterface") {
 				effects[s.effect] = encoded(t, s.conditions)
+				resources[s.effect] = encoded(t, s.resources)
 			}
 		}
 		if name == "ticker" {
@@ -53,6 +55,11 @@ func TestFunctionsInAVPC(t *testing.T) {
 		}
 		if !reflect.DeepEqual(f.Properties["VpcConfig"], want) {
 			t.Errorf("%s is in %v", name, f.Properties["VpcConfig"])
+		}
+		for _, shared := range []string{":*:subnet/*", ":*:security-group/*"} {
+			if !strings.Contains(resources["Allow"], shared) || !strings.Contains(resources["Deny"], shared) {
+				t.Errorf("%s: network interfaces in %v, want them in subnets that another account shares", name, resources)
+			}
 		}
 		if effects["Allow"] != "null" || !strings.Contains(effects["Deny"], "function:whittle-prod-"+name) {
 			t.Errorf("%s: network interfaces by %v, want them for Lambda and not for the code", name, effects)
@@ -102,6 +109,41 @@ func TestAKeyOfTheUsers(t *testing.T) {
 		if s := statements(t, role)[i]; !slices.Equal(s.resources, []any{key}) ||
 			!strings.Contains(encoded(t, s.conditions), "kms:ViaService") {
 			t.Errorf("%s may use %v where %v", name, s.resources, s.conditions)
+		}
+	}
+}
+
+func TestVolumesWithKeysOfTheUsers(t *testing.T) {
+	const own = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+	const shared = "arn:aws:kms:us-east-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+	template := chosen(t, map[string]any{"volumeKeys": own + "," + shared})
+	const byEC2 = `"StringEquals":{"kms:ViaService":{"Fn::Sub":"ec2.${AWS::Region}.amazonaws.com"}}`
+	for _, name := range functionNames() {
+		_, role := functionRole(t, template, name)
+		got := map[string]string{} // conditions by action
+		for _, s := range statements(t, role) {
+			for _, action := range s.actions {
+				if !strings.HasPrefix(action, "kms:") {
+					continue
+				}
+				got[action] = encoded(t, s.conditions)
+				if encoded(t, s.resources) != encoded(t, []string{shared, own}) {
+					t.Errorf("%s may %s on %v", name, action, s.resources)
+				}
+			}
+		}
+		want := map[string]string{}
+		if name == "provision" {
+			for _, action := range []string{
+				"Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo",
+			} {
+				want["kms:"+action] = "{" + byEC2 + "}"
+			}
+			// Without the condition, provision could give the key to anybody.
+			want["kms:CreateGrant"] = `{"Bool":{"kms:GrantIsForAWSResource":"true"},` + byEC2 + "}"
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: rights to keys %v, want %v", name, got, want)
 		}
 	}
 }

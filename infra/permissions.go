@@ -47,6 +47,7 @@ func provisionStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 		return append(statements, readInstanceProfiles())
 	}
 	statements = append(statements, launchInstances(c)...)
+	statements = append(statements, useVolumeKeys(c)...)
 	return append(statements, useNodeRole(c, nodes)...)
 }
 

@@ -61,6 +61,26 @@ func launchInstances(c *cluster) []awsiam.PolicyStatement {
 	}
 }
 
+// useVolumeKeys allows EC2 to encrypt the volumes of new instances with the user's keys, on behalf of
+// the launch. A grant lets the instance use its volumes afterwards.
+// https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption-requirements.html
+func useVolumeKeys(c *cluster) []awsiam.PolicyStatement {
+	if len(c.configuration.volumeKeys) == 0 {
+		return nil
+	}
+	keys := *jsii.Strings(c.configuration.volumeKeys...)
+	byEC2 := map[string]any{"kms:ViaService": awscdk.Fn_Sub(jsii.String("ec2.${AWS::Region}.amazonaws.com"), nil)}
+	use := jsii.Strings(
+		"kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo",
+	)
+	return []awsiam.PolicyStatement{
+		allow("VolumeKeys", use, keys, conditions{"StringEquals": byEC2}),
+		allow("VolumeGrants", jsii.Strings("kms:CreateGrant"), keys, conditions{
+			"StringEquals": byEC2, "Bool": {"kms:GrantIsForAWSResource": "true"},
+		}),
+	}
+}
+
 // endInstances allows terminating the cluster's own instances. It also allows tagging an adopted
 // instance with its claim.
 func endInstances(c *cluster) []awsiam.PolicyStatement {

@@ -121,6 +121,13 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.kmsKey, err = arnOf(value, "kms", "key/"); return err },
 		},
 		{
+			key: "volumeKeys", fallback: "AWS's own key",
+			example: "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+			meaning: "ARNs of the keys that encrypt the nodes' volumes, by the class or by the account's default. Their policies " +
+				"must let provision's role use them, and for spot instances the role AWSServiceRoleForEC2Spot",
+			set: func(c *cluster, value any) (err error) { c.volumeKeys, err = keys(value); return err },
+		},
+		{
 			key: "preferencePolicy", fallback: "`Respect`", example: "Ignore",
 			meaning: "`Ignore` plans without preferences (preferred affinity, ScheduleAnyway, PreferNoSchedule)",
 			set: func(c *cluster, value any) (err error) {

@@ -184,6 +184,20 @@ func arnOf(value any, service, beginning string) (string, error) {
 	return given, nil
 }
 
+// keys accepts a list of ARNs of KMS keys.
+func keys(value any) ([]string, error) {
+	given, err := list(value)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range given {
+		if _, err := arnOf(key, "kms", "key/"); err != nil {
+			return nil, err
+		}
+	}
+	return given, nil
+}
+
 // imageParameters accepts a list of absolute parameter names. A name may end in *.
 func imageParameters(value any) ([]string, error) {
 	names, err := list(value)
