@@ -58,6 +58,8 @@ func launchInstances(c *cluster) []awsiam.PolicyStatement {
 			ownRequest(c),
 		),
 		allow("TagAtLaunch", jsii.Strings("ec2:CreateTags"), created, tagAtLaunch),
+		// The answer to a repeated launch may name its fleet only.
+		describe("Fleets", "ec2:DescribeFleets"),
 	}
 }
 

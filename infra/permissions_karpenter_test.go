@@ -96,6 +96,7 @@ func beyondKarpenter() map[string]string {
 		"lambda:InvokeFunction":         "install has the first catalogue read",
 		"ssm:GetParameters":             "the plural of what Karpenter calls one by one",
 		"ec2:DescribeAvailabilityZones": "ids of zones, which Karpenter reads off subnets",
+		"ec2:DescribeFleets":            "instances of a launch whose answer was lost, which Karpenter launches again",
 	}
 }
 

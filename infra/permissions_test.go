@@ -82,7 +82,7 @@ func TestActions(t *testing.T) {
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",
 			"ec2:CreateFleet", "ec2:RunInstances", "ec2:CreateTags", "ec2:CreateLaunchTemplate",
 			"ec2:DescribeInstances", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups", "ec2:DescribeImages",
-			"ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups",
+			"ec2:DescribeFleets", "ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups",
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile",
 			"iam:AddRoleToInstanceProfile",
 		}),
@@ -139,7 +139,7 @@ func takesNoResource() map[string]string {
 	const region = "aws:RequestedRegion"
 	return map[string]string{
 		"ec2:DescribeAvailabilityZones": region, "ec2:DescribeCapacityReservations": region, "ec2:DescribeImages": region,
-		"ec2:DescribeInstances":      region,
+		"ec2:DescribeFleets": region, "ec2:DescribeInstances": region,
 		"ec2:DescribeInstanceStatus": region, "ec2:DescribeInstanceTypeOfferings": region,
 		"ec2:DescribeInstanceTypes": region, "ec2:DescribeLaunchTemplates": region, "ec2:DescribeNetworkInterfaces": region,
 		"ec2:DescribePlacementGroups": region, "ec2:DescribeSecurityGroups": region, "ec2:DescribeSpotPriceHistory": region,

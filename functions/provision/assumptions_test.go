@@ -1,62 +1,102 @@
 package main
 
 import (
-	"bytes"
-	"io"
-	"net/http"
-	"regexp"
 	"strings"
 	"testing"
+	"time"
 
-	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
 // These tests let the local AWS behave worse than it does by default, as far as AWS's documents
 // allow it. The page of infra/local lists its assumptions, and the test of each.
 
-var instanceSet = regexp.MustCompile(`(?s)<fleetInstanceSet>.*</fleetInstanceSet>`)
-
-// withoutInstances answers the first CreateFleet with the fleet's id only.
-func withoutInstances(next http.RoundTripper) http.RoundTripper {
-	hidden := false
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		form, err := io.ReadAll(request.Body)
-		if err != nil {
-			return nil, err
-		}
-		request.Body = io.NopCloser(bytes.NewReader(form))
-		response, err := next.RoundTrip(request)
-		if err != nil || hidden || !strings.Contains(string(form), "Action=CreateFleet") {
-			return response, err
-		}
-		hidden = true
-		answer, err := io.ReadAll(response.Body)
-		if err != nil {
-			return nil, err
-		}
-		answer = instanceSet.ReplaceAll(answer, []byte("<fleetInstanceSet/>"))
-		response.Body = io.NopCloser(bytes.NewReader(answer))
-		response.ContentLength = int64(len(answer))
-		return response, nil
-	})
-}
-
 // TestARepeatedTokenMayNameNoInstances: EC2 promises that a repeated call does nothing further, and
-// not that its answer lists the instances again. Each pod gets a node all the same, and lifecycle
-// finds the instances of the first call.
+// not that its answer lists the instances again. The fleet names them.
 func TestARepeatedTokenMayNameNoInstances(t *testing.T) {
 	e := newEnvironment(t)
+	e.ec2.SilenceRepeats(true)
+	e.ec2.SetVisibility(time.Hour)
+	e.cut()
+	if _, err := e.afterwards().handle(t.Context(), later(tick("2"))); err != nil {
+		t.Fatal(err)
+	}
+	e.nodes(together)
+	e.nothingIsShort()
+}
+
+// TestARepeatedTokenMaySayNothing: EC2 shows neither the fleet nor its instances yet. Provision
+// waits, and buys nothing else for the pods.
+func TestARepeatedTokenMaySayNothing(t *testing.T) {
+	for _, code := range []string{"", "InsufficientInstanceCapacity", "UnauthorizedOperation"} {
+		t.Run("and the call is refused with "+code, func(t *testing.T) {
+			e := newEnvironment(t)
+			e.ec2.SilenceRepeats(true)
+			e.ec2.FailCalls(ec2.CallFailure{Action: "DescribeFleets", Code: "InvalidFleetId.NotFound"})
+			if code != "" {
+				defer e.ec2.FailCalls(ec2.CallFailure{Action: "CreateFleet"})
+			}
+			e.ec2.SetVisibility(time.Hour)
+			e.cut()
+			if code != "" {
+				e.ec2.FailCalls(ec2.CallFailure{Action: "CreateFleet", Code: code})
+			}
+			next := e.afterwards()
+			for range 2 {
+				_, _ = next.handle(t.Context(), later(tick("2"))) // reports that nothing is known
+			}
+			if claims := e.standing(); len(claims) != together || len(e.instances()) != together {
+				t.Fatalf("%d claims and %d instances, want %d", len(claims), len(e.instances()), together)
+			}
+			if code == "" {
+				e.nothingIsShort()
+			}
+			e.ec2.ShowInstances()
+			if _, err := next.handle(t.Context(), later(tick("3"))); err != nil {
+				t.Fatal(err)
+			}
+			e.nodes(together)
+			if strays := e.strays(); len(strays) != 0 {
+				t.Errorf("strays %+v", strays)
+			}
+		})
+	}
+}
+
+// TestALaunchThatNeverShowsIsPlannedAgain: after 90 s without a trace the pods get other nodes.
+func TestALaunchThatNeverShowsIsPlannedAgain(t *testing.T) {
+	e := newEnvironment(t)
+	e.ec2.SilenceRepeats(true)
+	e.ec2.FailCalls(ec2.CallFailure{Action: "DescribeFleets", Code: "InvalidFleetId.NotFound"})
+	e.ec2.SetVisibility(time.Hour)
 	e.cut()
 	next := e.afterwards()
-	config := e.config.Copy()
-	config.HTTPClient = &http.Client{Transport: withoutInstances(http.DefaultTransport)}
-	next.fleet = fleet.New(awsec2.NewFromConfig(config), clusterName)
-	e.converge(next)
+	_, _ = next.handle(t.Context(), later(tick("2"))) // notes that nothing is known
+	began := next.now()
+	next.now = func() time.Time { return began.Add(92 * time.Second) }
+	wake := later(tick("3"))
+	wake.Records[0].Body = strings.Replace(wake.Records[0].Body, `"tick"`, `"launch"`, 1)
+	for range 2 { // the first pass gives the claims up
+		_, _ = next.handle(t.Context(), wake)
+	}
+	if claims := e.standing(); len(claims) != together || len(e.instances()) != 2*together {
+		t.Errorf("%d claims and %d instances, want %d claims with other instances",
+			len(claims), len(e.instances()), together)
+	}
+}
+
+// nothingIsShort checks that no offering is left out of plans.
+func (e *environment) nothingIsShort() {
+	e.t.Helper()
+	unavailable, err := inventory.Unavailable(e.t.Context(), e.client)
+	e.try(err)
+	if len(unavailable.Until) != 0 {
+		e.t.Errorf("unavailable offerings %v", unavailable.Until)
+	}
 }
 
 // TestATokenMayBeForgotten: the repeated call launches the same number of instances once more.

@@ -118,8 +118,8 @@ func (l *launching) perform(ctx context.Context, in subject, steps []attempt.Ste
 			l.writeInstances(ctx, step)
 		case attempt.ReportFailure:
 			r.reportFailure(ctx, step)
-		case attempt.NextToken:
-			again = l.nextToken(ctx, step)
+		case attempt.Remember:
+			again = l.remember(ctx, step)
 		case attempt.GiveUp:
 			l.fail(r.giveUp(ctx, step))
 		case attempt.Fail:
@@ -155,6 +155,7 @@ func (l *launching) request(ctx context.Context, in subject) {
 		r.addresses.settle(&request, nil)
 		return
 	}
+	request.Repeated = !in.group.Fresh
 	r.fresh.remove(in.group.Token)
 	outcome, err := r.fleet.Launch(ctx, request)
 	r.addresses.settle(&request, countBySubnet(outcome.Instances))
@@ -210,12 +211,10 @@ func (l *launching) separate(ctx context.Context, in subject) {
 	}
 }
 
-// nextToken gives the claims another token. It returns their groups if they are to be launched at
-// once.
-func (l *launching) nextToken(ctx context.Context, step attempt.NextToken) []launch.Group {
-	groups, err := l.pass.repatch(ctx, step.Claims, func(claim *api.NodeClaim) map[string]any {
-		return attempt.Next(claim, step.LeaveBatch)
-	})
+// remember writes on the claims what the next pass must know. It returns their groups if they are to
+// be launched at once.
+func (l *launching) remember(ctx context.Context, step attempt.Remember) []launch.Group {
+	groups, err := l.pass.repatch(ctx, step.Claims, step.Memory)
 	l.fail(err)
 	if !step.AtOnce {
 		return nil

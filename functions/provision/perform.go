@@ -71,24 +71,28 @@ func (r *pass) create(ctx context.Context, snapshot *plan.Snapshot, claims []api
 func (r *pass) separate(ctx context.Context, group *attempt.Group) ([]launch.Group, error) {
 	slog.WarnContext(ctx, "a batch is launched one by one: its writing was cut off, or a nodeclaim of it was deleted",
 		"batch", group.ID, "nodeclaims", len(group.Waiting), "of", group.Size)
-	return r.repatch(ctx, group.Waiting, attempt.LeaveBatch)
+	return r.repatch(ctx, group.Waiting, attempt.Memory{LeaveBatch: true})
 }
 
-// repatch patches the claims and returns them in their new groups. It leaves out claims that have
-// changed or gone since they were read.
-func (r *pass) repatch(
-	ctx context.Context, claims []api.NodeClaim, patch func(*api.NodeClaim) map[string]any,
-) ([]launch.Group, error) {
+// repatch writes the memory on the claims and returns them in their groups. It leaves out claims that
+// have changed or gone since they were read. A new token is this pass's own, as that of a new claim.
+func (r *pass) repatch(ctx context.Context, claims []api.NodeClaim, memory attempt.Memory) ([]launch.Group, error) {
 	changed := make([]*api.NodeClaim, len(claims))
 	err := inParallel(len(claims), func(i int) error {
-		stored, err := r.client.PatchNodeClaim(ctx, claims[i].Name, patch(&claims[i]))
+		stored, err := r.client.PatchNodeClaim(ctx, claims[i].Name, memory.Patch(&claims[i]))
 		if err != nil {
 			return ignoreMoved(err)
 		}
 		changed[i] = stored
 		return nil
 	})
-	return launch.Groups(present(changed)), err
+	groups := launch.Groups(present(changed))
+	if memory.NextToken || memory.LeaveBatch {
+		for i := range groups {
+			r.fresh.add(groups[i].Token)
+		}
+	}
+	return groups, err
 }
 
 // hold makes sure that the claims have their finalizer. It leaves out claims that have changed or

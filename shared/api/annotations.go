@@ -88,6 +88,12 @@ const (
 	// AttemptAnnotationKey counts the launches tried for a claim. The claim's UID and the attempt
 	// make the client token by which EC2 recognises a repeated call.
 	AttemptAnnotationKey = OwnGroup + "/attempt"
+	// FailedAttemptsAnnotationKey counts the launches of a claim that EC2 refused. They delay the
+	// next attempt.
+	FailedAttemptsAnnotationKey = OwnGroup + "/failed-attempts"
+	// UnseenSinceAnnotationKey is the time, in RFC 3339, since which EC2 does not say whether it
+	// launched an instance for the claim's attempt.
+	UnseenSinceAnnotationKey = OwnGroup + "/unseen-since"
 	// BatchAnnotationKey is a claim's place in a batch of equal claims that one call launches:
 	// id/size/index. The batch's id and the attempt make the client token of that call.
 	BatchAnnotationKey = OwnGroup + "/batch"

@@ -78,6 +78,8 @@ func functionsAnnotations() []Annotation {
 		{Key: AnnotationClusterNameTagged, On: claims, Meaning: "`true` once the instance has the cluster's name as a tag."},
 		{Key: AnnotationInstanceProfile, On: claims, Meaning: "Instance profile of the instance."},
 		{Key: AttemptAnnotationKey, On: claims, Meaning: "Number of the launch attempt."},
+		{Key: FailedAttemptsAnnotationKey, On: claims, Meaning: "Number of launches that EC2 refused. They delay the next."},
+		{Key: UnseenSinceAnnotationKey, On: claims, Meaning: "Time since which EC2 does not say whether it launched."},
 		{Key: BatchAnnotationKey, On: claims, Meaning: "Place in a batch that one call launches: id/size/index."},
 		{Key: NominatedPodsAnnotationKey, On: claims, Meaning: "UIDs of the pods that the claim was planned for."},
 		{Key: EmptySinceAnnotationKey, On: claims, Meaning: "Time at which the node was first seen empty."},

@@ -12,9 +12,9 @@ var (
 	// ErrRefused means that the launch of the token ended with too few instances, for a reason
 	// other than capacity. Only another token gives another result.
 	ErrRefused = errors.New("EC2 launched no instance")
-	// ErrUnseen means that an earlier call with the token and other parameters succeeded, and that
-	// EC2 does not show all of its instances yet. The same call may find them later.
-	ErrUnseen = errors.New("an earlier launch got through and EC2 does not show its instance yet: try again")
+	// ErrUnseen means that an earlier call with the token may have launched instances, and that EC2
+	// does not show all of them yet. The same call may find them later.
+	ErrUnseen = errors.New("an earlier launch may have got through, and EC2 does not show its instances yet: try again")
 )
 
 // code returns the AWS code of the error, or an empty text when AWS did not answer.

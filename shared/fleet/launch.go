@@ -22,56 +22,72 @@ type Outcome struct {
 	// Short lists what EC2 lacked capacity for. Where there are fewer instances than requested and
 	// no error, EC2 has no capacity for the rest.
 	Short []Shortage
-	// Earlier is true when an earlier call launched the instances. They are those that EC2 shows by
-	// now.
+	// Earlier is true when an earlier call launched the instances, and they were found by their tag.
+	// They are those that EC2 shows by now.
 	Earlier bool
 }
 
 // Launch launches the instances of a request. After a crash, or when two callers send the same
-// request, it returns the same instances. EC2 recognises the client token, and Launch finds the
-// instances of an earlier call with other parameters by their tag.
+// request, it returns the same instances. EC2 recognises the client token. Where EC2's answer does
+// not say what an earlier call did, Launch finds its instances by the fleet or by their tag.
 //
 // Errors: ErrRefused and ErrUnseen tell the state of the token, and come with the instances that
 // exist. FailureIn returns the Failure in an error, with its reason and remedy. IsThrottled tells
-// that EC2 throttled the call. An error that is none of these may pass: the caller repeats the call
-// with the same token.
+// that EC2 throttled the call. After any error but ErrRefused the caller repeats the call with the
+// same token.
 func (c *Client) Launch(ctx context.Context, request launch.Request) (Outcome, error) {
-	output, err := c.createFleet(ctx, &request)
-	if isMismatch(err) {
-		return c.earlier(ctx, &request)
+	output, lost, err := c.createFleet(ctx, &request)
+	repeated := request.Repeated || lost
+	switch {
+	case isMismatch(err):
+		return c.earlier(ctx, &request, "")
+	case err != nil && (isPassing(err) || code(err) == ""):
+		return Outcome{}, fmt.Errorf("creating a fleet for %s: %w", request.Name, err)
+	case err != nil && repeated:
+		return c.refusedAgain(ctx, &request, err)
+	case err != nil:
+		return refused(&request, err)
+	case repeated && isSilent(&request, output):
+		return c.earlier(ctx, &request, aws.ToString(output.FleetId))
 	}
-	if err != nil {
-		if isPassing(err) || code(err) == "" {
-			return Outcome{}, fmt.Errorf("creating a fleet for %s: %w", request.Name, err)
-		}
-		if short, is := shortOfAll(&request, code(err), message(err)); is {
-			return Outcome{Short: short}, nil
-		}
-		// EC2 refused the whole call, and did not store its token.
-		return Outcome{}, fmt.Errorf("creating a fleet for %s: %w: %w", request.Name, failureOf(code(err), message(err)), err)
+	return c.result(&request, output)
+}
+
+// refused returns the meaning of an error about a whole call. EC2 did not store the call's token.
+func refused(request *launch.Request, err error) (Outcome, error) {
+	if short, is := shortOfAll(request, code(err), message(err)); is {
+		return Outcome{Short: short}, nil
 	}
-	outcome, failure := c.read(&request, output)
-	if failure != nil {
-		if failure.Reason == "LaunchTemplateNotFound" {
-			c.forgetTemplates(&request)
-		}
-		return outcome, fmt.Errorf("creating a fleet for %s: %w: %w", request.Name, ErrRefused, failure)
+	return Outcome{}, fmt.Errorf("creating a fleet for %s: %w: %w", request.Name, failureOf(code(err), message(err)), err)
+}
+
+// result returns the meaning of EC2's answer about a fleet.
+func (c *Client) result(request *launch.Request, output *ec2.CreateFleetOutput) (Outcome, error) {
+	outcome, failure := c.read(request, output)
+	if failure == nil {
+		return outcome, nil
 	}
-	return outcome, nil
+	if failure.Reason == "LaunchTemplateNotFound" {
+		c.forgetTemplates(request)
+	}
+	return outcome, fmt.Errorf("creating a fleet for %s: %w: %w", request.Name, ErrRefused, failure)
 }
 
 // createFleet calls CreateFleet, after it has created the launch templates. When somebody deleted a
-// template that this container knows, createFleet creates it again and repeats the call once.
-func (c *Client) createFleet(ctx context.Context, request *launch.Request) (*ec2.CreateFleetOutput, error) {
+// template that this container knows, createFleet creates it again and repeats the call once. lost
+// is true when EC2 may have carried out a call whose answer did not arrive.
+func (c *Client) createFleet(
+	ctx context.Context, request *launch.Request,
+) (output *ec2.CreateFleetOutput, lost bool, err error) {
 	for again := false; ; again = true {
 		for _, template := range request.Templates {
 			if err := c.ensureTemplate(ctx, template.Content); err != nil {
-				return nil, err
+				return nil, lost, err
 			}
 		}
-		output, err := c.fleets.CreateFleet(ctx, fleetInput(request))
+		output, err = c.fleets.CreateFleet(ctx, fleetInput(request), noteLost(&lost))
 		if again || !isTemplateGone(code(err)) {
-			return output, err
+			return output, lost, err
 		}
 		c.forgetTemplates(request)
 	}
@@ -85,39 +101,6 @@ func (c *Client) forgetTemplates(request *launch.Request) {
 
 func isTemplateGone(code string) bool {
 	return strings.HasPrefix(code, "InvalidLaunchTemplate") && strings.Contains(code, "NotFound")
-}
-
-// earlier returns the instances that an earlier call with the same token launched.
-func (c *Client) earlier(ctx context.Context, request *launch.Request) (Outcome, error) {
-	found, err := c.launchedFor(ctx, request)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if len(found) == 0 {
-		return Outcome{}, fmt.Errorf("%s: %w", request.Name, ErrUnseen)
-	}
-	running := slices.DeleteFunc(
-		found, func(i Instance) bool { return i.State == string(types.InstanceStateNameShuttingDown) },
-	)
-	slices.SortFunc(running, byID)
-	switch {
-	case len(running) == 0:
-		return Outcome{}, fmt.Errorf("%s: %w: the instance of an earlier launch has ended", request.Name, ErrRefused)
-	case len(running) < request.Count:
-		return Outcome{Instances: running, Earlier: true}, fmt.Errorf(
-			"%s: %d of %d instances: %w", request.Name, len(running), request.Count, ErrUnseen,
-		)
-	}
-	return Outcome{Instances: running, Earlier: true}, nil
-}
-
-func byID(a, b Instance) int { return strings.Compare(a.ID, b.ID) }
-
-func (c *Client) launchedFor(ctx context.Context, request *launch.Request) ([]Instance, error) {
-	if token := request.Tags[api.BatchTagKey]; token != "" {
-		return c.InstancesOfBatch(ctx, token)
-	}
-	return c.InstancesOfClaim(ctx, request.Tags[api.NodeClaimTagKey])
 }
 
 func fleetInput(request *launch.Request) *ec2.CreateFleetInput {

@@ -41,6 +41,8 @@ type Request struct {
 	// Name names the claim or the batch in errors and logs.
 	Name        string
 	ClientToken string // the same for each repetition of an attempt
+	// Repeated means that an earlier request may have had the token.
+	Repeated bool
 	// Count is how many instances are asked for.
 	Count        int
 	CapacityType string

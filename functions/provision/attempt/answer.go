@@ -54,6 +54,7 @@ type Failure struct {
 	Class string
 	// Ended means that the token is used up: the same request would get the same answer.
 	Ended bool
-	// Unseen means that an earlier request was carried out, and EC2 does not show its instances yet.
+	// Unseen means that an earlier request may have been carried out, and EC2 does not show its
+	// instances yet.
 	Unseen bool
 }

@@ -80,10 +80,11 @@ func assign(in Launched, instances []Instance, now time.Time) (assigned []Assign
 	return assigned, rest, err
 }
 
-// failed reports the failure on the claims, and makes way for another attempt.
+// failed reports the failure on the claims, and makes way for another attempt. Only a token that is
+// used up is replaced, because EC2 may have carried out a request that it does not tell of.
 func failed(in Launched, claims []api.NodeClaim, failure *Failure, now time.Time) []Step {
-	if failure.Unseen && now.Sub(claims[0].CreationTimestamp.Time) >= unseenFor {
-		return []Step{Fail{}, GiveUp{claims, api.ReasonLaunchFailed, failure.Message, false}}
+	if failure.Reason == "" && failure.Unseen {
+		return unseen(claims, failure, now)
 	}
 	steps := []Step{Fail{}}
 	reason := api.ReasonLaunchFailed
@@ -93,17 +94,35 @@ func failed(in Launched, claims []api.NodeClaim, failure *Failure, now time.Time
 	if failure.Class != "" {
 		steps = append(steps, RefuseClass{failure.Class, failure.Reason, failure.Message})
 	}
-	steps = append(steps, ReportFailure{claims, reason, failure.Message})
+	steps = append(steps, ReportFailure{Claims: claims, Reason: reason, Message: failure.Message})
 	if failure.Reason == "" && !failure.Ended {
-		// AWS was busy, did not answer, or does not show yet what it launched. The next pass makes
-		// the same request.
-		return steps
+		return steps // AWS was busy or did not answer: the next pass makes the same request
 	}
-	return append(steps, NextToken{
-		Claims:     claims,
-		LeaveBatch: in.Group.ID != "" && len(claims) < in.Group.Size,
-		AtOnce:     in.Repeat && reason == launchTemplateNotFound,
-	})
+	memory := next(in, claims, failure)
+	memory.Failed = true
+	return append(steps, Remember{claims, memory, failure.Ended && in.Repeat && reason == launchTemplateNotFound})
+}
+
+// next is the memory that lets another attempt follow the failure.
+func next(in Launched, claims []api.NodeClaim, failure *Failure) Memory {
+	return Memory{
+		NextToken:  failure.Ended,
+		LeaveBatch: failure.Ended && in.Group.ID != "" && len(claims) < in.Group.Size,
+	}
+}
+
+// unseen waits for the instances of an earlier request, and gives the claims up when EC2 has not
+// shown them for unseenFor.
+func unseen(claims []api.NodeClaim, failure *Failure, now time.Time) []Step {
+	since := unseenSince(&claims[0])
+	if !since.IsZero() && now.Sub(since) >= unseenFor {
+		return []Step{Fail{}, GiveUp{claims, api.ReasonLaunchFailed, failure.Message, false}}
+	}
+	steps := []Step{Fail{}, ReportFailure{Claims: claims, Reason: api.ReasonLaunchFailed, Message: failure.Message}}
+	if since.IsZero() {
+		steps = append(steps, Remember{Claims: claims, Memory: Memory{Unseen: now}})
+	}
+	return steps
 }
 
 // lackMessage says what EC2 was short of.

@@ -49,6 +49,7 @@ func assignment(claim *api.NodeClaim, instance *Instance, in Launched, hash stri
 			api.AnnotationInstanceProfile: in.Class.Status.InstanceProfile,
 			// The instance was made from the class as it is now.
 			api.AnnotationEC2NodeClassHash: hash, api.AnnotationEC2NodeClassHashVersion: api.EC2NodeClassHashVersion,
+			api.UnseenSinceAnnotationKey: nil,
 		},
 		// The history of fields would be nearly half of a claim, and every pass reads all claims.
 		// An empty entry makes the API server drop it, until somebody applies the claim.

@@ -19,14 +19,23 @@ import (
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // claim is a claim that waits for an instance. It was written so long ago, and this is the number
-// of its attempt.
+// of its attempt. EC2 refused the earlier ones.
 func claim(name string, age time.Duration, number int) api.NodeClaim {
 	made := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: name, ResourceVersion: "7", CreationTimestamp: metav1.NewTime(now.Add(-age)),
-		Finalizers:  []string{api.TerminationFinalizer},
-		Annotations: map[string]string{api.AttemptAnnotationKey: fmt.Sprint(number)},
+		Finalizers: []string{api.TerminationFinalizer},
+		Annotations: map[string]string{
+			api.AttemptAnnotationKey: fmt.Sprint(number), api.FailedAttemptsAnnotationKey: fmt.Sprint(number - 1),
+		},
 	}}
 	made.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	return made
+}
+
+// unseen is a claim of which EC2 has not said for so long what became of its attempt.
+func unseen(since time.Duration) api.NodeClaim {
+	made := claim("a", time.Hour, 1)
+	made.Annotations[api.UnseenSinceAnnotationKey] = now.Add(-since).Format(time.RFC3339)
 	return made
 }
 
@@ -73,8 +82,8 @@ func names(steps []attempt.Step) string {
 			name += fmt.Sprintf("(%d %s %t)", len(step.Claims), step.Reason, step.Certain)
 		case attempt.ReportFailure:
 			name += fmt.Sprintf("(%d %s)", len(step.Claims), step.Reason)
-		case attempt.NextToken:
-			name += fmt.Sprintf("(%d %t %t)", len(step.Claims), step.LeaveBatch, step.AtOnce)
+		case attempt.Remember:
+			name += fmt.Sprintf("(%d%s)", len(step.Claims), remembered(step))
 		case attempt.WriteInstances:
 			for _, one := range step.Assignments {
 				name += " " + one.Claim.Name + "=" + one.Instance.ID
@@ -85,6 +94,22 @@ func names(steps []attempt.Step) string {
 		all = append(all, name)
 	}
 	return strings.Join(all, ", ")
+}
+
+func remembered(step attempt.Remember) string {
+	text := ""
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{
+		{" next token", step.NextToken}, {" leave batch", step.LeaveBatch}, {" failed", step.Failed},
+		{" unseen", step.Unseen.Equal(now)}, {" at once", step.AtOnce},
+	} {
+		if flag.set {
+			text += flag.name
+		}
+	}
+	return text
 }
 
 func TestBegin(t *testing.T) {
@@ -136,6 +161,7 @@ func TestNoOffering(t *testing.T) {
 	}{
 		{"a new claim", group(true, claim("a", 0, 1)), "GiveUp(1 InsufficientCapacityError true), PlanAgain"},
 		{"a claim of an earlier pass", group(false, claim("a", time.Minute, 1)), "Find()"},
+		{"a claim whose instance EC2 does not show", group(false, unseen(89*time.Second)), "Find()"},
 		{"a claim whose instance would show by now", group(false, claim("a", 2*time.Minute, 1)), "Find(" + none + ")"},
 	} {
 		if got := names(attempt.NoOffering(test.group, "no offering", now)); got != test.want {
@@ -196,37 +222,47 @@ func TestAnswered(t *testing.T) {
 		{
 			name: "the token is used up", group: pair(0),
 			answer: attempt.Answer{Failure: &attempt.Failure{Message: "ended", Ended: true}},
-			want:   "LeaveOut, Fail, ReportFailure(2 LaunchFailed), NextToken(2 false false)",
+			want:   "LeaveOut, Fail, ReportFailure(2 LaunchFailed), Remember(2 next token failed)",
 		},
 		{
 			name: "the rest of a batch leaves it", group: pair(0),
 			answer: attempt.Answer{
 				Instances: []attempt.Instance{instance("i-1")}, Failure: &attempt.Failure{Message: "ended", Ended: true},
 			},
-			want: "LeaveOut, WriteInstances a=i-1, Fail, ReportFailure(1 LaunchFailed), NextToken(1 true false)",
+			want: "LeaveOut, WriteInstances a=i-1, Fail, ReportFailure(1 LaunchFailed), Remember(1 next token leave batch failed)",
 		},
 		{
 			name: "the class is the cause", group: group(true, claim("a", 0, 1)),
 			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "AMINotFound", Class: "AMIsReady"}},
-			want:   "LeaveOut, Fail, RefuseClass, ReportFailure(1 AMINotFound), NextToken(1 false false)",
+			want:   "LeaveOut, Fail, RefuseClass, ReportFailure(1 AMINotFound), Remember(1 failed)",
 		},
 		{
 			name: "a launch template that is gone is made again at once", group: group(true, claim("a", 0, 1)), repeat: true,
-			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound"}},
-			want:   "LeaveOut, Fail, ReportFailure(1 LaunchTemplateNotFound), NextToken(1 false true)",
+			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound", Ended: true}},
+			want:   "LeaveOut, Fail, ReportFailure(1 LaunchTemplateNotFound), Remember(1 next token failed at once)",
 		},
 		{
 			name: "but only once", group: group(true, claim("a", 0, 1)),
-			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound"}},
-			want:   "LeaveOut, Fail, ReportFailure(1 LaunchTemplateNotFound), NextToken(1 false false)",
+			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound", Ended: true}},
+			want:   "LeaveOut, Fail, ReportFailure(1 LaunchTemplateNotFound), Remember(1 next token failed)",
+		},
+		{
+			name: "a refused request may have been carried out before", group: group(false, claim("a", time.Minute, 1)),
+			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "Unauthorized", Unseen: true}},
+			want:   "LeaveOut, Fail, ReportFailure(1 Unauthorized), Remember(1 failed)",
 		},
 		{
 			name: "an earlier launch does not show yet", group: group(false, claim("a", time.Minute, 1)),
 			answer: attempt.Answer{Failure: &attempt.Failure{Message: "unseen", Unseen: true}},
+			want:   "LeaveOut, Fail, ReportFailure(1 LaunchFailed), Remember(1 unseen)",
+		},
+		{
+			name: "an earlier launch still does not show", group: group(false, unseen(89*time.Second)),
+			answer: attempt.Answer{Failure: &attempt.Failure{Message: "unseen", Unseen: true}},
 			want:   "LeaveOut, Fail, ReportFailure(1 LaunchFailed)",
 		},
 		{
-			name: "an earlier launch never shows", group: group(false, claim("a", 2*time.Minute, 1)),
+			name: "an earlier launch never shows", group: group(false, unseen(90*time.Second)),
 			answer: attempt.Answer{Failure: &attempt.Failure{Message: "unseen", Unseen: true}},
 			want:   "LeaveOut, Fail, GiveUp(1 LaunchFailed false)",
 		},
@@ -281,7 +317,7 @@ func TestPatchesHoldOnlyForTheClaimThatWasRead(t *testing.T) {
 	made := claim("a", 0, 2)
 	made.Annotations[api.BatchAnnotationKey] = "b/2/0"
 	for name, patch := range map[string]map[string]any{
-		"release": attempt.Release(&made), "next": attempt.Next(&made, true), "leave": attempt.LeaveBatch(&made),
+		"release": attempt.Release(&made), "memory": attempt.Memory{NextToken: true}.Patch(&made),
 		"failure": attempt.FailureStatus(&made, "LaunchFailed", "why", now),
 	} {
 		if patch["metadata"].(map[string]any)["resourceVersion"] != "7" {
@@ -295,9 +331,21 @@ func TestPatchesHoldOnlyForTheClaimThatWasRead(t *testing.T) {
 	if attempt.Hold(&made) == nil {
 		t.Error("a claim without a finalizer is not held")
 	}
-	annotations := attempt.Next(&made, true)["metadata"].(map[string]any)["annotations"].(map[string]any)
-	if annotations[api.AttemptAnnotationKey] != "3" || annotations[api.BatchAnnotationKey] != nil {
-		t.Errorf("annotations %v", annotations)
+	annotations := func(memory attempt.Memory) any {
+		return memory.Patch(&made)["metadata"].(map[string]any)["annotations"]
+	}
+	for memory, want := range map[attempt.Memory]map[string]any{
+		{NextToken: true, LeaveBatch: true, Failed: true}: {
+			api.AttemptAnnotationKey: "3", api.BatchAnnotationKey: nil, api.FailedAttemptsAnnotationKey: "2",
+			api.UnseenSinceAnnotationKey: nil,
+		},
+		{Failed: true}:     {api.FailedAttemptsAnnotationKey: "2"},
+		{LeaveBatch: true}: {api.BatchAnnotationKey: nil},
+		{Unseen: now}:      {api.UnseenSinceAnnotationKey: "2026-03-01T12:00:00Z"},
+	} {
+		if got := annotations(memory); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v: annotations %v, want %v", memory, got, want)
+		}
 	}
 	if got := attempt.Cut(strings.Repeat("x", 2000)); len(got) != attempt.MaximumMessage ||
 		!strings.HasSuffix(got, "...") {

@@ -13,8 +13,8 @@ const (
 	// ReasonInsufficientCapacity is Karpenter's reason for events about claims that EC2 has no
 	// room for.
 	ReasonInsufficientCapacity = "InsufficientCapacityError"
-	// unseenFor is how long after a claim was written EC2 may not show the instance of an earlier
-	// request for it. Then the claim is given up, and its pods are planned for again.
+	// unseenFor is how long EC2 may not show the instance of an earlier request for a claim. Then
+	// the claim is given up, and its pods are planned for again.
 	unseenFor = launch.SettledAfter
 	// firstPause is the pause before the third attempt, counted from the claim's creation.
 	firstPause = 20 * time.Second
@@ -36,15 +36,34 @@ func Number(claim *api.NodeClaim) int {
 	return number
 }
 
-// isDue returns whether it is time for the claim's attempt. The second follows with the next pass.
-// Each later one waits about twice as long as the one before, because a person may have to mend
-// something first.
+// failedAttempts is how often EC2 refused to launch for the claim.
+func failedAttempts(claim *api.NodeClaim) int {
+	count, err := strconv.Atoi(claim.Annotations[api.FailedAttemptsAnnotationKey])
+	if err != nil {
+		return 0
+	}
+	return count
+}
+
+// unseenSince is when EC2 first did not say what became of the claim's attempt. It is zero where EC2
+// said so, or was not asked yet.
+func unseenSince(claim *api.NodeClaim) time.Time {
+	since, err := time.Parse(time.RFC3339, claim.Annotations[api.UnseenSinceAnnotationKey])
+	if err != nil {
+		return time.Time{}
+	}
+	return since
+}
+
+// isDue returns whether it is time for the claim's attempt. After the first failure it follows with
+// the next pass. Each later one waits about twice as long as the one before, because a person may
+// have to mend something first.
 func isDue(claim *api.NodeClaim, now time.Time) bool {
-	number := Number(claim)
-	if number <= 2 {
+	failed := failedAttempts(claim)
+	if failed <= 1 {
 		return true
 	}
-	wait := firstPause * time.Duration(1<<min(number-2, 8)-1)
+	wait := firstPause * time.Duration(1<<min(failed-1, 8)-1)
 	return now.Sub(claim.CreationTimestamp.Time) >= wait
 }
 
@@ -72,11 +91,16 @@ func Begin(group *Group, class *api.EC2NodeClass, now time.Time) []Step {
 // NoOffering decides about a group for which no offering is left to ask for. An earlier request,
 // made when there was one, may have instances.
 func NoOffering(group *Group, message string, now time.Time) []Step {
+	first := &group.Waiting[0]
+	waits := first.CreationTimestamp.Time
+	if since := unseenSince(first); since.After(waits) {
+		waits = since
+	}
 	giveUp := []Step{GiveUp{group.Waiting, ReasonInsufficientCapacity, message, group.Fresh}, PlanAgain{}}
 	switch {
 	case group.Fresh:
 		return giveUp
-	case now.Sub(group.Waiting[0].CreationTimestamp.Time) < unseenFor:
+	case now.Sub(waits) < unseenFor:
 		return []Step{Find{}} // EC2 may still show instances: a later pass looks again
 	}
 	return []Step{Find{NotFound: giveUp}}
@@ -84,5 +108,5 @@ func NoOffering(group *Group, message string, now time.Time) []Step {
 
 // Unbuildable decides about a group whose request cannot be built: the claim or its class is wrong.
 func Unbuildable(group *Group, message string) []Step {
-	return []Step{ReportFailure{group.Waiting, api.ReasonLaunchFailed, message}}
+	return []Step{ReportFailure{Claims: group.Waiting, Reason: api.ReasonLaunchFailed, Message: message}}
 }

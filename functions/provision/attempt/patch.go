@@ -38,18 +38,36 @@ func Release(claim *api.NodeClaim) map[string]any {
 	}))
 }
 
-// Next is the patch that begins the claim's next attempt, with another token.
-func Next(claim *api.NodeClaim, leaveBatch bool) map[string]any {
-	annotations := map[string]any{api.AttemptAnnotationKey: strconv.Itoa(Number(claim) + 1)}
-	if leaveBatch {
-		annotations[api.BatchAnnotationKey] = nil
-	}
-	return metadata(claim, "annotations", annotations)
+// Memory is what a claim remembers of an attempt.
+type Memory struct {
+	// NextToken gives the claim another token, because EC2 would give the same answer to this one.
+	NextToken bool
+	// LeaveBatch takes the claim out of its batch, because not all of it is left. The size of a
+	// batch is part of its request.
+	LeaveBatch bool
+	// Failed counts the attempt as one that EC2 refused.
+	Failed bool
+	// Unseen is the time since which EC2 does not say what became of the attempt. Zero leaves it.
+	Unseen time.Time
 }
 
-// LeaveBatch is the patch that takes the claim out of its batch.
-func LeaveBatch(claim *api.NodeClaim) map[string]any {
-	return metadata(claim, "annotations", map[string]any{api.BatchAnnotationKey: nil})
+// Patch is the patch that writes the memory on the claim.
+func (m Memory) Patch(claim *api.NodeClaim) map[string]any {
+	annotations := map[string]any{}
+	if m.NextToken {
+		annotations[api.AttemptAnnotationKey] = strconv.Itoa(Number(claim) + 1)
+		annotations[api.UnseenSinceAnnotationKey] = nil
+	}
+	if m.LeaveBatch {
+		annotations[api.BatchAnnotationKey] = nil
+	}
+	if m.Failed {
+		annotations[api.FailedAttemptsAnnotationKey] = strconv.Itoa(failedAttempts(claim) + 1)
+	}
+	if !m.Unseen.IsZero() {
+		annotations[api.UnseenSinceAnnotationKey] = m.Unseen.UTC().Format(time.RFC3339)
+	}
+	return metadata(claim, "annotations", annotations)
 }
 
 // FailureStatus is the patch that reports a failed attempt on the claim. The condition Launched is

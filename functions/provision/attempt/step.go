@@ -33,13 +33,10 @@ type (
 		Claims          []api.NodeClaim
 		Reason, Message string
 	}
-	// NextToken gives the claims the next attempt, and with it another token. EC2 would give the
-	// same answer to the token of this one.
-	NextToken struct {
+	// Remember writes on the claims what the next pass must know of the attempt.
+	Remember struct {
 		Claims []api.NodeClaim
-		// LeaveBatch takes the claims out of their batch, because not all of it is left. The size
-		// of a batch is part of its request.
-		LeaveBatch bool
+		Memory
 		// AtOnce makes the next attempt in this pass.
 		AtOnce bool
 	}
@@ -72,7 +69,7 @@ func (ClearRefusal) step()   {}
 func (RefuseClass) step()    {}
 func (WriteInstances) step() {}
 func (ReportFailure) step()  {}
-func (NextToken) step()      {}
+func (Remember) step()       {}
 func (GiveUp) step()         {}
 func (Fail) step()           {}
 func (PlanAgain) step()      {}

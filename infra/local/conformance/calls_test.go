@@ -264,6 +264,8 @@ func (s *server) fleets(ctx context.Context) {
 		for _, set := range out.Instances {
 			s.instances = append(s.instances, set.InstanceIds...)
 		}
+		_, err = s.ec2.DescribeFleets(ctx, &ec2.DescribeFleetsInput{FleetIds: []string{aws.ToString(out.FleetId)}})
+		s.must("DescribeFleets "+string(kind), err)
 	}
 	out, err := s.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
 		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ImageId: &s.image, InstanceType: "m5.large", SubnetId: &s.subnet,

@@ -75,6 +75,7 @@ func (s *Service) launchFleet(in *createFleetRequest) (*createFleetResult, error
 		}
 		report(out, offers, capacityType)
 	}
+	s.fleets[fleetID] = &madeFleet{in.ClientToken, out}
 	return out, nil
 }
 

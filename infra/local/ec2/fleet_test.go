@@ -188,6 +188,30 @@ func TestCreateFleetIsIdempotent(t *testing.T) {
 	wantCode(t, err, "DryRunOperation")
 }
 
+// EC2 promises that a repeated call does nothing, and not that its answer lists the instances.
+func TestARepeatedCreateFleetMayBeSilent(t *testing.T) {
+	a := newAccount(t)
+	a.template(t, "nodes")
+	in := a.fleet(t, types.DefaultTargetCapacityTypeSpot, "m5.large", "c5.large")
+	in.ClientToken = aws.String("claim-uid-1")
+	a.service.SilenceRepeats(true)
+	first, err := a.CreateFleet(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := a.CreateFleet(t.Context(), in)
+	if err != nil || text(first.FleetId) != text(again.FleetId) || len(again.Instances)+len(again.Errors) != 0 {
+		t.Errorf("the repeated call gave %+v, %v", again, err)
+	}
+	out, err := a.DescribeFleets(t.Context(), &awsec2.DescribeFleetsInput{FleetIds: []string{text(first.FleetId)}})
+	if err != nil || len(out.Fleets) != 1 || len(out.Fleets[0].Instances) != 1 ||
+		!slices.Equal(out.Fleets[0].Instances[0].InstanceIds, launched(t, first)) {
+		t.Errorf("the fleet is %+v, %v", out, err)
+	}
+	_, err = a.DescribeFleets(t.Context(), &awsec2.DescribeFleetsInput{FleetIds: []string{"fleet-1"}})
+	wantCode(t, err, "InvalidFleetId.NotFound")
+}
+
 func TestStarvedCapacity(t *testing.T) {
 	a := newAccount(t)
 	a.template(t, "nodes")

@@ -46,6 +46,9 @@ func (s *Service) once(c *wire.Call, token string, do func() (any, error)) (any,
 			return nil, refuse(codeIdempotentParameterMismatch,
 				"The client token %s was used before with other parameters: use a new token, or the same parameters", token)
 		}
+		if made, is := use.result.(*createFleetResult); is && s.silentRepeats {
+			return &createFleetResult{FleetID: made.FleetID}, nil
+		}
 		return use.result, nil
 	}
 	result, err := do()
@@ -62,6 +65,14 @@ func (s *Service) ForgetTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.tokens)
+}
+
+// SilenceRepeats makes the answer to a repeated CreateFleet name the fleet only. EC2 promises that
+// the repetition does nothing, and not that its answer lists the instances again.
+func (s *Service) SilenceRepeats(silent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silentRepeats = silent
 }
 
 // fingerprint identifies a call's parameters, whatever their order.

@@ -125,6 +125,12 @@ func TestVisibilityDelay(t *testing.T) {
 		out, err := a.DescribeInstances(t.Context(), &awsec2.DescribeInstancesInput{InstanceIds: []string{id}})
 		return err == nil && len(out.Reservations) == 1
 	})
+	a.service.SetVisibility(time.Hour)
+	id = a.run(t, "")
+	a.service.ShowInstances()
+	if _, err := a.DescribeInstances(t.Context(), &awsec2.DescribeInstancesInput{InstanceIds: []string{id}}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestTags(t *testing.T) {

@@ -93,11 +93,15 @@ type Service struct {
 	templates map[string]*launchTemplate // by id
 	instances map[string]*instance
 	tokens    map[string]*tokenUse
-	capacity  *capacity
-	throttles []*throttle
-	buckets   []*bucket
-	failures  []*CallFailure
-	refusals  []Refusal
+	// fleets are the answers to CreateFleet, by the fleet's id.
+	fleets map[string]*madeFleet
+	// silentRepeats makes a repeated CreateFleet name no instances and no errors.
+	silentRepeats bool
+	capacity      *capacity
+	throttles     []*throttle
+	buckets       []*bucket
+	failures      []*CallFailure
+	refusals      []Refusal
 	// pending are grants of calls under way that have no instance yet.
 	pending         map[*grant]struct{}
 	reservations    map[string]*capacityReservation
@@ -133,6 +137,7 @@ func New(config Config) (*Service, error) {
 		timers: newTimers(), timing: config.Timing,
 		images: map[string]*Image{}, templates: map[string]*launchTemplate{}, instances: map[string]*instance{},
 		tokens:  map[string]*tokenUse{},
+		fleets:  map[string]*madeFleet{},
 		pending: map[*grant]struct{}{}, reservations: map[string]*capacityReservation{},
 		placementGroups: map[string]*placementGroup{},
 		capacity:        newCapacity(config.Seed), console: func(string) string { return "" },
@@ -227,6 +232,7 @@ func (s *Service) actions() map[string]handler {
 		"DeleteTags":                     answer(s.deleteTags),
 		"DescribeAvailabilityZones":      answer(s.describeAvailabilityZones),
 		"DescribeCapacityReservations":   answer(s.describeCapacityReservations),
+		"DescribeFleets":                 answer(s.describeFleets),
 		"DescribeImages":                 answer(s.describeImages),
 		"DescribeInstanceStatus":         answer(s.describeInstanceStatus),
 		"DescribeInstanceTypeOfferings":  answer(s.describeInstanceTypeOfferings),

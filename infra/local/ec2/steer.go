@@ -31,6 +31,16 @@ func (s *Service) SetVisibility(delay time.Duration) {
 	s.timing.Visibility = delay
 }
 
+// ShowInstances makes DescribeInstances know every instance from now on.
+func (s *Service) ShowInstances() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timing.Visibility = 0
+	for _, i := range s.instances {
+		i.visible = time.Time{}
+	}
+}
+
 // steer does something to an instance that is not on its way out.
 func (s *Service) steer(id string, do func(*instance) error) error {
 	s.mu.Lock()

@@ -253,6 +253,47 @@ type fleetInstances struct {
 	SubnetID             string               `xml:"subnetId"`
 }
 
+// describeFleetsRequest is DescribeFleetsRequest of the API.
+type describeFleetsRequest struct {
+	FleetIDs   []string `query:"FleetId"`
+	Filters    []filter `query:"Filter"`
+	MaxResults *int     `query:"MaxResults"`
+	NextToken  string   `query:"NextToken"`
+}
+
+// describeFleetsResult is DescribeFleetsResult of the API.
+type describeFleetsResult struct {
+	Fleets    set[fleetXML] `xml:"fleetSet"`
+	NextToken string        `xml:"nextToken,omitempty"`
+}
+
+// fleetXML is FleetData of the API.
+type fleetXML struct {
+	FleetID        string               `xml:"fleetId"`
+	ClientToken    string               `xml:"clientToken"`
+	Type           string               `xml:"type"`
+	FleetState     string               `xml:"fleetState"`
+	ActivityStatus string               `xml:"activityStatus"`
+	Errors         set[fleetFailureXML] `xml:"errorSet"`
+	Instances      set[fleetLaunchXML]  `xml:"fleetInstanceSet"`
+}
+
+// fleetFailureXML is DescribeFleetError of the API.
+type fleetFailureXML struct {
+	TemplateAndOverrides templateAndOverrides `xml:"launchTemplateAndOverrides"`
+	Lifecycle            string               `xml:"lifecycle"`
+	Code                 string               `xml:"errorCode"`
+	Message              string               `xml:"errorMessage"`
+}
+
+// fleetLaunchXML is DescribeFleetsInstances of the API.
+type fleetLaunchXML struct {
+	TemplateAndOverrides templateAndOverrides `xml:"launchTemplateAndOverrides"`
+	Lifecycle            string               `xml:"lifecycle"`
+	InstanceIDs          set[string]          `xml:"instanceIds"`
+	InstanceType         string               `xml:"instanceType"`
+}
+
 // describeInstanceStatusRequest is DescribeInstanceStatusRequest of the API.
 type describeInstanceStatusRequest struct {
 	InstanceIDs         []string `query:"InstanceId"`

@@ -35,6 +35,7 @@ func unused() map[string]string {
 	return map[string]string{
 		"provision Describe ec2:DescribeInstances": "finds what an invocation had launched that died before it wrote " +
 			"it down",
+		"provision Fleets ec2:DescribeFleets": "finds it where EC2's answer to the repeated launch names the fleet only",
 		"lifecycle TagProfile iam:TagInstanceProfile": unusedProfile,
 		"ticker Log logs:CreateLogStream":             silent,
 		"ticker Log logs:PutLogEvents":                silent,
