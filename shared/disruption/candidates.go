@@ -85,7 +85,7 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 		if candidate == nil {
 			continue
 		}
-		if why != "" && !candidate.endsInAnyCase() {
+		if why != "" && !endsInAnyCase(candidate.Node.Claim, candidate.announced) {
 			notices = append(notices, Notice{Node: node, Message: why})
 			continue
 		}
@@ -112,10 +112,10 @@ func (s *Snapshot) candidate(node *Node, pool *api.NodePool, now time.Time) (*Ca
 	return nil, failed
 }
 
-// endsInAnyCase tells whether a grace period ends the node in any case. Protection of its pods then
-// only delays the end.
-func (c *Candidate) endsInAnyCase() bool {
-	return c.Node.Claim.Spec.TerminationGracePeriod != nil && !c.announced
+// endsInAnyCase tells whether a grace period ends the claim's node in any case. Protection of its pods
+// then only delays the end.
+func endsInAnyCase(claim *api.NodeClaim, announced bool) bool {
+	return claim.Spec.TerminationGracePeriod != nil && !announced
 }
 
 // fullness puts empty nodes first unless AWS has announced their end.

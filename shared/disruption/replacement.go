@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 )
 
 // A node's replacement is launched before the node is deleted. The objects say how far it is, so
@@ -21,7 +22,9 @@ import (
 //
 // Replacing then looks at the node in each pass. Once every replacement is initialized the claim is
 // deleted, and its pods move. The replacement is rolled back in the other order if a replacement is
-// missing or leaves, or takes too long. The node then stays as it was.
+// missing or leaves, or takes too long. The same happens if protection came after the choice: a
+// person annotated the node, or a protected pod was bound before the taint. The node then stays as it
+// was.
 const (
 	// ReplacedByAnnotationKey is, on a NodeClaim, the names of the claims that replace it,
 	// separated by commas. It is empty if other nodes have room for its pods.
@@ -85,7 +88,9 @@ func Replacing(s *Snapshot, now time.Time) Replacements {
 		case reason == nil:
 			why = "its replacement was not begun"
 		case progress.waiting == "":
-			r.Finish = append(r.Finish, node)
+			if why = node.keptFrom(api.DisruptionReason(reason.Reason), now); why == "" {
+				r.Finish = append(r.Finish, node)
+			}
 		case now.Sub(reason.LastTransitionTime.Time) >= replaceWithin:
 			why = fmt.Sprintf("its replacement %s was not ready within %s", progress.waiting, replaceWithin)
 		}
@@ -94,6 +99,27 @@ func Replacing(s *Snapshot, now time.Time) Replacements {
 		}
 	}
 	return r
+}
+
+// keptFrom is why the tainted node stays although its replacements are ready, or "". Budgets of pods
+// do not count here, because the drain waits for them.
+func (n *Node) keptFrom(reason api.DisruptionReason, now time.Time) string {
+	if n.Node == nil {
+		return ""
+	}
+	if annotation := protection.OfNode(n.Node, now); annotation != "" {
+		return "the node got the annotation " + annotation
+	}
+	policy := slices.IndexFunc(policies(), func(p policy) bool { return p.reason == reason })
+	if policy >= 0 && endsInAnyCase(n.Claim, policies()[policy].announced) {
+		return ""
+	}
+	for _, pod := range n.Pods {
+		if annotation := protection.ByAnnotation(pod, now); annotation != "" {
+			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, annotation)
+		}
+	}
+	return ""
 }
 
 // progress is the state of a node's replacements.

@@ -36,6 +36,18 @@ func launched(n *disruption.Node) { n.Claim.Status.ProviderID = "aws:///us-east-
 // booting is a node that has not joined.
 func booting(n *disruption.Node) { n.Node, n.Claim.Status.Conditions = nil, nil }
 
+// kept is a node that a person keeps.
+func kept(n *disruption.Node) {
+	n.Node.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
+}
+
+// because is a node that is replaced for another reason.
+func because(reason api.DisruptionReason) func(*disruption.Node) {
+	return func(n *disruption.Node) {
+		api.GetCondition(n.Claim.Status.Conditions, api.ConditionTypeDisruptionReason).Reason = string(reason)
+	}
+}
+
 func TestReplacing(t *testing.T) {
 	by := func(names string) func(*disruption.Node) { return annotated(disruption.ReplacedByAnnotationKey, names) }
 	old := func(names string, change ...func(*disruption.Node)) disruption.Node {
@@ -125,6 +137,38 @@ func TestReplacing(t *testing.T) {
 				node("new", 0, annotated(disruption.ReplacesAnnotationKey, "old,oldest")),
 			},
 			finish: "old,oldest",
+		},
+		{
+			name: "a protected pod came after the choice", nodes: []disruption.Node{
+				old("new", with(pod("late", doNotDisrupt("true")))), node("new", 0, replaces),
+			}, back: "old", why: "pod default/late has the annotation karpenter.sh/do-not-disrupt",
+		},
+		{
+			name: "a pod whose protection is over", nodes: []disruption.Node{
+				old("new", with(pod("late", doNotDisrupt("1s")))), node("new", 0, replaces),
+			}, finish: "old",
+		},
+		{
+			name: "a person annotated the tainted node", nodes: []disruption.Node{
+				old("new", kept), node("new", 0, replaces),
+			}, back: "old", why: "the node got the annotation karpenter.sh/do-not-disrupt",
+		},
+		{
+			name: "a grace period ends no node that AWS recommends to replace", nodes: []disruption.Node{
+				old("new", graceful, with(pod("late", doNotDisrupt("true")))), node("new", 0, replaces),
+			}, back: "old", why: "pod default/late",
+		},
+		{
+			name: "a grace period ends a drifted node in any case", nodes: []disruption.Node{
+				old("new", graceful, because(api.DisruptionReasonDrifted), with(pod("late", doNotDisrupt("true")))),
+				node("new", 0, replaces),
+			}, finish: "old",
+		},
+		{
+			name: "a grace period ends no node for its price", nodes: []disruption.Node{
+				old("new", graceful, because(api.DisruptionReasonUnderutilized), with(pod("late", doNotDisrupt("true")))),
+				node("new", 0, replaces),
+			}, back: "old", why: "pod default/late",
 		},
 		{name: "a node that nobody replaces", nodes: []disruption.Node{node("calm", 0)}},
 	} {
