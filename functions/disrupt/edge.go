@@ -54,6 +54,8 @@ type kubernetes interface {
 type lease interface {
 	// Release succeeds for a Lease that another invocation has taken over.
 	Release(context.Context) error
+	// Fence returns a context whose writes end with the Lease (cluster.ErrLeaseEnded).
+	Fence(context.Context) context.Context
 }
 
 // edge adds to the cluster's client what planning needs.

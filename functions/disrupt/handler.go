@@ -71,7 +71,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		slog.InfoContext(ctx, "another invocation has the lease", "lease", leaseName)
 		return nil
 	}
-	p, failed := h.runStages(work, client)
+	p, failed := h.runStages(held.Fence(work), client)
 	if err := held.Release(context.WithoutCancel(ctx)); err != nil {
 		slog.WarnContext(ctx, "lease not released, it ends at its deadline", "lease", leaseName, "error", err)
 	}

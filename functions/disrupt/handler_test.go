@@ -16,6 +16,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -274,6 +275,26 @@ func TestMessagesContinueTheChain(t *testing.T) {
 				t.Errorf("hop %d: %s was sent %+v", hop, url, sent)
 			}
 		}
+	}
+}
+
+// tardy gets each Lease when its time is over, as after a pause of its container.
+type tardy struct{ edge }
+
+func (l tardy) AcquireLease(ctx context.Context, name, holder string, now, _ time.Time) (lease, error) {
+	return l.edge.AcquireLease(ctx, name, holder, now, now)
+}
+
+func TestAPassThatOutlivesItsLeaseWritesNothing(t *testing.T) {
+	pool(t, "100%")
+	initialized(t, "outlived")
+	l := newHarness(t, nil)
+	l.connect = func(context.Context) (kubernetes, error) { return tardy{edge{Client: server.Client(t, nil)}}, nil }
+	if err := l.tick(t); !errors.Is(err, cluster.ErrLeaseEnded) {
+		t.Errorf("error is %v", err)
+	}
+	if isNoted(t, "outlived") {
+		t.Error("wrote after the end of its lease")
 	}
 }
 

@@ -19,8 +19,9 @@ const (
 	horizon = time.Minute
 	// leaseName is the Lease of the pass that works. A tick's pass does not need it.
 	leaseName = "whittle-lifecycle"
-	// leaseFor is how long other passes wait for the one that has the Lease. After that another
-	// pass works beside it, which is safe: two passes only do the same work twice.
+	// leaseFor is how long other passes wait for the one that has the Lease, beside the leeway for
+	// clocks. After that another pass works beside it, which is safe: two passes only do the same
+	// work twice.
 	leaseFor = 10 * time.Second
 	// leasePause is the time until a pass that met another one tries again, multiplied by the
 	// number of passes that it has met.

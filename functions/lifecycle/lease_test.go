@@ -68,7 +68,7 @@ func TestAPassThatMeetsAnotherTriesLater(t *testing.T) {
 		}
 	}
 	// The other pass has died. Its Lease ends long before EC2 takes the instance.
-	l.clock.ahead += leaseFor + 2*time.Second
+	l.clock.ahead += leaseFor + 7*time.Second
 	if !l.drainsOnce(t, "on-met", l.interruption(1)) {
 		t.Error("the pod stays though the other's time is over")
 	}

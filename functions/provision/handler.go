@@ -151,7 +151,7 @@ func (h *handler) underLease(
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	for look := (&pass{handler: h, client: client, wake: wake}); ; look = look.next() {
-		err := look.provision(ctx)
+		err := look.provision(lease.Fence(ctx))
 		mayRepeat := err == nil && time.Until(deadline) > roundTime
 		again, unreleased := release(context.WithoutCancel(ctx), lease, mayRepeat)
 		if unreleased != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
@@ -150,6 +151,9 @@ func (l *launching) request(ctx context.Context, in subject) {
 		return
 	}
 	in.group.Waiting, err = r.hold(ctx, in.group.Waiting)
+	if err == nil {
+		err = cluster.LeaseEnded(ctx)
+	}
 	if err != nil || len(in.group.Waiting) == 0 {
 		l.fail(err)
 		r.addresses.settle(&request, nil)

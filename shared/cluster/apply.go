@@ -32,6 +32,11 @@ func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) e
 	if err != nil {
 		return fmt.Errorf("encoding %s %q: %w", object.GetKind(), object.GetName(), err)
 	}
+	ctx, cancel, err := fenced(ctx)
+	if err != nil {
+		return fmt.Errorf("applying %s %q: %w", object.GetKind(), object.GetName(), err)
+	}
+	defer cancel()
 	result := c.rest.Patch(types.ApplyYAMLPatchType).AbsPath(path(object)).SetHeader("Accept", "application/json").
 		Param("fieldManager", FieldManager).Param("force", "true").Body(body).Do(ctx)
 	return finish(result, fmt.Sprintf("applying %s %q", object.GetKind(), object.GetName()), nil)

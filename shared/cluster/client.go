@@ -201,6 +201,11 @@ func (c *Client) writeJSON(ctx context.Context, verb, path string, object, into 
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", path, err)
 	}
+	ctx, cancel, err := fenced(ctx)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer cancel()
 	request := c.rest.Verb(verb).AbsPath(path).SetHeader("Accept", runtime.ContentTypeJSON).
 		SetHeader("Content-Type", contentType(verb)).Param("fieldManager", FieldManager).Body(body)
 	if c.dryRun {

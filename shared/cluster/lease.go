@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -23,13 +24,15 @@ const askedAtAnnotationKey = api.OwnGroup + "/asked-at"
 type Lease struct {
 	client *Client
 	held   coordinationv1.Lease
+	fence  *fence
 }
 
 // AcquireLease takes the Lease for the holder until the deadline. It returns nil, and no error,
 // when another holder has it. Of two holders that try at once, the resourceVersion lets one
-// succeed.
+// succeed. A write whose answer was lost may have taken the Lease. It is sent again, and the stored
+// Lease decides.
 func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (*Lease, error) {
-	path := leasesPath + "/" + name
+	path, fence := leasesPath+"/"+name, newFence(name, deadline.Sub(now))
 	seconds := int32(deadline.Sub(now).Seconds()) + 1
 	moment := metav1.NewMicroTime(now)
 	wanted := coordinationv1.LeaseSpec{
@@ -49,15 +52,59 @@ func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, dea
 	}
 	current.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	current.Spec = wanted
-	lease := &Lease{client: c}
-	err = c.writeJSON(ctx, verb, path, current, &lease.held)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return nil, nil
+	lease := &Lease{client: c, fence: fence}
+	err = c.writeLease(ctx, verb, path, current, &lease.held)
+	if !IsConflict(err) {
+		return given(lease, err)
 	}
+	stored, err := c.lease(ctx, name)
+	if err != nil || stored == nil || !isSame(&stored.Spec, &wanted) {
+		return nil, err
+	}
+	lease.held = *stored
+	return lease, nil
+}
+
+// given returns the Lease, or nil with an error.
+func given(lease *Lease, err error) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
 	return lease, nil
+}
+
+// isSame reports whether a stored Lease is the one that was to be written. The API server keeps
+// microseconds.
+func isSame(stored, wanted *coordinationv1.LeaseSpec) bool {
+	return stored.HolderIdentity != nil && *stored.HolderIdentity == *wanted.HolderIdentity &&
+		stored.RenewTime != nil && stored.RenewTime.Time.Equal(wanted.RenewTime.Truncate(time.Microsecond))
+}
+
+// sends bounds how often the write of a Lease is sent whose answer is lost.
+const sends = 3
+
+// writeLease writes a Lease. It repeats a write that may have succeeded or not. The resourceVersion
+// lets at most one of them succeed, so that a conflict may come from the first.
+func (c *Client) writeLease(
+	ctx context.Context, verb, path string, lease, into *coordinationv1.Lease,
+) (err error) {
+	for range sends {
+		err = c.writeJSON(ctx, verb, path, lease, into)
+		if !isUncertain(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// isUncertain reports whether a write may have succeeded although there is an error: the connection
+// broke, or the API server does not know what its store did.
+func isUncertain(err error) bool {
+	if err == nil || errors.Is(err, ErrLeaseEnded) {
+		return false
+	}
+	var answered apierrors.APIStatus
+	return !errors.As(err, &answered) || answered.Status().Code >= http.StatusInternalServerError
 }
 
 // LeaseHeld reports whether an invocation has the Lease.
@@ -100,8 +147,9 @@ func (l *Lease) ReleaseUnlessAsked(ctx context.Context) (asked bool, err error) 
 	released.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	none, second := "", int32(1)
 	released.Spec.HolderIdentity, released.Spec.LeaseDurationSeconds = &none, &second
-	err = l.client.writeJSON(ctx, http.MethodPut, leasesPath+"/"+released.Name, &released, nil)
+	err = l.client.writeLease(ctx, http.MethodPut, leasesPath+"/"+released.Name, &released, &coordinationv1.Lease{})
 	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		l.fence.released.Store(true)
 		return false, err
 	}
 	current, err := l.client.lease(ctx, released.Name)
@@ -109,6 +157,7 @@ func (l *Lease) ReleaseUnlessAsked(ctx context.Context) (asked bool, err error) 
 		return false, err
 	}
 	if holder := current.Spec.HolderIdentity; holder == nil || *holder != *l.held.Spec.HolderIdentity {
+		l.fence.released.Store(true)
 		return false, nil
 	}
 	l.held = *current
@@ -134,7 +183,8 @@ func (c *Client) AskHolder(ctx context.Context, name string, now time.Time) erro
 	return nil
 }
 
-// taken reports whether another holder has the Lease and its time is not over.
+// taken reports whether another holder has the Lease and its time is not over. The holder's clock may
+// be behind, so that the time counts for clockLeeway longer.
 func taken(spec *coordinationv1.LeaseSpec, holder string, now time.Time) bool {
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || *spec.HolderIdentity == holder {
 		return false
@@ -142,5 +192,5 @@ func taken(spec *coordinationv1.LeaseSpec, holder string, now time.Time) bool {
 	if spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
 		return false
 	}
-	return now.Before(spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second))
+	return now.Before(spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds)*time.Second + clockLeeway))
 }

@@ -45,7 +45,7 @@ func TestALeaseHasOneHolderAtATime(t *testing.T) {
 
 func TestALeaseIsTakenOverAfterItsTime(t *testing.T) {
 	slow := acquire(t, "late", "slow", noon, noon.Add(10*time.Second))
-	next := acquire(t, "late", "next", noon.Add(12*time.Second), noon.Add(22*time.Second))
+	next := acquire(t, "late", "next", noon.Add(17*time.Second), noon.Add(27*time.Second))
 	if next == nil {
 		t.Fatal("a holder that died keeps the lease for ever")
 	}
@@ -53,7 +53,7 @@ func TestALeaseIsTakenOverAfterItsTime(t *testing.T) {
 	if err := slow.Release(t.Context()); err != nil {
 		t.Errorf("releasing a lease that was taken over: %v", err)
 	}
-	if acquire(t, "late", "third", noon.Add(13*time.Second), noon.Add(23*time.Second)) != nil {
+	if acquire(t, "late", "third", noon.Add(18*time.Second), noon.Add(28*time.Second)) != nil {
 		t.Error("the slow holder gave away the lease of the next")
 	}
 }
