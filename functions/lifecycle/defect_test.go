@@ -35,8 +35,8 @@ func (d *defective) PatchNodeClaim(_ context.Context, name string, _ map[string]
 	return &api.NodeClaim{}, nil
 }
 
-func (d *defective) PatchNodeClaimStatus(_ context.Context, name string, _ map[string]any) (*api.NodeClaim, error) {
-	return d.PatchNodeClaim(nil, name, nil)
+func (d *defective) PatchNodeClaimStatus(ctx context.Context, name string, _ map[string]any) (*api.NodeClaim, error) {
+	return d.PatchNodeClaim(ctx, name, nil)
 }
 
 func (d *defective) Record(_ context.Context, event cluster.Event, _ time.Time) error {

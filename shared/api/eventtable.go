@@ -41,7 +41,8 @@ func provisionEvents() []EventReason {
 		{ReasonLaunchFailed, []string{NodeClaimKind}, by, "EC2 refused the launch, or the request could not be built."},
 		{"RequestLimitExceeded", []string{NodeClaimKind}, by, "EC2 throttled the launch. Whittle tries again."},
 		{
-			EventReasonInternalError, []string{NodeClaimKind, NodePoolKind, EC2NodeClassKind}, []string{"provision", "lifecycle"},
+			EventReasonInternalError,
+			[]string{NodeClaimKind, NodePoolKind, EC2NodeClassKind}, []string{"provision", "lifecycle"},
 			"EC2 failed, and Whittle tries again. Or a defect keeps Whittle from working on this object only.",
 		},
 	}

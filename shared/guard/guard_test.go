@@ -24,7 +24,7 @@ func TestAPanicBecomesAnError(t *testing.T) {
 
 func TestOtherErrorsPass(t *testing.T) {
 	failed := errors.New("failed")
-	if err := guard.Run(func() error { return failed }); err != failed || guard.IsPanic(err) {
+	if err := guard.Run(func() error { return failed }); !errors.Is(err, failed) || guard.IsPanic(err) {
 		t.Errorf("got %v", err)
 	}
 	if err := guard.Run(func() error { return nil }); err != nil {

@@ -23,7 +23,7 @@ func daemonSets(o *Objects) []appsv1.DaemonSet {
 	for i := range sets {
 		set := &sets[i]
 		template := &set.Spec.Template
-		if pod := newest[key(set.Namespace, set.Name)]; pod != nil && (set.UID == "" || metav1.GetControllerOf(pod).UID == set.UID) {
+		if pod := newest[key(set.Namespace, set.Name)]; pod != nil && isOf(pod, set) {
 			affinity := template.Spec.Affinity
 			template.Spec = pod.Spec
 			template.Spec.NodeName, template.Spec.Affinity = "", affinity
@@ -50,6 +50,11 @@ func newestPods(pods []corev1.Pod) map[string]*corev1.Pod {
 		}
 	}
 	return newest
+}
+
+// isOf reports whether the pod is the DaemonSet's, and not one of an earlier DaemonSet of its name.
+func isOf(pod *corev1.Pod, set *appsv1.DaemonSet) bool {
+	return set.UID == "" || metav1.GetControllerOf(pod).UID == set.UID
 }
 
 func key(namespace, name string) string { return namespace + "/" + name }
