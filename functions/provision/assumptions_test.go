@@ -79,8 +79,8 @@ func TestALaunchThatNeverShowsIsPlannedAgain(t *testing.T) {
 	began := next.now()
 	next.now = func() time.Time { return began.Add(92 * time.Second) }
 	wake := later(tick("3"))
-	wake.Records[0].Body = strings.Replace(wake.Records[0].Body, `"tick"`, `"launch"`, 1)
-	for range 2 { // the first pass gives the claims up
+	wake.Records[0].Body = strings.Replace(wake.Records[0].Body, `"tick"`, `"launch"`, 1) // which is never too late
+	for range 2 {                                                                         // the first pass gives the claims up
 		_, _ = next.handle(t.Context(), wake)
 	}
 	if claims := e.standing(); len(claims) != together || len(e.instances()) != 2*together {
@@ -134,34 +134,59 @@ func (e *environment) converge(h *handler) {
 }
 
 // TestANewInstanceProfileMayBeUnknown: IAM is eventually consistent. EC2 may not know an instance
-// profile yet that IAM has confirmed. The next attempt of the same claim succeeds.
+// profile yet that IAM has confirmed. Provision waits quietly, and the same claim is launched.
 func TestANewInstanceProfileMayBeUnknown(t *testing.T) {
 	e := newEnvironment(t)
-	e.ec2.Starve(ec2.Starvation{
+	unknown := ec2.Starvation{
 		Code:    "InvalidParameterValue",
 		Message: "Value (nodes) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name",
-	})
+	}
+	e.ec2.Starve(unknown)
 	e.pod("one", "1", nil)
-	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err == nil {
-		t.Error("the handler returns no error although EC2 refused the launch")
+	h := e.handler(alive())
+	for range 3 {
+		if _, err := h.handle(t.Context(), tick("1")); err != nil {
+			t.Error(err)
+		}
 	}
 	claims := e.standing()
-	if len(claims) != 1 {
-		t.Fatalf("%d claims", len(claims))
+	if len(claims) != 1 || claims[0].Annotations[api.FailedAttemptsAnnotationKey] != "" {
+		t.Fatalf("claims %+v", claims)
 	}
 	launched := api.GetCondition(claims[0].Status.Conditions, api.ConditionTypeLaunched)
 	if launched == nil || launched.Status != metav1.ConditionUnknown || launched.Reason != "InstanceProfileNameInvalid" {
 		t.Errorf("condition %+v", launched)
 	}
+	if messages := e.events(claims[0].Name, "InstanceProfileNameInvalid"); len(messages) != 0 {
+		t.Errorf("events %q", messages)
+	}
+	if class := e.class(); !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+		t.Errorf("the class is %+v", class.Status.Conditions)
+	}
 	e.ec2.Feed("", "", "")
-	if _, err := e.handler(alive()).handle(t.Context(), tick("2")); err != nil {
+	if _, err := h.handle(t.Context(), tick("2")); err != nil {
 		t.Fatal(err)
 	}
 	e.oneNode()
 	if after := e.standing(); len(after) != 1 || after[0].UID != claims[0].UID {
 		t.Errorf("claims %+v, want the first one with an instance", after)
 	}
-	if class := e.class(); !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
-		t.Errorf("after the launch the class is %+v", class.Status.Conditions)
+}
+
+// TestAnInstanceProfileThatStaysUnknownIsTheClasssFault: 30 s after the claim was written the
+// refusal counts.
+func TestAnInstanceProfileThatStaysUnknownIsTheClasssFault(t *testing.T) {
+	e := newEnvironment(t)
+	e.ec2.Starve(ec2.Starvation{Code: "InvalidParameterValue", Message: "Invalid IAM Instance Profile name"})
+	e.pod("one", "1", nil)
+	h := e.handler(alive())
+	_, _ = h.handle(t.Context(), tick("1"))
+	h.now = func() time.Time { return time.Now().Add(31 * time.Second) }
+	if _, err := h.handle(t.Context(), later(tick("2"))); err == nil {
+		t.Error("the handler returns no error although EC2 refused the launch")
+	}
+	condition := api.GetCondition(e.class().Status.Conditions, api.ConditionTypeInstanceProfileReady)
+	if condition.Status != metav1.ConditionFalse || condition.Reason != api.ReasonLaunchRefused {
+		t.Errorf("class: %+v", condition)
 	}
 }

@@ -146,10 +146,14 @@ func (r *pass) measure(launched []*api.NodeClaim) {
 // claim that cannot be written is only logged.
 func (r *pass) reportFailure(ctx context.Context, step attempt.ReportFailure) {
 	claims := step.Claims
-	r.metrics.Write(metrics.Count(metrics.LaunchFailures, float64(len(claims))))
-	slog.WarnContext(ctx, "failed launching nodeclaim",
+	level := slog.LevelInfo
+	if !step.Expected {
+		level = slog.LevelWarn
+		r.metrics.Write(metrics.Count(metrics.LaunchFailures, float64(len(claims))))
+		r.recordWarning(disruption.AboutClaim(&claims[0]), step.Reason, step.Message)
+	}
+	slog.Log(ctx, level, "failed launching nodeclaim",
 		"NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", step.Reason, "error", step.Message)
-	r.recordWarning(disruption.AboutClaim(&claims[0]), step.Reason, step.Message)
 	_ = inParallel(len(claims), func(i int) error {
 		claim := &claims[i]
 		patch := attempt.FailureStatus(claim, step.Reason, step.Message, r.now())

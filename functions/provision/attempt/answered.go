@@ -12,8 +12,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
-// launchTemplateNotFound is the reason of a failure that another token mends at once.
-const launchTemplateNotFound = "LaunchTemplateNotFound"
+const (
+	// launchTemplateNotFound is the reason of a failure that another token mends at once.
+	launchTemplateNotFound = "LaunchTemplateNotFound"
+	// instanceProfileNameInvalid is the reason of a failure that passes where the profile is new.
+	instanceProfileNameInvalid = "InstanceProfileNameInvalid"
+)
 
 // Launched is what an attempt was made with.
 type Launched struct {
@@ -83,7 +87,11 @@ func assign(in Launched, instances []Instance, now time.Time) (assigned []Assign
 // failed reports the failure on the claims, and makes way for another attempt. Only a token that is
 // used up is replaced, because EC2 may have carried out a request that it does not tell of.
 func failed(in Launched, claims []api.NodeClaim, failure *Failure, now time.Time) []Step {
-	if failure.Reason == "" && failure.Unseen {
+	age := now.Sub(claims[0].CreationTimestamp.Time)
+	switch {
+	case failure.Reason == instanceProfileNameInvalid && age < profileUnknownFor:
+		return await(in, claims, failure)
+	case failure.Reason == "" && failure.Unseen:
 		return unseen(claims, failure, now)
 	}
 	steps := []Step{Fail{}}
@@ -109,6 +117,15 @@ func next(in Launched, claims []api.NodeClaim, failure *Failure) Memory {
 		NextToken:  failure.Ended,
 		LeaveBatch: failure.Ended && in.Group.ID != "" && len(claims) < in.Group.Size,
 	}
+}
+
+// await repeats the attempt with the next pass, because the failure passes by itself.
+func await(in Launched, claims []api.NodeClaim, failure *Failure) []Step {
+	steps := []Step{ReportFailure{Claims: claims, Reason: failure.Reason, Message: failure.Message, Expected: true}}
+	if memory := next(in, claims, failure); memory.NextToken {
+		steps = append(steps, Remember{Claims: claims, Memory: memory})
+	}
+	return steps
 }
 
 // unseen waits for the instances of an earlier request, and gives the claims up when EC2 has not

@@ -81,7 +81,11 @@ func names(steps []attempt.Step) string {
 		case attempt.GiveUp:
 			name += fmt.Sprintf("(%d %s %t)", len(step.Claims), step.Reason, step.Certain)
 		case attempt.ReportFailure:
-			name += fmt.Sprintf("(%d %s)", len(step.Claims), step.Reason)
+			name += fmt.Sprintf("(%d %s", len(step.Claims), step.Reason)
+			if step.Expected {
+				name += " expected"
+			}
+			name += ")"
 		case attempt.Remember:
 			name += fmt.Sprintf("(%d%s)", len(step.Claims), remembered(step))
 		case attempt.WriteInstances:
@@ -174,6 +178,11 @@ func TestAnswered(t *testing.T) {
 	instance := func(id string) attempt.Instance {
 		return attempt.Instance{ID: id, Type: "m5.large", Zone: "us-east-1a", CapacityType: "spot", ImageID: "ami-1"}
 	}
+	profile := func(ended bool) attempt.Answer {
+		return attempt.Answer{Failure: &attempt.Failure{
+			Reason: "InstanceProfileNameInvalid", Class: "InstanceProfileReady", Ended: ended,
+		}}
+	}
 	pair := func(age time.Duration) *attempt.Group { return group(true, claim("a", age, 1), claim("b", age, 1)) }
 	quota := attempt.Shortage{
 		Key:    "spot:m5.large:us-east-1a",
@@ -250,6 +259,18 @@ func TestAnswered(t *testing.T) {
 			name: "a refused request may have been carried out before", group: group(false, claim("a", time.Minute, 1)),
 			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "Unauthorized", Unseen: true}},
 			want:   "LeaveOut, Fail, ReportFailure(1 Unauthorized), Remember(1 failed)",
+		},
+		{
+			name: "a new instance profile is not known yet", group: pair(29 * time.Second), answer: profile(true),
+			want: "LeaveOut, ReportFailure(2 InstanceProfileNameInvalid expected), Remember(2 next token)",
+		},
+		{
+			name: "a new instance profile fails the whole call", group: pair(0), answer: profile(false),
+			want: "LeaveOut, ReportFailure(2 InstanceProfileNameInvalid expected)",
+		},
+		{
+			name: "an instance profile stays unknown", group: pair(30 * time.Second), answer: profile(true),
+			want: "LeaveOut, Fail, RefuseClass, ReportFailure(2 InstanceProfileNameInvalid), Remember(2 next token failed)",
 		},
 		{
 			name: "an earlier launch does not show yet", group: group(false, claim("a", time.Minute, 1)),

@@ -32,6 +32,9 @@ type (
 	ReportFailure struct {
 		Claims          []api.NodeClaim
 		Reason, Message string
+		// Expected is a failure that passes by itself within seconds. It is no event, and counts in
+		// no metric.
+		Expected bool
 	}
 	// Remember writes on the claims what the next pass must know of the attempt.
 	Remember struct {
