@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/isolate"
 )
 
 // pass runs the stages. They share one view, and each stage decides on what the stages before it
@@ -166,7 +167,11 @@ func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candi
 	if err != nil {
 		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
 	}
-	return p.carryOut(ctx, disruption.MovesOf(candidates, planner.Solve(without), p.now()))
+	decided, panicked := isolate.Plan(without, planner.Solve)
+	if panicked != nil {
+		slog.ErrorContext(ctx, "the planner panics on some pods, and plans for the others", "error", panicked)
+	}
+	return p.carryOut(ctx, disruption.MovesOf(candidates, decided, p.now()))
 }
 
 // carryOut begins the moves. It marks the nodes first and then creates the claims that replace

@@ -26,6 +26,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/isolate"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/status"
@@ -272,7 +273,10 @@ func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 // solve asks the planner, and logs and measures the plan.
 func (r *pass) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
 	start := r.now()
-	decided := planner.Solve(snapshot)
+	decided, panicked := isolate.Plan(snapshot, planner.Solve)
+	if panicked != nil {
+		slog.ErrorContext(ctx, "the planner panics on some pods, and plans for the others", "error", panicked)
+	}
 	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
 		"pods", len(snapshot.Pods), "nodeclaims", len(decided.NodeClaims),
 		"nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),
