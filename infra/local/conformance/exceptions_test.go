@@ -24,6 +24,12 @@ func notHere() map[string]string {
 	} {
 		exceptions["DescribeInstanceTypes/instanceTypeSet/item/"+path] = typeFact
 	}
+	for _, path := range []string{
+		"excessCapacityTerminationPolicy", "fulfilledCapacity", "fulfilledOnDemandCapacity", "launchTemplateConfigs",
+		"onDemandOptions", "spotOptions", "targetCapacitySpecification", "terminateInstancesWithExpiration", "validFrom",
+	} {
+		exceptions["DescribeFleets/fleetSet/item/"+path] = "the local AWS shows what a fleet launched, not what it asked for"
+	}
 	for _, instance := range []string{
 		"DescribeInstances/reservationSet/item/instancesSet/item/", "RunInstances/instancesSet/item/",
 	} {
