@@ -12,6 +12,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -25,12 +26,20 @@ func (c *Client) UnboundPods(ctx context.Context) ([]corev1.Pod, error) {
 // Pods lists every pod of the cluster, without managedFields. Those of twenty thousand pods take a
 // large part of a function's memory.
 func (c *Client) Pods(ctx context.Context) ([]corev1.Pod, error) {
-	var list corev1.PodList
-	err := c.list(ctx, "/api/v1/pods", &list)
-	for i := range list.Items {
-		list.Items[i].ManagedFields = nil
+	var pods []corev1.Pod
+	err := c.pages(ctx, "/api/v1/pods", func() { pods = nil }, func(read func(runtime.Object) error) (string, error) {
+		var page corev1.PodList
+		err := read(&page)
+		for i := range page.Items {
+			page.Items[i].ManagedFields = nil
+		}
+		pods = append(pods, page.Items...)
+		return page.Continue, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return list.Items, err
+	return pods, nil
 }
 
 // PodsVersion returns the present resourceVersion of the cluster's pods, for PodsOnNode.
@@ -58,12 +67,20 @@ func (c *Client) PodsOnNode(ctx context.Context, node, version string) ([]corev1
 // use the watch cache: the instance of a node that is not listed would be terminated without a
 // drain.
 func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
-	var list corev1.NodeList
-	err := c.list(ctx, "/api/v1/nodes", &list, "resourceVersion", "")
-	for i := range list.Items {
-		list.Items[i].ManagedFields, list.Items[i].Status.Images = nil, nil
+	var nodes []corev1.Node
+	err := c.pages(ctx, "/api/v1/nodes", func() { nodes = nil }, func(read func(runtime.Object) error) (string, error) {
+		var page corev1.NodeList
+		err := read(&page)
+		for i := range page.Items {
+			page.Items[i].ManagedFields, page.Items[i].Status.Images = nil, nil
+		}
+		nodes = append(nodes, page.Items...)
+		return page.Continue, err
+	}, versionParameter, "")
+	if err != nil {
+		return nil, err
 	}
-	return list.Items, err
+	return nodes, nil
 }
 
 // Node reads one node. It returns IsGone when there is none. A cached node may be a moment old; a

@@ -110,8 +110,8 @@ func CompareGroups(a, b *Group) int {
 // ComparePods orders pods by importance: by priority, the highest first, then by age, the oldest
 // first, then by namespace, name and UID.
 func ComparePods(a, b *corev1.Pod) int {
-	return cmp.Or(cmp.Compare(PriorityOf(b), PriorityOf(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
-		strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
+	return cmp.Or(cmp.Compare(PriorityOf(b), PriorityOf(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
 // PriorityOf is the priority that admission has written to the pod; zero is the default.
@@ -157,8 +157,8 @@ func (w *Workload) readGroups() {
 		}
 		groups[i] = Group{
 			Pods: members[:0:f.count], key: keyTexts[i], Spec: withFewPreferences(&first.Spec),
-			NodeTermsKey: nodeTermsTexts[f.nodeTerms], Terms: terms[f.nodeTerms], Class: w.Classes.of(first), Preferences: w.respectsPreferences(),
-			AvoidsTaints: w.respectsPreferences() && w.avoidableTaints,
+			NodeTermsKey: nodeTermsTexts[f.nodeTerms], Terms: terms[f.nodeTerms], Class: w.Classes.of(first),
+			Preferences: w.respectsPreferences(), AvoidsTaints: w.respectsPreferences() && w.avoidableTaints,
 		}
 		members = members[f.count:]
 		w.Groups[i] = &groups[i]
