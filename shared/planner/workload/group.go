@@ -111,7 +111,8 @@ func CompareGroups(a, b *Group) int {
 // first, then by namespace, name and UID.
 func ComparePods(a, b *corev1.Pod) int {
 	return cmp.Or(cmp.Compare(PriorityOf(b), PriorityOf(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
+		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name),
+		strings.Compare(string(a.UID), string(b.UID)))
 }
 
 // PriorityOf is the priority that admission has written to the pod; zero is the default.
