@@ -43,9 +43,13 @@ type Connection struct {
 // NewConnection prepares a connection. It sends nothing yet.
 func NewConnection(config aws.Config, name string) *Connection {
 	return &Connection{
-		Karpenter: cluster.KarpenterAccounts(), name: name, config: config, dryRun: DryRun(), now: time.Now,
+		Karpenter: cluster.KarpenterAccounts(), name: name, config: config, dryRun: DryRun(), now: wallClock,
 	}
 }
+
+// wallClock has no monotonic part, which may stand still while Lambda freezes the container. What a
+// container remembers would then count for hours.
+func wallClock() time.Time { return time.Now().Round(0) }
 
 // Client returns the client of the cluster. When the endpoint cannot be read again, it returns the
 // client of the last one. An error is that of the first reading, which the next invocation repeats.

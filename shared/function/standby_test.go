@@ -182,3 +182,11 @@ func TestKarpenterAccounts(t *testing.T) {
 		t.Errorf("error is %v", settings.Err())
 	}
 }
+
+// TestAConnectionReadsTheWallClock holds that its memory ages while Lambda freezes the container. The
+// monotonic clock may stand still then.
+func TestAConnectionReadsTheWallClock(t *testing.T) {
+	if now := NewConnection(aws.Config{}, "prod").now(); now != now.Round(0) {
+		t.Errorf("%s has a monotonic part", now)
+	}
+}

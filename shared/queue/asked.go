@@ -47,4 +47,5 @@ func (a *Asked) Remember(next Message) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.next = next
+	a.next.At = next.At.Round(0) // by the wall clock, because Lambda may freeze the container
 }

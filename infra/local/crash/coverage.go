@@ -27,7 +27,7 @@ func verbs() map[string]string {
 func otherNames() map[string]string {
 	return map[string]string{
 		"eks:DescribeCluster": "eks:GET clusters", "lambda:InvokeFunction": "lambda:POST 2015-03-31",
-		"sqs:SendMessage": "sqs:SendMessageBatch",
+		"sqs:SendMessage": "sqs:SendMessageBatch", "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
 const (
@@ -108,6 +110,10 @@ func (w *World) clear(ctx context.Context) error {
 		w.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{},
 			metav1.ListOptions{}),
 		w.core.CoordinationV1().Leases(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
+		w.core.CoordinationV1().Leases(metav1.NamespaceSystem).DeleteCollection(ctx, metav1.DeleteOptions{},
+			metav1.ListOptions{FieldSelector: "metadata.name=" + cluster.KarpenterLease}),
+		w.core.CoreV1().Pods(metav1.NamespaceSystem).DeleteCollection(ctx,
+			metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}),
 		w.core.CoreV1().ConfigMaps(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{},
 			metav1.ListOptions{FieldSelector: "metadata.name!=" + catalogName + ",metadata.name!=kube-root-ca.crt"}),
 	}

@@ -79,7 +79,7 @@ func message(content any, id string) lambdaevents.SQSMessage {
 	if err != nil {
 		panic(err) // only values of this package's are given
 	}
-	return lambdaevents.SQSMessage{MessageId: id, Body: string(body)}
+	return lambdaevents.SQSMessage{MessageId: id, ReceiptHandle: id, Body: string(body)}
 }
 
 func batchOf(messages ...lambdaevents.SQSMessage) lambdaevents.SQSEvent {

@@ -3,9 +3,15 @@ package crash
 import (
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/whittle-dev/whittle/events"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
@@ -62,6 +68,15 @@ func interruptScenarios() []Scenario {
 			Event: reported(nil, func(id string) events.Detail { return &events.RebalanceRecommendation{InstanceID: id} }),
 		},
 		{
+			Function: "interrupt", Name: "an event during standby", Ticked: []string{},
+			Done: annotated(disruption.RebalanceRecommendedAnnotationKey),
+			Arrange: func(s *stage) {
+				occupied(s)
+				s.karpenter()
+			},
+			Event: reported(nil, func(id string) events.Detail { return &events.RebalanceRecommendation{InstanceID: id} }),
+		},
+		{
 			Function: "interrupt", Name: "a change weeks ahead", Ticked: []string{},
 			Done: annotated(disruption.DepartsAtAnnotationKey), Arrange: occupied,
 			Event: reported(nil, change(14*24*time.Hour, events.HealthStatusUpcoming)),
@@ -72,6 +87,31 @@ func interruptScenarios() []Scenario {
 			Event:   reported(nil, change(10*time.Minute, events.HealthStatusOpen)),
 		},
 	}
+}
+
+// karpenter makes a Karpenter that stopped a moment ago: its pod and its Lease, which ends after some
+// rounds.
+func (s *stage) karpenter() {
+	const name = "karpenter"
+	core := s.world.core
+	_, err := core.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Create(s.ctx,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) && !s.try(err) {
+		return
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
+		ServiceAccountName: name, NodeName: "elsewhere", Containers: []corev1.Container{{Name: "controller", Image: name}},
+	}}
+	if _, err = core.CoreV1().Pods(metav1.NamespaceSystem).Create(s.ctx, pod, metav1.CreateOptions{}); !s.try(err) {
+		return
+	}
+	holder, renewed := name+"_1", metav1.NewMicroTime(s.world.now())
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: cluster.KarpenterLease},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed},
+	}
+	_, err = core.CoordinationV1().Leases(metav1.NamespaceSystem).Create(s.ctx, lease, metav1.CreateOptions{})
+	s.try(err)
 }
 
 // only returns the instance that the scenario began with.
