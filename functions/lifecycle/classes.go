@@ -108,8 +108,7 @@ func (p *pass) sweepTemplates(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// sweepProfiles repairs the instance profiles that somebody changed or deleted, and deletes those
-// that nothing uses.
+// sweepProfiles deletes the instance profiles that nothing uses.
 func (p *pass) sweepProfiles(ctx context.Context) error {
 	s := p.seen
 	profiles, err := p.leftovers.Profiles(ctx)
@@ -117,9 +116,6 @@ func (p *pass) sweepProfiles(ctx context.Context) error {
 		return err
 	}
 	var failed []error
-	for _, class := range nodeclass.BrokenProfiles(s.classes, profiles, p.leftovers.ProfileName) {
-		failed = append(failed, p.leftovers.RepairProfile(ctx, class))
-	}
 	for _, profile := range profiles {
 		inUse := nodeclass.ProfileInUse(profile, s.classes, s.claims, p.leftovers.ProfileName)
 		failed = append(failed, p.sweepProfile(ctx, profile, inUse))

@@ -87,7 +87,6 @@ type leftovers interface {
 	DeleteLaunchTemplate(ctx context.Context, id string) error
 	Profiles(context.Context) ([]nodeclass.Profile, error)
 	ProfileName(*api.EC2NodeClass) string
-	RepairProfile(context.Context, *api.EC2NodeClass) error
 	ProfileUnusedSince(ctx context.Context, name string) (since time.Time, own bool, err error)
 	MarkProfileUnused(ctx context.Context, name string, since time.Time) error
 	DeleteProfile(ctx context.Context, name string) error
@@ -118,10 +117,6 @@ func (l awsLeftovers) Profiles(ctx context.Context) ([]nodeclass.Profile, error)
 }
 
 func (l awsLeftovers) ProfileName(class *api.EC2NodeClass) string { return l.profiles.Name(class) }
-
-func (l awsLeftovers) RepairProfile(ctx context.Context, class *api.EC2NodeClass) error {
-	return l.profiles.Repair(ctx, class)
-}
 
 func (l awsLeftovers) ProfileUnusedSince(ctx context.Context, name string) (time.Time, bool, error) {
 	return l.profiles.UnusedSince(ctx, name)

@@ -16,7 +16,6 @@ type fakeMade struct {
 	mutex     sync.Mutex
 	templates map[string]nodeclass.Template // by id
 	profiles  map[string]fakeProfile
-	repaired  []string
 }
 
 type fakeProfile struct {
@@ -57,13 +56,6 @@ func (m *fakeMade) Profiles(context.Context) ([]nodeclass.Profile, error) {
 }
 
 func (m *fakeMade) ProfileName(class *api.EC2NodeClass) string { return "profile-of-" + class.Name }
-
-func (m *fakeMade) RepairProfile(_ context.Context, class *api.EC2NodeClass) error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.repaired = append(m.repaired, class.Name)
-	return nil
-}
 
 func (m *fakeMade) ProfileUnusedSince(_ context.Context, name string) (time.Time, bool, error) {
 	m.mutex.Lock()

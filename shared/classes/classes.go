@@ -18,6 +18,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
+// verifyEvery is how often, in minutes of the hour, Resolve reads an instance profile that was
+// verified before. IAM allows few calls.
+const verifyEvery = 30
+
 // Resolver resolves the EC2NodeClasses of one cluster.
 type Resolver struct {
 	config  aws.Config
@@ -48,9 +52,12 @@ func (r *Resolver) Resolve(
 	ctx context.Context, client *cluster.Client, class api.EC2NodeClass, now time.Time,
 ) (api.EC2NodeClass, error) {
 	discoverer := fleet.Discoverer{
-		EC2:        ec2.NewFromConfig(r.config),
-		SSM:        ssm.NewFromConfig(r.config),
-		Profiles:   fleet.Profiles{IAM: iam.NewFromConfig(r.config), Cluster: r.cluster, Region: r.config.Region},
+		EC2: ec2.NewFromConfig(r.config),
+		SSM: ssm.NewFromConfig(r.config),
+		Profiles: fleet.Profiles{
+			IAM: iam.NewFromConfig(r.config), Cluster: r.cluster, Region: r.config.Region,
+			Verify: now.Minute()%verifyEvery == 0,
+		},
 		Kubernetes: client.Endpoint.Version,
 		Cluster: nodeclass.Cluster{
 			Name: client.Endpoint.Name, Endpoint: client.Endpoint.URL,

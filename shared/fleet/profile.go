@@ -21,6 +21,9 @@ type Profiles struct {
 	IAM     *iam.Client
 	Cluster string
 	Region  string
+	// Verify makes Ensure read a profile that was verified before. Somebody may have deleted it, or
+	// taken its role.
+	Verify bool
 }
 
 // Name returns the name of the profile that is created for the class, or an empty text for a class
@@ -46,23 +49,23 @@ func (p Profiles) Ensure(ctx context.Context, class *api.EC2NodeClass) (string, 
 	if class.Spec.InstanceProfile != nil && *class.Spec.InstanceProfile != "" {
 		return *class.Spec.InstanceProfile, nil
 	}
-	// A resolved class keeps its profile, because IAM allows few calls. The sweep finds a profile
-	// that somebody changed or deleted. The name alone proves nothing: the role may be missing.
+	// A resolved class keeps its profile, because IAM allows few calls. The name alone proves nothing:
+	// the role may be missing.
 	name := p.Name(class)
-	verified := class.Status.InstanceProfile == name &&
+	verified := !p.Verify && class.Status.InstanceProfile == name &&
 		api.ConditionTrue(class.Status.Conditions, api.ConditionTypeInstanceProfileReady)
 	if verified || class.DeletionTimestamp != nil {
 		return class.Status.InstanceProfile, nil
 	}
-	if err := p.Repair(ctx, class); err != nil {
+	if err := p.repair(ctx, class); err != nil {
 		return "", err
 	}
 	return name, nil
 }
 
-// Repair creates the class's profile and adds its role, as far as either is missing. It succeeds
+// repair creates the class's profile and adds its role, as far as either is missing. It succeeds
 // only if the profile has the role.
-func (p Profiles) Repair(ctx context.Context, class *api.EC2NodeClass) error {
+func (p Profiles) repair(ctx context.Context, class *api.EC2NodeClass) error {
 	name, role := p.Name(class), class.Spec.Role
 	roles, there, err := p.roles(ctx, name)
 	if err != nil {
@@ -93,15 +96,10 @@ func (p Profiles) roles(ctx context.Context, name string) (roles []string, there
 	if err != nil {
 		return nil, false, err
 	}
-	return roleNames(output.InstanceProfile), true, nil
-}
-
-func roleNames(profile *types.InstanceProfile) []string {
-	var names []string
-	for _, role := range profile.Roles {
-		names = append(names, aws.ToString(role.RoleName))
+	for _, role := range output.InstanceProfile.Roles {
+		roles = append(roles, aws.ToString(role.RoleName))
 	}
-	return names
+	return roles, true, nil
 }
 
 func (p Profiles) addRole(ctx context.Context, name, role string) error {

@@ -17,7 +17,6 @@ import (
 type Profile struct {
 	Name     string
 	ClassUID string
-	Role     string // empty without one
 }
 
 // unusedSinceTagKey is the tag with the time (RFC 3339) since which a profile is unused.
@@ -36,7 +35,6 @@ func (p Profiles) List(ctx context.Context) ([]Profile, error) {
 			found = append(found, Profile{
 				Name:     aws.ToString(listed.InstanceProfileName),
 				ClassUID: strings.Trim(strings.TrimPrefix(aws.ToString(listed.Path), p.path()), "/"),
-				Role:     strings.Join(roleNames(&listed), ","), // a profile holds one role
 			})
 		}
 	}

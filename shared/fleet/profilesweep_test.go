@@ -66,7 +66,7 @@ func TestAProfileLiesInItsClassesFolder(t *testing.T) {
 		names[p.Name(other)] = true
 	}
 	listed, err := p.List(t.Context())
-	if err != nil || len(listed) != 1 || listed[0] != (fleet.Profile{Name: name, ClassUID: "uid-1", Role: "nodes"}) {
+	if err != nil || len(listed) != 1 || listed[0] != (fleet.Profile{Name: name, ClassUID: "uid-1"}) {
 		t.Errorf("listed %+v, %v", listed, err)
 	}
 }
@@ -95,7 +95,11 @@ func TestAWrongRoleIsTakenOut(t *testing.T) {
 			)
 			return err
 		},
-		func() error { return p.Repair(t.Context(), wanted) },
+		func() error {
+			p.Verify = true
+			_, err := p.Ensure(t.Context(), wanted)
+			return err
+		},
 	} {
 		if err := call(); err != nil {
 			t.Fatal(err)

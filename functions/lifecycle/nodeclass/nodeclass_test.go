@@ -70,30 +70,6 @@ func TestAProfileIsInUse(t *testing.T) {
 	}
 }
 
-func TestBrokenProfiles(t *testing.T) {
-	roled := func(name, uid, profile string) api.EC2NodeClass {
-		made := class(name, uid, profile)
-		made.Spec.Role = "nodes"
-		return made
-	}
-	classes := []api.EC2NodeClass{
-		roled("whole", "1", "p1"), roled("deleted", "2", "p2"), roled("without-role", "3", "p3"),
-		roled("another-role", "4", "p4"), roled("unresolved", "5", ""),
-	}
-	profiles := []nodeclass.Profile{
-		{Name: "p1", ClassUID: "1", Role: "nodes"}, {Name: "p3", ClassUID: "3"},
-		{Name: "p4", ClassUID: "4", Role: "others"},
-	}
-	current := func(class *api.EC2NodeClass) string { return "p" + string(class.UID) }
-	var names []string
-	for _, broken := range nodeclass.BrokenProfiles(classes, profiles, current) {
-		names = append(names, broken.Name)
-	}
-	if want := []string{"deleted", "without-role", "another-role"}; !slices.Equal(names, want) {
-		t.Errorf("broken are %v, want %v", names, want)
-	}
-}
-
 func TestNextOfProfile(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -11,7 +11,6 @@ import (
 type Profile struct {
 	Name     string
 	ClassUID string // of the class that it was made for
-	Role     string // empty without one
 }
 
 // profileRest is the time for which nothing must have used a profile before it is deleted. An
@@ -23,25 +22,6 @@ func ProfilesOf(class *api.EC2NodeClass, profiles []Profile) []Profile {
 	return slices.DeleteFunc(slices.Clone(profiles), func(profile Profile) bool {
 		return profile.ClassUID != string(class.UID)
 	})
-}
-
-// BrokenProfiles returns the classes whose profile somebody has deleted, or whose profile does not
-// have the class's role. The function current returns the name of the profile that a class needs.
-func BrokenProfiles(
-	classes []api.EC2NodeClass, profiles []Profile, current func(*api.EC2NodeClass) string,
-) []*api.EC2NodeClass {
-	var broken []*api.EC2NodeClass
-	for i := range classes {
-		class := &classes[i]
-		name := current(class)
-		whole := slices.ContainsFunc(profiles, func(profile Profile) bool {
-			return profile.Name == name && profile.Role == class.Spec.Role
-		})
-		if name != "" && !whole && class.Status.InstanceProfile == name && class.DeletionTimestamp == nil {
-			broken = append(broken, class)
-		}
-	}
-	return broken
 }
 
 // ProfileInUse reports whether a claim or a class needs the profile, or may need it. The function
