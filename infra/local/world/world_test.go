@@ -45,6 +45,7 @@ func TestWorld(t *testing.T) {
 	t.Run("the main job", func(t *testing.T) { mainJob(t, w, setup) })
 	t.Run("what AWS takes is replaced, before it goes where there is time", func(t *testing.T) { departures(t, w, setup) })
 	t.Run("what is rare is served too", func(t *testing.T) { rare(t, setup, variables) })
+	t.Run("a node has room for what daemon sets really request", func(t *testing.T) { daemons(t, w, setup) })
 	t.Run("the dashboard's page shows it", func(t *testing.T) { checkPage(t, w, setup) })
 	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, w) })
 	t.Run("a message that fails comes back after seconds", func(t *testing.T) { comesBack(t, w) })
