@@ -151,7 +151,8 @@ func (h *NodeHealth) overdue(now time.Time) (condition UnhealthyCondition, overd
 		return UnhealthyCondition{}, false
 	}
 	for _, condition := range h.unhealthy() {
-		if now.Sub(condition.Since) >= condition.tolerated {
+		// A condition whose writer gave no time proves no duration.
+		if !condition.Since.IsZero() && now.Sub(condition.Since) >= condition.tolerated {
 			return condition, true
 		}
 	}

@@ -85,6 +85,12 @@ func TestAnUnhealthyNodeIsRepairedAfterItsTime(t *testing.T) {
 		{"a status check that fails for two minutes", impaired(2 * time.Minute), "SystemStatus is impaired since"},
 		{"a status check that fails for less", impaired(2*time.Minute - time.Second), ""},
 		{
+			"a condition without a time",
+			func(p *repair.NodeHealth) {
+				p.Node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: unknown}}
+			}, "",
+		},
+		{
 			"a node whose end has been ordered",
 			func(p *repair.NodeHealth) { reports(corev1.NodeReady, no, time.Hour)(p); endOrdered(p) }, "",
 		},
