@@ -68,6 +68,8 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
+	// EC2 promises no more to a repeated launch.
+	a.ec2.SilenceRepeats(true)
 	a.ec2.RegisterCluster(clusterName, w.version)
 	a.queues = sqs.New(sqs.Options{AccountID: accountID, Region: region, Endpoint: func() string { return w.gate.awsURL }})
 	clusters, err := eks.New(eks.Config{AccountID: accountID, Region: region, Verifier: people, Instances: a.ec2})
