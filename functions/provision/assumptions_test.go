@@ -79,8 +79,8 @@ func TestALaunchThatNeverShowsIsPlannedAgain(t *testing.T) {
 	began := next.now()
 	next.now = func() time.Time { return began.Add(92 * time.Second) }
 	wake := later(tick("3"))
-	wake.Records[0].Body = strings.Replace(wake.Records[0].Body, `"tick"`, `"launch"`, 1) // which is never too late
-	for range 2 {                                                                         // the first pass gives the claims up
+	wake.Records[0].Body = strings.Replace(wake.Records[0].Body, `"tick"`, `"launch"`, 1)
+	for range 2 { // the first pass gives the claims up
 		_, _ = next.handle(t.Context(), wake)
 	}
 	if claims := e.standing(); len(claims) != together || len(e.instances()) != 2*together {
