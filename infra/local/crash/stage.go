@@ -82,9 +82,9 @@ func (s *stage) readyClass() {
 	}
 	// Later classes copy the status of the first one, which takes fewer calls.
 	profiles := fleet.Profiles{IAM: awsiam.NewFromConfig(s.world.account.config), Cluster: clusterName, Region: region}
-	s.try(profiles.Repair(s.ctx, &classes[0]))
 	status := s.world.readyClass.Status
-	status.InstanceProfile = profiles.Name(&classes[0])
+	status.InstanceProfile, err = profiles.Ensure(s.ctx, &classes[0])
+	s.try(err)
 	s.try(s.world.client.PatchNodeClass(s.ctx, classes[0].Name,
 		map[string]any{"metadata": map[string]any{"finalizers": s.world.readyClass.Finalizers}}))
 	_, err = s.world.client.PatchNodeClassStatus(s.ctx, classes[0].Name, map[string]any{"status": status})
