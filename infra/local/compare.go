@@ -129,7 +129,8 @@ func karpenterItself(w *world.World, setup scenario.Setup) scenario.Autoscaler {
 				// This Karpenter is a process beside the cluster and no pod, so that its Lease counts for nothing else.
 				found, err := setup.Cluster.KarpenterLeadership(ctx, cluster.KarpenterAccounts(), time.Now())
 				restarts, ended := running.Restarts()
-				return found.Leader != nil || len(found.Ignored) > 0, fmt.Sprintf("nobody holds its Lease; it was started anew %d times: %v", restarts, ended), err
+				leads := found.Leader != nil || len(found.Ignored) > 0
+				return leads, fmt.Sprintf("nobody holds its Lease; it was started anew %d times: %v", restarts, ended), err
 			})
 		},
 		Stop: func(context.Context) error {
