@@ -13,7 +13,8 @@ output = build/functions/$(architecture)
 # golangci-lint includes staticcheck.
 golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
 # Nested modules that the linters check too. The build checks those of the control plane and of Karpenter.
-nested := infra/local testdata/instancetypes/generate testdata/instancetypes/peer testdata/peer
+nested := infra/local testdata/instancetypes/generate testdata/instancetypes/peer testdata/peer \
+  testdata/formats
 
 # Every fuzz test with its folder, such as "FuzzDecode events": decoders of outside input, and arithmetic.
 fuzzed = git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | \
@@ -143,6 +144,7 @@ conformance: ## check clients and local AWS against moto, service models and Kar
 	go test -C infra/local -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' ./conformance
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 	go test -C testdata/instancetypes/peer -timeout 15m ./...
+	go test -C testdata/formats -timeout 15m ./...
 
 chaos: export CHAOS_SEED := $(seed)
 chaos: export CHAOS_MINUTES := $(minutes)

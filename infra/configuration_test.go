@@ -92,7 +92,9 @@ clusters:
     allowAutoMode: true
     permissionBoundary: arn:aws:iam::123456789012:policy/boundary
     kmsKey: arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
-    volumeKeys: [arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab, arn:aws:kms:us-east-1:111122223333:key/shared]
+    volumeKeys:
+    - arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
+    - arn:aws:kms:us-east-1:111122223333:key/shared
     preferencePolicy: Ignore
     minValuesPolicy: BestEffort
     disableDryRun: true

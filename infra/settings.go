@@ -101,8 +101,8 @@ func clusterSettings() []setting[clusterConfiguration] {
 		},
 		{
 			key: "allowAutoMode", fallback: "`false`", example: "true",
-			meaning: "`true` installs into a cluster with EKS Auto Mode. Keep the pods of its NodePools and of Whittle's apart " +
-				"by taints or labels",
+			meaning: "`true` installs into a cluster with EKS Auto Mode. Keep the pods of its NodePools and of Whittle's " +
+				"apart by taints or labels",
 			set: func(c *cluster, value any) (err error) { c.allowAutoMode, err = truth(value); return err },
 		},
 		{
@@ -123,8 +123,8 @@ func clusterSettings() []setting[clusterConfiguration] {
 		{
 			key: "volumeKeys", fallback: "AWS's own key",
 			example: "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
-			meaning: "ARNs of the keys that encrypt the nodes' volumes, by the class or by the account's default. Their policies " +
-				"must let provision's role use them, and for spot instances the role AWSServiceRoleForEC2Spot",
+			meaning: "ARNs of the keys that encrypt the nodes' volumes, by the class or by the account's default. Their " +
+				"policies must let provision's role use them, and for spot instances the role AWSServiceRoleForEC2Spot",
 			set: func(c *cluster, value any) (err error) { c.volumeKeys, err = keys(value); return err },
 		},
 		{
