@@ -35,7 +35,7 @@ func unused() map[string]string {
 	return map[string]string{
 		"provision Describe ec2:DescribeInstances": "finds what an invocation had launched that died before it wrote " +
 			"it down",
-		"provision Fleets ec2:DescribeFleets": "finds it where EC2's answer to the repeated launch names the fleet only",
+		"provision Fleets ec2:DescribeFleets":         "finds it where EC2's answer to the repeated launch names the fleet only",
 		"lifecycle TagProfile iam:TagInstanceProfile": unusedProfile,
 		"ticker Log logs:CreateLogStream":             silent,
 		"ticker Log logs:PutLogEvents":                silent,
@@ -96,7 +96,7 @@ func unasked() map[string]string {
 		"provision update configmaps":                short,
 		"interrupt create configmaps":                short,
 		"interrupt update configmaps":                short,
-		"interrupt list pods": "checks who holds Karpenter's Lease, and no Karpenter runs",
+		"interrupt list pods":                        "checks who holds Karpenter's Lease, and no Karpenter runs",
 		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than " +
 			"these scenarios last",
 		"lifecycle delete pods": "ends pods that outstay their node's terminationGracePeriod",
