@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
@@ -16,7 +18,7 @@ import (
 
 const classesPath = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
 
-func makeClass(t *testing.T, name string) *api.EC2NodeClass {
+func makeClass(t *testing.T, name string, change ...func(*api.EC2NodeClass)) *api.EC2NodeClass {
 	t.Helper()
 	class := &api.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: "karpenter.k8s.aws/v1", Kind: api.EC2NodeClassKind},
 		ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -24,6 +26,9 @@ func makeClass(t *testing.T, name string) *api.EC2NodeClass {
 	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latest"}}
 	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{ID: "subnet-1"}}
 	class.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{ID: "sg-1"}}
+	for _, f := range change {
+		f(class)
+	}
 	return clustertest.Create(t, server, classesPath, class)
 }
 
@@ -56,6 +61,35 @@ func (m *fakeMade) furnish(class *api.EC2NodeClass) {
 		m.profiles[name] = fakeProfile{Profile: nodeclass.Profile{Name: name, ClassUID: string(class.UID)}}
 	}
 	m.profiles["other-profile"] = fakeProfile{Profile: nodeclass.Profile{Name: "other-profile", ClassUID: "another"}}
+}
+
+// TestAClassEndsWithoutIAM is about a VPC without a way to IAM, whose classes name their profiles.
+func TestAClassEndsWithoutIAM(t *testing.T) {
+	l := newLife(t)
+	l.made.iam = errors.New("dial tcp: i/o timeout")
+	l.minute(7)
+	makeClass(t, "own-profile", func(c *api.EC2NodeClass) {
+		c.Spec.Role, c.Spec.InstanceProfile = "", aws.String("nodes")
+	})
+	makeClass(t, "of-role")
+	l.tickOnce(t)
+	server.Delete(t, classesPath+"/own-profile")
+	server.Delete(t, classesPath+"/of-role")
+	if _, err := l.handle(t.Context(), wakes(t, l.tick())); !errors.Is(err, l.made.iam) {
+		t.Errorf("the tick says %v, want IAM's failure for the class with a role", err)
+	}
+	if readClass(t, "own-profile") != nil || readClass(t, "of-role") == nil {
+		t.Error("want the class with a profile of its own to end, and the other one to stay")
+	}
+	l.made.iam = nil
+	l.tickOnce(t)
+	if readClass(t, "of-role") != nil {
+		t.Error("the class stays although IAM answers")
+	}
+	// The sweep needs IAM too, and fails no tick.
+	l.made.iam = errors.New("dial tcp: i/o timeout")
+	l.minute(0)
+	l.tickOnce(t)
 }
 
 func TestAClassEndsAfterItsClaims(t *testing.T) {

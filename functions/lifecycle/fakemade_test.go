@@ -16,6 +16,7 @@ type fakeMade struct {
 	mutex     sync.Mutex
 	templates map[string]nodeclass.Template // by id
 	profiles  map[string]fakeProfile
+	iam       error // the answer to the list of profiles
 }
 
 type fakeProfile struct {
@@ -51,6 +52,9 @@ func (m *fakeMade) Profiles(context.Context) ([]nodeclass.Profile, error) {
 	var listed []nodeclass.Profile
 	for _, name := range slices.Sorted(maps.Keys(m.profiles)) {
 		listed = append(listed, m.profiles[name].Profile)
+	}
+	if m.iam != nil {
+		return nil, m.iam
 	}
 	return listed, nil
 }

@@ -44,6 +44,9 @@ func IsGone(err error) bool {
 	}, code(err))
 }
 
+// IsUnanswered reports whether AWS did not answer a call, as in a VPC without a way to the service.
+func IsUnanswered(err error) bool { return err != nil && code(err) == "" }
+
 // isDone reports whether nothing is left to do: the object does not exist, or the call was a dry
 // run.
 func isDone(err error) bool { return IsGone(err) || code(err) == "DryRunOperation" }
