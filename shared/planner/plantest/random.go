@@ -17,7 +17,10 @@ import (
 // types. Each feature of scheduling has a probability. One cluster has a few features, and a few
 // hundred clusters have all.
 func Random(seed uint64) *plan.Snapshot {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x77686974746c65))}
+	g := &generator{
+		Rand:  rand.New(rand.NewPCG(seed, 0x77686974746c65)),
+		later: rand.New(rand.NewPCG(seed, 0x6c61746572)),
+	}
 	g.s = &plan.Snapshot{InstanceTypes: map[string][]catalog.InstanceType{}}
 	g.zones = zoneNames[:2+g.IntN(3)]
 	if g.chance(30) {
@@ -41,6 +44,8 @@ var zoneNames = []string{"us-west-2a", "us-west-2b", "us-west-2c", "us-west-2d"}
 
 type generator struct {
 	*rand.Rand
+	// later draws features that came later, so that the rest of a seed's cluster stays as it was.
+	later *rand.Rand
 	s     *plan.Snapshot
 	zones []string
 	types []catalog.InstanceType

@@ -211,12 +211,13 @@ func (g *generator) makeDaemonSets() {
 				}},
 			}
 		}
-		if g.chance(15) {
+		if g.later.IntN(100) < 15 {
 			// An agent that waits until the node has started.
 			if spec.NodeSelector == nil {
 				spec.NodeSelector = map[string]string{}
 			}
-			spec.NodeSelector[oneOf(g, api.NodeRegisteredLabelKey, api.NodeInitializedLabelKey)] = "true"
+			keys := []string{api.NodeRegisteredLabelKey, api.NodeInitializedLabelKey}
+			spec.NodeSelector[keys[g.later.IntN(len(keys))]] = "true"
 		}
 		g.s.DaemonSets = append(g.s.DaemonSets, set)
 	}
