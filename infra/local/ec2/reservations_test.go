@@ -126,10 +126,11 @@ func TestOpenReservationsAreUsedUnlessRefused(t *testing.T) {
 
 func TestCapacityBlocksEnd(t *testing.T) {
 	a := newAccount(t, func(c *ec2.Config) {
-		c.Timing.BlockWarning, c.Timing.BlockReclaim = 800*time.Millisecond, 400*time.Millisecond
+		// The launch must come before the reclaim, on a slow machine too.
+		c.Timing.BlockWarning, c.Timing.BlockReclaim = 2*time.Second, time.Second
 	})
 	id := a.reserve(t, func(r *ec2.CapacityReservation) {
-		r.InstanceType, r.Zone, r.Type, r.End = a.blockType(t), "", ec2.CapacityBlock, time.Now().Add(time.Second)
+		r.InstanceType, r.Zone, r.Type, r.End = a.blockType(t), "", ec2.CapacityBlock, time.Now().Add(5*time.Second)
 		r.Zone = a.zoneOf(t, r.InstanceType)
 	})
 	a.template(t, "nodes", targeting(id, types.MarketTypeCapacityBlock))

@@ -126,7 +126,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			return
 		}
 	}
-	t.Fatalf("not within 5 s: %s", what)
+	t.Fatalf("not within a minute: %s", what)
 }
 
 func wantCode(t *testing.T, err error, code string) {
