@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/volumes"
 )
 
 const (
@@ -29,8 +30,8 @@ const (
 // that a plan which cannot know the reason does not launch the same node again and again. It returns
 // the known misfits of pods that still wait, with the new ones, and whether that differs from known.
 //
-// Only what a plan could not know counts: daemon sets, taints or labels of the node. A node that
-// other pods have filled is no misfit.
+// Only what a plan could not know counts: daemon sets, taints, labels or attachments of the node. A
+// node that other pods have filled is no misfit.
 func Misfits(
 	snapshot *plan.Snapshot, known map[string]launch.Misfit, now time.Time,
 ) (misfits map[string]launch.Misfit, changed bool) {
@@ -42,6 +43,7 @@ func Misfits(
 		}
 	}
 	changed = len(misfits) != len(known)
+	var index *volumes.Index
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
 		if node.NodeClaim == nil || !node.Initialized() || isTroubled(node) {
@@ -53,6 +55,14 @@ func Misfits(
 				continue
 			}
 			because := unfit(node, pod)
+			if because == "" && len(pod.Spec.Volumes) > 0 {
+				if index == nil {
+					index = volumes.New(
+						snapshot.PersistentVolumeClaims, snapshot.PersistentVolumes, snapshot.StorageClasses, snapshot.CSINodes,
+					)
+				}
+				because = unattachable(index, node, pod)
+			}
 			if because == "" {
 				continue
 			}
@@ -128,11 +138,20 @@ func unfit(node *plan.Node, pod *corev1.Pod) string {
 	}) {
 		return "the node has other labels than planned: set what the pod selects in spec.template.metadata.labels"
 	}
-	free := node.Node.Status.Allocatable.DeepCopy()
+	return crowded(node, pod)
+}
+
+// crowded is what the node's daemon sets and static pods leave too little of for the pod, or nothing.
+func crowded(node *plan.Node, pod *corev1.Pod) string {
+	free, ports := node.Node.Status.Allocatable.DeepCopy(), workload.HostPorts(&pod.Spec)
 	for i := range node.Pods {
 		other := &node.Pods[i]
 		if scheduling.IsTerminal(other) || !scheduling.IsOwnedByDaemonSet(other) && !scheduling.IsStatic(other) {
 			continue
+		}
+		if workload.PortsClash(ports, workload.HostPorts(&other.Spec)) {
+			return fmt.Sprintf("pod %q uses the same host port: let the daemon set select other nodes, or change the port",
+				other.Namespace+"/"+other.Name)
 		}
 		for name, quantity := range scheduling.PodRequests(other) {
 			left := free[name]
@@ -146,6 +165,23 @@ func unfit(node *plan.Node, pod *corev1.Pod) string {
 		if need.Sign() > 0 && have.Cmp(need) < 0 {
 			return fmt.Sprintf("it requests %s of %s, and the node has %s beside its daemon sets: check what they request",
 				need.String(), name, have.String())
+		}
+	}
+	return ""
+}
+
+// unattachable is why the node cannot attach the pod's volumes even if no other pod ran there, or
+// nothing.
+func unattachable(index *volumes.Index, node *plan.Node, pod *corev1.Pod) string {
+	count := map[string]int{}
+	for _, attachment := range index.Attachments(pod) {
+		count[attachment.Driver]++
+	}
+	limits := index.Limits(node.Node.Name)
+	for _, driver := range slices.Sorted(maps.Keys(count)) {
+		if limit, known := limits[driver]; known && count[driver] > limit {
+			return fmt.Sprintf("it needs to attach %d volumes of %s, and the node attaches %d: let it select larger types",
+				count[driver], driver, limit)
 		}
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,6 +25,13 @@ func requesting(name, amount string) corev1.Pod {
 	if name == "agent" {
 		made.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: name, Controller: new(true)}}
 	}
+	return made
+}
+
+// listening is a pod like requesting with the host port 9100.
+func listening(name, amount string) corev1.Pod {
+	made := requesting(name, amount)
+	made.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 9100}}
 	return made
 }
 
@@ -66,6 +74,14 @@ func TestPodsThatDoNotFitTheirNode(t *testing.T) {
 		{name: "the node lacks a label", because: "labels", change: func(p *corev1.Pod, _ *plan.Node) {
 			p.Spec.NodeSelector = map[string]string{"disk": "fast"}
 		}},
+		{name: "a daemon set took the host port", because: "host port", pods: []corev1.Pod{listening("agent", "0.5")},
+			change: func(p *corev1.Pod, _ *plan.Node) {
+				p.Spec.Containers[0].Ports = listening("web", "3").Spec.Containers[0].Ports
+			}},
+		{name: "another pod took the host port", pods: []corev1.Pod{listening("a", "0.5")},
+			change: func(p *corev1.Pod, _ *plan.Node) {
+				p.Spec.Containers[0].Ports = listening("web", "3").Spec.Containers[0].Ports
+			}},
 		{name: "the node is not initialized", pods: []corev1.Pod{requesting("agent", "2")},
 			change: func(_ *corev1.Pod, n *plan.Node) { delete(n.Node.Labels, api.NodeInitializedLabelKey) }},
 		{name: "the node was launched for others", pods: []corev1.Pod{requesting("agent", "2")},
@@ -97,6 +113,36 @@ func TestPodsThatDoNotFitTheirNode(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A node that may attach fewer volumes than the pod mounts never runs it, whatever the type's limit
+// says: another agent may take the interfaces.
+func TestPodsWithMoreVolumesThanTheNodeAttaches(t *testing.T) {
+	pod, node := requesting("web", "3"), launchedFor("a")
+	s := &plan.Snapshot{Nodes: []plan.Node{node}}
+	for _, name := range []string{"data", "logs"} {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+		}})
+		claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+		claim.Spec.VolumeName = name
+		volume := corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-" + name}
+		s.PersistentVolumeClaims = append(s.PersistentVolumeClaims, claim)
+		s.PersistentVolumes = append(s.PersistentVolumes, volume)
+	}
+	s.Pods = []corev1.Pod{pod}
+	for limit, want := range map[int32]string{1: "attach 2 volumes of ebs.csi.aws.com, and the node attaches 1", 2: ""} {
+		s.CSINodes = []storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: storagev1.CSINodeSpec{
+			Drivers: []storagev1.CSINodeDriver{{
+				Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
+			}},
+		}}}
+		misfits, _ := intent.Misfits(s, nil, now)
+		if because := misfits["web"].Because; (because != "") != (want != "") || !strings.Contains(because, want) {
+			t.Errorf("limit %d: misfit because %q, want %q", limit, because, want)
+		}
 	}
 }
 
