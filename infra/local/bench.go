@@ -91,28 +91,39 @@ func benchWorld(ctx context.Context) (failure error) {
 	if err := report.Write(os.Stdout, time.Since(began)); err != nil {
 		return err
 	}
-	return benchWaiting(ctx, w, setup, median(warm["lifecycle"]))
+	return benchWaiting(ctx, w, setup, median(warm["lifecycle"].billed))
 }
 
-// writeBilled prints how often the functions have run and for how long.
-func writeBilled(warm map[string][]time.Duration) error {
-	rows := []string{"function\twarm invocations\tbilled, median\tlongest"}
+// writeBilled prints how often the functions have run and for how long. Lambda's share of processors
+// is in the billed time; the processor time is this machine's.
+func writeBilled(warm map[string]invocations) error {
+	rows := []string{"function\twarm invocations\tmemory\tprocessor, median\tbilled, median\tlongest"}
 	for _, name := range functionNames() {
-		if times := warm[name]; len(times) > 0 {
-			rows = append(rows, fmt.Sprintf("%s\t%d\t%.0f ms\t%.0f ms", name, len(times), milliseconds(median(times)),
-				milliseconds(slices.Max(times))))
+		if times := warm[name]; len(times.billed) > 0 {
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%d MB\t%.1f ms\t%.0f ms\t%.0f ms", name, len(times.billed), times.memoryMB,
+				milliseconds(median(times.processor)), milliseconds(median(times.billed)),
+				milliseconds(slices.Max(times.billed))))
 		}
 	}
 	return scenario.WriteTable(os.Stdout, rows)
 }
 
-// billedSince returns the billed durations of each function's warm invocations since a time.
-func billedSince(w *world.World, since time.Time) map[string][]time.Duration {
-	warm := map[string][]time.Duration{}
+// invocations are a function's times.
+type invocations struct {
+	memoryMB          int
+	processor, billed []time.Duration
+}
+
+// billedSince returns the times of each function's warm invocations since a time.
+func billedSince(w *world.World, since time.Time) map[string]invocations {
+	warm := map[string]invocations{}
 	for _, invocation := range w.Invocations() {
 		name := invocation.Function[strings.LastIndex(invocation.Function, "-")+1:]
 		if !invocation.Cold && invocation.Started.After(since) {
-			warm[name] = append(warm[name], invocation.Billed)
+			times := warm[name]
+			warm[name] = invocations{
+				invocation.MemoryMB, append(times.processor, invocation.Processor), append(times.billed, invocation.Billed),
+			}
 		}
 	}
 	return warm
@@ -130,7 +141,7 @@ func benchWaiting(ctx context.Context, w *world.World, setup scenario.Setup, idl
 	if err := pause(ctx, idle); err != nil {
 		return err
 	}
-	looks := billedSince(w, began)["lifecycle"]
+	looks := billedSince(w, began)["lifecycle"].billed
 	if len(looks) == 0 {
 		return fmt.Errorf("lifecycle was not invoked within %s", idle)
 	}

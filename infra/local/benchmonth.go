@@ -146,7 +146,7 @@ func benchMonth(ctx context.Context) (failure error) {
 	changes := launches.plus(ends).times(busyLaunches * month.Hours() / 24 / float64(nodes))
 	quiet, busy := idle.times(watches), standing.times(watches).plus(changes)
 	fmt.Printf(
-		"\na month with ticks each %s, by the milliseconds billed here and the list prices of us-east-1, no free tier; "+
+		"\na month with ticks each %s, by Lambda's share of processors and the list prices of us-east-1, no free tier; "+
 			"metrics, alarms and the dashboard are not in it:\n", monthInterval)
 	if err := scenario.WriteTable(os.Stdout, []string{
 		"cluster\tinvocations\tGB-seconds\tLambda\tSQS\tlogs\tin all",

@@ -9,9 +9,11 @@
 // function's own, and nothing of this process's environment. AWS_ENDPOINT_URL points to the local
 // server.
 //
-// Each invocation is recorded (see Invocation) with durations on this machine. Lambda gives a
-// function a share of CPU that grows with its memory: one full CPU at 1,769 MB. Here nothing is
-// throttled, so small functions run faster than on AWS. MemorySize is reported and not enforced.
+// A process that has more memory resident than its function's MemorySize is killed, and its
+// invocation fails. Lambda gives a function a share of processors that grows with its memory: one
+// processor at 1,769 MB. Here a process has all processors, so that tests take no longer. Each
+// invocation is recorded (see Invocation) with its processor time here, and with the duration that
+// follows from it on Lambda. Timeouts count the time here.
 //
 // The package runs only provided.al2023, only for the machine's own architecture and operating
 // system, and only $LATEST. A template with versions, aliases, layers, images, VPCs or URLs fails

@@ -20,18 +20,21 @@ type Invocation struct {
 	// Records is the number of queue messages in the batch; 0 for other triggers.
 	Records int
 	Started time.Time
-	// Cold is true for a sandbox's first invocation. Init is the time until its process asked for
-	// work.
-	Cold     bool
-	Init     time.Duration
+	// Elapsed is how long it took here, and Processor the processor time within it.
+	Elapsed, Processor time.Duration
+	// Duration is how long it takes on Lambda, with the function's share of processors.
 	Duration time.Duration
+	// Cold is true for a sandbox's first invocation. Init is the time until its process asked for
+	// work, with the function's share of processors.
+	Cold bool
+	Init time.Duration
 	// Billed is the duration that AWS bills, with the init phase of a cold start, rounded up to a
 	// millisecond.
 	// https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/
 	Billed   time.Duration
 	MemoryMB int
-	// PeakMemoryMB is the process's peak resident memory so far; 0 where the system does not report
-	// it for running processes.
+	// PeakMemoryMB is the process's peak resident memory so far, at most MemoryMB; 0 where the system
+	// does not report it for running processes.
 	PeakMemoryMB int
 	// ErrorType and ErrorMessage are empty after a success.
 	ErrorType    string

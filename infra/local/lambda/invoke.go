@@ -100,15 +100,22 @@ func (s *Service) run(ctx context.Context, f *function, r request) (response, er
 func (sb *sandbox) waitReady() *functionError {
 	limit := time.NewTimer(max(initLimit, sb.configuration.Timeout))
 	defer limit.Stop()
-	select {
-	case <-sb.ready:
-		return nil
-	case <-limit.C:
-		sb.kill()
-		<-sb.exited
-		return newFunctionError(errorTimedOut, "Error: the init phase timed out after %.2f seconds",
-			max(initLimit, sb.configuration.Timeout).Seconds())
-	case <-sb.exited:
+	looks := time.NewTicker(lookInterval)
+	defer looks.Stop()
+	for running := true; running; {
+		select {
+		case <-sb.ready:
+			return nil
+		case <-limit.C:
+			sb.kill()
+			<-sb.exited
+			return newFunctionError(errorTimedOut, "Error: the init phase timed out after %.2f seconds",
+				max(initLimit, sb.configuration.Timeout).Seconds())
+		case <-looks.C:
+			sb.endIfExceeded()
+		case <-sb.exited:
+			running = false
+		}
 	}
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
@@ -121,7 +128,7 @@ func (sb *sandbox) waitReady() *functionError {
 // runIn hands the invocation to the sandbox and waits for its end. handed is false if the process
 // had exited before.
 func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed bool) {
-	started := time.Now()
+	started, before := time.Now(), sb.usage()
 	invocation := &running{
 		requestID: r.requestID, functionARN: sb.function.arn, payload: r.payload, clientContext: r.clientContext,
 		trace: traceHeader(sb.function.arn, r.traces...), started: started, deadline: started.Add(sb.configuration.Timeout),
@@ -144,21 +151,8 @@ func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed
 	}
 	timeout := time.NewTimer(sb.configuration.Timeout)
 	defer timeout.Stop()
-	var end outcome
-	select {
-	case end = <-invocation.outcomes:
-	case <-sb.exited:
-		end = sb.endByExit(invocation)
-	case <-timeout.C:
-		sb.kill()
-		<-sb.exited
-		end = outcome{
-			ended: time.Now(),
-			failure: newFunctionError(errorTimedOut, "RequestId: %s Error: Task timed out after %.2f seconds", r.requestID,
-				sb.configuration.Timeout.Seconds()),
-		}
-	}
-	record := s.describe(sb, r, started, end, cold)
+	end := sb.wait(invocation, timeout)
+	record := s.describe(sb, r, started, before, end, cold)
 	if cold {
 		record.Init = sb.initDuration
 		record.Billed = billed(record.Init + record.Duration)
@@ -180,6 +174,35 @@ func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed
 	return out, true
 }
 
+// wait returns the invocation's end.
+func (sb *sandbox) wait(invocation *running, timeout *time.Timer) outcome {
+	looks := time.NewTicker(lookInterval)
+	defer looks.Stop()
+	for {
+		select {
+		case end := <-invocation.outcomes:
+			if reason := sb.endIfExceeded(); reason != "" {
+				return outcome{ended: end.ended, failure: failureByExit(invocation, reason)}
+			}
+			return end
+		case <-sb.exited:
+			return sb.endByExit(invocation)
+		case <-looks.C:
+			if reason := sb.endIfExceeded(); reason != "" {
+				return outcome{ended: time.Now(), failure: failureByExit(invocation, reason)}
+			}
+		case <-timeout.C:
+			sb.kill()
+			<-sb.exited
+			return outcome{
+				ended: time.Now(),
+				failure: newFunctionError(errorTimedOut, "RequestId: %s Error: Task timed out after %.2f seconds",
+					invocation.requestID, sb.configuration.Timeout.Seconds()),
+			}
+		}
+	}
+}
+
 // endByExit prefers an answer that was given just before the process ended.
 func (sb *sandbox) endByExit(invocation *running) outcome {
 	select {
@@ -187,25 +210,29 @@ func (sb *sandbox) endByExit(invocation *running) outcome {
 		return end
 	default:
 	}
-	failure := newFunctionError(errorExit, "RequestId: %s Error: %s", invocation.requestID, sb.exitReason)
-	return outcome{ended: time.Now(), failure: failure}
+	return outcome{ended: time.Now(), failure: failureByExit(invocation, sb.exitReason)}
 }
 
-func (s *Service) describe(sb *sandbox, r request, started time.Time, end outcome, cold bool) Invocation {
+func failureByExit(invocation *running, reason string) *functionError {
+	return newFunctionError(errorExit, "RequestId: %s Error: %s", invocation.requestID, reason)
+}
+
+// describe records an invocation that started with a usage before it.
+func (s *Service) describe(
+	sb *sandbox, r request, started time.Time, before usage, end outcome, cold bool,
+) Invocation {
+	used, memory := sb.usage(), sb.configuration.MemoryMB
 	i := Invocation{
 		Function: sb.function.name, RequestID: r.requestID, Trigger: r.trigger, Attempt: r.attempt, Records: r.records,
-		Started: started, Cold: cold,
-		Duration: end.ended.Sub(started), Billed: billed(end.ended.Sub(started)), MemoryMB: sb.configuration.MemoryMB,
+		Started: started, Elapsed: end.ended.Sub(started), Processor: max(0, used.processor-before.processor), Cold: cold,
+		MemoryMB: memory, PeakMemoryMB: min(memory, int((used.peakKB+1023)/1024)),
 		LogGroup: sb.configuration.LogGroup, LogStream: sb.stream,
 	}
-	var peak int64
-	select {
-	case <-sb.exited:
-		peak = sb.peakKB
-	default:
-		peak = peakResidentKB(sb.command.Process.Pid)
+	i.Duration = atShare(i.Elapsed, i.Processor, memory)
+	if end.failure != nil && end.failure.Type == errorTimedOut {
+		i.Duration = i.Elapsed
 	}
-	i.PeakMemoryMB = int((peak + 1023) / 1024)
+	i.Billed = billed(i.Duration)
 	if end.failure != nil {
 		i.ErrorType, i.ErrorMessage = end.failure.Type, end.failure.Message
 	}
@@ -220,7 +247,7 @@ func (s *Service) failedInit(sb *sandbox, r request, failure *functionError) res
 	if failure.Type == errorExit || failure.Type == errorTimedOut {
 		failure = newFunctionError(failure.Type, "RequestId: %s %s", r.requestID, failure.Message)
 	}
-	record := s.describe(sb, r, sb.born, outcome{ended: time.Now(), failure: failure}, true)
+	record := s.describe(sb, r, sb.born, usage{}, outcome{ended: time.Now(), failure: failure}, true)
 	record.Init, record.Duration = record.Duration, 0
 	sb.logStart(r.requestID)
 	sb.logReport(nil, record)

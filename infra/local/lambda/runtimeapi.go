@@ -44,7 +44,8 @@ func (sb *sandbox) serveNext(w http.ResponseWriter, r *http.Request) {
 	case <-sb.ready:
 		sb.function.release(sb)
 	default:
-		sb.initDuration = time.Since(sb.born)
+		elapsed := time.Since(sb.born)
+		sb.initDuration = atShare(elapsed, sb.usage().processor, sb.configuration.MemoryMB)
 		close(sb.ready)
 	}
 	select {

@@ -37,11 +37,11 @@ type sandbox struct {
 	// ready is closed when the process asks for its first invocation; initDuration is set before.
 	ready        chan struct{}
 	initDuration time.Duration
-	// exited is closed after the process has exited and its output is in the log. exitReason is set
-	// before.
+	// exited is closed after the process has exited and its output is in the log. exitReason and used
+	// are set before.
 	exited     chan struct{}
 	exitReason string
-	peakKB     int64
+	used       usage
 
 	logRights                    sync.Once // guards mayWriteLog and mayMakeLogGroup
 	mayWriteLog, mayMakeLogGroup bool
@@ -58,6 +58,9 @@ const maximumAge = 45 * time.Minute
 
 // initLimit is Lambda's bound for the init phase of on-demand functions.
 const initLimit = 10 * time.Second
+
+// lookInterval is the time between two looks at the memory of a busy process.
+const lookInterval = 20 * time.Millisecond
 
 // start runs the function's bootstrap. The caller waits for ready or exited.
 func (f *function) start(configuration Configuration, code code, generation int) (*sandbox, error) {
@@ -190,10 +193,7 @@ func (sb *sandbox) watch(listener net.Listener) {
 	sb.killGroup()
 	sb.output.close()
 	<-reading
-	sb.exitReason = exitReason(err)
-	if usage, ok := sb.command.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		sb.peakKB = residentKB(usage)
-	}
+	sb.exitReason, sb.used = exitReason(err), usageAtEnd(sb.command.ProcessState)
 	close(sb.exited)
 	sb.function.drop(sb)
 	_ = sb.api.Close()

@@ -61,7 +61,7 @@ func (r *Report) Write(out io.Writer, elapsed time.Duration) error {
 		"")
 	rows = append(rows, r.functions(elapsed)...)
 	rows = append(
-		rows, "", "Billed at this machine's speed with a whole processor; Lambda gives a share of one by memory.")
+		rows, "", "Billed by Lambda's share of processors, computed from the processor time here.")
 	return WriteTable(out, rows)
 }
 

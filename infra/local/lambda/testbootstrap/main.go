@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -22,6 +23,7 @@ import (
 type order struct {
 	Do           string
 	Milliseconds int
+	Megabytes    int
 	Text         string
 	Records      []events.SQSMessage
 }
@@ -41,6 +43,10 @@ func main() {
 		fmt.Println("about to fail")
 		os.Exit(3)
 	}
+	if os.Getenv("TAKE_IN_INIT") != "" {
+		take(300)
+		time.Sleep(time.Hour)
+	}
 	count := 0
 	lambda.Start(func(ctx context.Context, payload json.RawMessage) (any, error) {
 		count++
@@ -59,6 +65,10 @@ func main() {
 		switch o.Do {
 		case "sleep":
 			time.Sleep(time.Duration(o.Milliseconds) * time.Millisecond)
+		case "compute":
+			compute(time.Duration(o.Milliseconds) * time.Millisecond)
+		case "take":
+			take(o.Megabytes)
 		case "crash":
 			fmt.Println("going down")
 			os.Exit(1)
@@ -73,6 +83,25 @@ func main() {
 		}
 		return out, nil
 	})
+}
+
+// compute takes processor time.
+func compute(least time.Duration) {
+	used := func() time.Duration {
+		var usage syscall.Rusage
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // cannot fail
+		return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	}
+	for end := used() + least; used() < end; {
+	}
+}
+
+// take has memory for a moment, every page of it.
+func take(megabytes int) {
+	memory := make([]byte, megabytes<<20)
+	for i := 0; i < len(memory); i += os.Getpagesize() {
+		memory[i] = 1
+	}
 }
 
 // sendOn sends a message to the queue that the environment names, with what Lambda gives an SDK and
