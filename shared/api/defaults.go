@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"time"
 )
 
@@ -15,8 +16,14 @@ const (
 	DefaultHTTPPutResponseHopLimit = 1
 )
 
-// Default fills in unset fields that have a default.
+// Default fills in unset fields that have a default. The nodes of a pool that has the label
+// ProvisionerNameLabelKey get it from the template.
 func (p *NodePool) Default() {
+	if name := p.Labels[ProvisionerNameLabelKey]; name != "" {
+		labels := map[string]string{ProvisionerNameLabelKey: name}
+		maps.Copy(labels, p.Spec.Template.Labels)
+		p.Spec.Template.Labels = labels
+	}
 	defaultExpireAfter(&p.Spec.Template.Spec.ExpireAfter)
 	disruption := &p.Spec.Disruption
 	if disruption.ConsolidateAfter.IsZero() {

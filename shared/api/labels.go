@@ -4,6 +4,9 @@ package api
 const (
 	// NodePoolLabelKey names the node pool of a claim, a node and (as a tag) an instance.
 	NodePoolLabelKey = Group + "/nodepool"
+	// ProvisionerNameLabelKey names the Provisioner of a node. A NodePool with this label on itself
+	// gives it to its nodes, because pods of Provisioners may select it.
+	ProvisionerNameLabelKey = Group + "/provisioner-name"
 	// CapacityTypeLabelKey is the purchase option of a node: on-demand, spot or reserved.
 	CapacityTypeLabelKey = Group + "/capacity-type"
 	// NodeInitializedLabelKey is "true" on a node that is ready for its pods.

@@ -57,9 +57,9 @@ func NormalizedLabel(key string) string {
 
 // IsRestrictedLabel reports whether neither the labels nor the requirements of a pool may use a
 // key. Restricted are the host name, and every key in the domains of the two API groups that is not
-// well known.
+// well known. ProvisionerNameLabelKey is not, because Default gives it to a template.
 func IsRestrictedLabel(key string) bool {
-	if slices.Contains(wellKnownLabels, key) {
+	if key == ProvisionerNameLabelKey || slices.Contains(wellKnownLabels, key) {
 		return false
 	}
 	if key == corev1.LabelHostname {

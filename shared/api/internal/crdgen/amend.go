@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
 const (
@@ -39,6 +40,11 @@ func amend(crd map[string]any, resource, group string) error {
 	case api.NodeOverlayResource:
 		version["name"] = api.OverlayVersion
 		return amendNodeOverlay(schema)
+	case legacy.ProvisionerResource:
+		return nil // as lenient as it was: package legacy checks its objects
+	case legacy.AWSNodeTemplateResource:
+		version["name"] = "v1alpha1"
+		return nil
 	}
 	return fmt.Errorf("no schema is known for %s", resource)
 }

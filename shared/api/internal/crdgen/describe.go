@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
 // fieldDescriptions maps the fields of a type of Kubernetes to descriptions. The empty name stands
@@ -78,7 +79,14 @@ func describe(crd map[string]any, resource string) error {
 		fields["operator"] = "The relation between the label's value and the values: In, NotIn, Exists, DoesNotExist, " +
 			"and for numbers Gt, Lt, Gte and Lte."
 		places = append(places, place{append(append([]string{}, claim...), "properties", "requirements", "items"), fields})
-	case api.EC2NodeClassResource:
+	case legacy.ProvisionerResource:
+		for _, list := range []string{"taints", "startupTaints"} {
+			places = append(places, place{[]string{"properties", "spec", "properties", list, "items"}, taintDescriptions()})
+		}
+		places = append(places, place{
+			[]string{"properties", "spec", "properties", "requirements", "items"}, nodeSelectorRequirementDescriptions(),
+		})
+	case api.EC2NodeClassResource, legacy.AWSNodeTemplateResource:
 		places = append(places, place{
 			[]string{"properties", "status", "properties", "amis", "items", "properties", "requirements", "items"},
 			nodeSelectorRequirementDescriptions(),

@@ -1,6 +1,6 @@
-// Command crdgen writes the CustomResourceDefinitions of package api.
+// Command crdgen writes the CustomResourceDefinitions of package api, and of package legacy.
 //
-// It runs controller-gen on the package's markers. Then it puts EC2NodeClass into its own API group
+// It runs controller-gen on the package's markers. Then it puts the AWS kinds into their own API group
 // and narrows the schemas of Kubernetes' types, which markers cannot do. Run it with go generate in
 // the package's folder.
 package main
@@ -12,10 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
 // controllerGen is the generator with its pinned version.
@@ -23,15 +25,18 @@ const controllerGen = "sigs.k8s.io/controller-tools/cmd/controller-gen@v0.20.0"
 
 func main() {
 	output := flag.String("output", ".", "the folder to write the manifests to")
+	resources := flag.String("resources", strings.Join([]string{
+		api.NodePoolResource, api.NodeClaimResource, api.EC2NodeClassResource, api.NodeOverlayResource,
+	}, ","), "the resources of the package, with commas between them")
 	flag.Parse()
-	if err := run(*output); err != nil {
+	if err := run(*output, strings.Split(*resources, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "crdgen:", err)
 		os.Exit(1)
 	}
 }
 
 // run generates the manifests of the package in the current folder.
-func run(output string) error {
+func run(output string, resources []string) error {
 	folder, err := os.MkdirTemp("", "crdgen")
 	if err != nil {
 		return err
@@ -46,9 +51,7 @@ func run(output string) error {
 	if err := os.MkdirAll(output, 0o755); err != nil {
 		return err
 	}
-	for _, resource := range []string{
-		api.NodePoolResource, api.NodeClaimResource, api.EC2NodeClassResource, api.NodeOverlayResource,
-	} {
+	for _, resource := range resources {
 		if err := write(folder, output, resource); err != nil {
 			return fmt.Errorf("writing the definition of %s: %w", resource, err)
 		}
@@ -68,7 +71,7 @@ func write(folder, output, resource string) error {
 		return fmt.Errorf("reading %s: %w", source, err)
 	}
 	group := api.Group
-	if resource == api.EC2NodeClassResource {
+	if resource == api.EC2NodeClassResource || resource == legacy.AWSNodeTemplateResource {
 		group = api.AWSGroup
 	}
 	if err := amend(crd, resource, group); err != nil {
