@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -123,6 +124,23 @@ func TestRequirementsLetNoOtherIn(t *testing.T) {
 	}
 	if types, zones := valuesOf(t, &claim, typeKey), valuesOf(t, &claim, zone); types != "small" || zones != "a" {
 		t.Errorf("the requirements allow the types %s in the zones %s, want small in a", types, zones)
+	}
+}
+
+// TestDaemonSetsLetNoOtherIn has a DaemonSet that takes 2.5 cores of the nodes in zone b. The small
+// type has no room for it there, so a claim with the small type allows zone a alone.
+func TestDaemonSetsLetNoOtherIn(t *testing.T) {
+	s := stagetest.Snapshot(threeSizes(), stagetest.Pod("a", "1", "1Gi"))
+	var agent appsv1.DaemonSet
+	agent.Name, agent.Namespace = "agent", "default"
+	agent.Spec.Template.Spec = stagetest.Pod("agent", "2500m", "1Gi", stagetest.InZone("b")).Spec
+	s.DaemonSets = []appsv1.DaemonSet{agent}
+	claim := write(t, s)[0]
+	if got := choicesOf(&claim); got != "small/a/on-demand medium/a/on-demand large/a/on-demand" {
+		t.Errorf("the offerings are %s, want all types in zone a", got)
+	}
+	if zones := valuesOf(t, &claim, zone); zones != "a" {
+		t.Errorf("the requirements allow the zones %s, want a", zones)
 	}
 }
 

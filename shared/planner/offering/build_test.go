@@ -21,6 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 const zone, instanceType = corev1.LabelTopologyZone, corev1.LabelInstanceTypeStable
@@ -308,6 +309,44 @@ func TestDaemonSets(t *testing.T) {
 	feasible, _ := ix.OfferingsFor(g, g.Alternatives, g.Need)
 	equal(t, "the offerings with a free host port", described(ix, feasible),
 		[]string{"default/tiny/a/on-demand", "default/large/a/on-demand"})
+}
+
+// TestProductsRefuseUnfitOfferings wants the tiny type in zone a and the large type in zone b. The tiny
+// type in zone b has no room for its DaemonSets, so no NodeClaim may allow all three.
+func TestProductsRefuseUnfitOfferings(t *testing.T) {
+	s := stagetest.Snapshot([]catalog.InstanceType{
+		stagetest.Type("large", 4, 16, 0.2, "a", "b"), stagetest.Type("tiny", 1, 4, 0.1, "a", "b"),
+	})
+	s.DaemonSets = []appsv1.DaemonSet{daemonSet("in-b", "2", map[string]string{zone: "b"}, 0)}
+	ix := build(s)
+	const tinyA, largeA, largeB = 0, 1, 2
+	equal(t, "offerings", allOf(ix), []string{
+		"default/tiny/a/on-demand", "default/large/a/on-demand", "default/large/b/on-demand",
+	})
+	for _, test := range []struct {
+		added    []int
+		requires scheduling.Requirements
+		want     bool
+	}{
+		{added: []int{largeA, largeB}, want: true},
+		{added: []int{tinyA, largeA}, want: true},
+		{added: []int{tinyA, largeB}, want: false},
+		{added: []int{tinyA, largeB}, requires: scheduling.NewRequirements(scheduling.In(zone, "a", "b")), want: false},
+		{added: []int{tinyA, largeB}, requires: scheduling.NewRequirements(scheduling.In(zone, "a")), want: true},
+		{
+			added:    []int{tinyA, largeB},
+			requires: scheduling.NewRequirements(scheduling.In(corev1.LabelArchStable, api.ArchitectureArm64)), want: true,
+		},
+	} {
+		p := offering.NewProduct(ix, ix.Pools[0])
+		p.Require(test.requires)
+		for _, j := range test.added {
+			p.Add(j)
+		}
+		if got := p.Within(ix.Pools[0].Offerings); got != test.want {
+			t.Errorf("the product of %v with %v has room for DaemonSets: %v", test.added, test.requires, got)
+		}
+	}
 }
 
 // TestDaemonSetsOfStartedNodes checks DaemonSets that wait for the labels that lifecycle sets.

@@ -55,7 +55,7 @@ func (p *Pool) explainNoTypes() string {
 	}
 	allowed, known := 0, 0
 	for i := range p.types.all {
-		if p.allowsType(p.types.all[i]) {
+		if typeMeets(p.types.all[i], p.Requirements) {
 			allowed++
 			for j := range p.types.all[i].Offerings {
 				if p.types.all[i].Offerings[j].AllowedBy(p.Requirements) {

@@ -60,6 +60,7 @@ type poolTypeReader struct {
 	wanted    []scheduling.Requirement
 	offerings catalog.OfferingRequirements
 	mentions  mentionCounter
+	unfit     []unfitOffering
 	// free is memory for the vectors of pool types.
 	free resource.Vector
 }
@@ -111,6 +112,7 @@ func (ix *Index) readPoolTypes(pool *Pool, daemonSets *daemonSetSums) {
 			r.add(typ, available, all)
 		}
 	}
+	r.listUnfit()
 	r.noteMentions()
 }
 
@@ -177,6 +179,9 @@ func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Off
 	}
 	if slices.ContainsFunc(t.Free, func(amount int64) bool { return amount < 0 }) {
 		clear(t.Free)
+		for _, offering := range offerings {
+			r.unfit = append(r.unfit, unfitOffering{typ: typ, source: offering})
+		}
 		return
 	}
 	r.free = r.free[n:]
@@ -248,9 +253,9 @@ func (r *poolTypeReader) noteMentions() {
 	}
 }
 
-// allowsType reports whether the pool's requirements allow the type, whatever its offerings.
-func (p *Pool) allowsType(typ *catalog.InstanceType) bool {
-	for key, want := range p.Requirements {
+// typeMeets reports whether the requirements allow the type, whatever its offerings.
+func typeMeets(typ *catalog.InstanceType, requirements scheduling.Requirements) bool {
+	for key, want := range requirements {
 		if have, ok := typ.Requirements[key]; ok && !have.Intersects(want) {
 			return false
 		}

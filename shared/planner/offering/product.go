@@ -9,6 +9,7 @@ type Product struct {
 	index                       *Index
 	pool                        *Pool
 	types, zones, capacityTypes dense.Set
+	unfit                       []unfitOffering
 }
 
 // NewProduct is a product of empty lists.
@@ -16,7 +17,7 @@ func NewProduct(ix *Index, pool *Pool) *Product {
 	n := (len(ix.Offerings) + 63) / 64
 	memory := make(dense.Set, 3*n)
 	return &Product{
-		index: ix, pool: pool, types: memory[:n:n], zones: memory[n : 2*n : 2*n], capacityTypes: memory[2*n:],
+		index: ix, pool: pool, unfit: pool.unfit, types: memory[:n:n], zones: memory[n : 2*n : 2*n], capacityTypes: memory[2*n:],
 	}
 }
 
@@ -55,14 +56,15 @@ func (p *Product) addType(poolType int) {
 	}
 }
 
-// Within reports whether the set has all offerings that the lists allow.
+// Within reports whether the set has all offerings that the lists allow, and all of these have room
+// for their DaemonSets.
 func (p *Product) Within(set dense.Set) bool {
 	for w := range set {
 		if p.types[w]&p.zones[w]&p.capacityTypes[w]&p.pool.Offerings[w]&^set[w] != 0 {
 			return false
 		}
 	}
-	return true
+	return !p.allowsUnfit()
 }
 
 // attributeSets has the offerings of each zone and of each capacity type, of all pools. They are in

@@ -87,13 +87,15 @@ func (s *State) ExpressibleWithin(n *PlannedNode, offerings []int, fits dense.Se
 	}
 	// The claim has other requirements too. They rule out some offerings that do not fit, such as a
 	// type of the same name with another operating system.
-	if allowed, _ := s.Offers.Feasibilities.Meeting(pool, s.LabelsOf(n)); allowed != nil {
+	labels := s.LabelsOf(n)
+	if allowed, _ := s.Offers.Feasibilities.Meeting(pool, labels); allowed != nil {
 		fits = fits.Clone()
 		for w := range fits {
 			fits[w] |= ^allowed[w]
 		}
 	}
 	product = offering.NewProduct(s.Offers, pool)
+	product.Require(labels)
 	kept := offerings[:0:0]
 	for _, j := range offerings {
 		with := product.Clone()
