@@ -15,7 +15,7 @@ func (s *Service) change(ids []string, allowed func(*instance) error, act func(*
 	if len(ids) == 0 {
 		return nil, missing("InstanceId")
 	}
-	found, err := s.find(ids)
+	found, err := s.find(ids, s.view())
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) stopInstances(_ *wire.Call, in *stopInstancesRequest) (any, er
 	defer s.mu.Unlock()
 	return s.change(in.InstanceIDs, func(i *instance) error {
 		switch {
-		case i.State == ShuttingDown || i.State == Terminated:
+		case i.ending():
 			return refuse("IncorrectInstanceState", "This instance '%s' is not in a state from which it can be stopped.", i.ID)
 		case i.CapacityType == Spot:
 			return refuse("UnsupportedOperation",

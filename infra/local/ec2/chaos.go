@@ -1,10 +1,10 @@
 package ec2
 
 import (
-	"hash/fnv"
-	"math"
-	"math/rand/v2"
+	"fmt"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/draw"
 )
 
 // Chaos makes a random share of all offerings short of capacity, and changes the share's members
@@ -61,21 +61,16 @@ func (c chaos) short(p pool, now time.Time) bool {
 	if c.Share <= 0 {
 		return false
 	}
-	phase := draw(c.Seed, p, math.MaxUint64)
+	phase := p.draw(c.Seed, "phase")
 	round := uint64(c.passed)
 	if c.Period > 0 {
 		elapsed := now.Sub(c.since) + c.passed + time.Duration(phase*float64(c.Period))
 		round = uint64(max(0, elapsed) / c.Period)
 	}
-	return draw(c.Seed, p, round) < c.Share
+	return p.draw(c.Seed, fmt.Sprint(round)) < c.Share
 }
 
 // draw returns a number from 0 to 1 that depends on nothing but its arguments.
-func draw(seed uint64, p pool, round uint64) float64 {
-	hash := fnv.New64a()
-	for _, part := range []string{p.InstanceType, "\x00", p.Zone, "\x00", p.CapacityType} {
-		// A hash takes everything.
-		_, _ = hash.Write([]byte(part))
-	}
-	return rand.New(rand.NewPCG(seed^hash.Sum64(), round)).Float64()
+func (p pool) draw(seed uint64, round string) float64 {
+	return draw.Share(seed, p.InstanceType, p.Zone, p.CapacityType, round)
 }

@@ -3,6 +3,7 @@ package ec2
 import (
 	"slices"
 
+	"github.com/whittle-dev/whittle/infra/local/lag"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -10,6 +11,7 @@ import (
 type madeFleet struct {
 	token  string
 	result *createFleetResult
+	shown  lag.Value[bool]
 }
 
 // describeFleets shows the fleets of the ids. EC2 shows instant fleets by their ids only.
@@ -21,8 +23,14 @@ func (s *Service) describeFleets(_ *wire.Call, in *describeFleetsRequest) (any, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := &describeFleetsResult{}
+	v := s.view()
 	for _, id := range slices.Sorted(slices.Values(in.FleetIDs)) {
 		made := s.fleets[id]
+		if made != nil {
+			if known, _ := made.shown.Get(v.now, v.replica); !known {
+				made = nil
+			}
+		}
 		if made == nil {
 			return nil, refuse("InvalidFleetId.NotFound", "The fleet ID '%s' does not exist", id)
 		}

@@ -59,7 +59,7 @@ func instanceFilters(vpcID, accountID string) fields[*instance] {
 
 // attached returns a value of an instance's network, which an instance loses when it shuts down.
 func attached(i *instance, value string) []string {
-	if i.State == ShuttingDown || i.State == Terminated {
+	if i.ending() {
 		return nil
 	}
 	return one(value)
@@ -96,25 +96,28 @@ func (s *Service) describeInstances(_ *wire.Call, in *describeInstancesRequest) 
 	return out, nil
 }
 
-// selectInstances returns the named instances, or all that can be seen by now, that pass the
-// filters.
+// selectInstances returns the named instances, or all that the call sees, as it sees them, that
+// pass the filters.
 func (s *Service) selectInstances(ids []string, filters []filter, known fields[*instance]) ([]*instance, error) {
 	var all []*instance
+	v := s.view()
 	if len(ids) > 0 {
 		var err error
-		if all, err = s.find(ids); err != nil {
+		if all, err = s.find(ids, v); err != nil {
 			return nil, err
 		}
 	} else {
-		now := time.Now()
-		all = s.sorted(func(i *instance) bool { return !now.Before(i.visible) })
+		all = s.sorted(func(i *instance) bool { _, known := i.seen(v); return known })
+	}
+	for n := range all {
+		all[n], _ = all[n].seen(v)
 	}
 	return matching(all, filters, known, instanceTags)
 }
 
 func (s *Service) getConsoleOutput(_ *wire.Call, in *getConsoleOutputRequest) (any, error) {
 	s.mu.Lock()
-	_, err := s.find([]string{in.InstanceID})
+	_, err := s.find([]string{in.InstanceID}, s.view())
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err

@@ -75,7 +75,10 @@ func (s *Service) launchFleet(in *createFleetRequest) (*createFleetResult, error
 		}
 		report(out, offers, capacityType)
 	}
-	s.fleets[fleetID] = &madeFleet{in.ClientToken, out}
+	now := s.config.Now()
+	made := &madeFleet{token: in.ClientToken, result: out}
+	made.shown.Set(true, now, s.learned(now, nil, fleetID)...)
+	s.fleets[fleetID] = made
 	return out, nil
 }
 

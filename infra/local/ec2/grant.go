@@ -85,6 +85,8 @@ func (g *grant) takeAddresses(interfaces []launchInterface) bool {
 	return true
 }
 
+// releaseAddresses gives the addresses back. The grant still names them, because calls may see its
+// instance running for a while.
 func (g *grant) releaseAddresses() {
 	for _, addresses := range g.addresses {
 		for _, address := range addresses {
@@ -96,7 +98,6 @@ func (g *grant) releaseAddresses() {
 			g.subnet.releasePrefix(prefix)
 		}
 	}
-	g.addresses, g.prefixes = nil, nil
 }
 
 // Refusal is one offering that a launch asked for and did not get.

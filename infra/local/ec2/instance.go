@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/lag"
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
@@ -83,7 +84,10 @@ type instance struct {
 	visible        time.Time
 	reasonMessage  string
 	// stateChanges lets a timer notice that the state it was set for has ended.
-	stateChanges int
+	stateChanges, tagChanges int
+	// shown and shownTags are what calls see of the state and the tags.
+	shown     lag.Value[shownState]
+	shownTags lag.Value[map[string]string]
 	// impaired are the checks that fail, and since when.
 	impaired  map[Check]time.Time
 	scheduled []scheduledEvent
@@ -96,8 +100,12 @@ type volume struct {
 	encrypted           bool
 	deleteOnTermination bool
 	tags                map[string]string
+	shownTags           lag.Value[map[string]string]
 	created             time.Time
 }
+
+// ending reports whether the instance has lost its network and its volumes.
+func (i *instance) ending() bool { return i.State == ShuttingDown || i.State == Terminated }
 
 // copied returns a copy that later changes of the instance do not touch.
 func (i *instance) copied() Instance {
@@ -114,6 +122,7 @@ func (s *Service) enter(i *instance, state State, reason, message string) {
 	if reason != "" {
 		i.Reason, i.reasonMessage = reason, message
 	}
+	s.replicate(i)
 	changed := i.copied()
 	s.outbox.put(notice{changed: &changed, event: s.stateChangeEvent(i)})
 	s.log.Info("instance changed state", "instance", i.ID, "type", i.InstanceType, "zone", i.Zone, "capacityType",
@@ -143,7 +152,7 @@ func (s *Service) begin(i *instance) {
 
 // terminate ends an instance; one that is ending already stays as it is.
 func (s *Service) terminate(i *instance, reason, message string) {
-	if i.State == ShuttingDown || i.State == Terminated {
+	if i.ending() {
 		return
 	}
 	s.enter(i, ShuttingDown, reason, message)
@@ -180,9 +189,9 @@ func (s *Service) sorted(keep func(*instance) bool) []*instance {
 	return kept
 }
 
-// find returns the named instances that can be seen by now; one that cannot is EC2's
+// find returns the named instances that a call sees; one that it does not is EC2's
 // InvalidInstanceID error.
-func (s *Service) find(ids []string) ([]*instance, error) {
+func (s *Service) find(ids []string, v view) ([]*instance, error) {
 	var found []*instance
 	var unknown []string
 	for _, id := range ids {
@@ -190,7 +199,10 @@ func (s *Service) find(ids []string) ([]*instance, error) {
 			return nil, refuse("InvalidInstanceID.Malformed", "Invalid id: %q (expecting \"i-...\")", id)
 		}
 		i, ok := s.instances[id]
-		if !ok || time.Now().Before(i.visible) {
+		if ok {
+			_, ok = i.seen(v)
+		}
+		if !ok {
 			unknown = append(unknown, id)
 			continue
 		}

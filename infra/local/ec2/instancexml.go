@@ -55,7 +55,7 @@ func (s *Service) describeInstance(i *instance) instanceXML {
 			i.data.CapacityReservationSpecification.Preference, i.data.CapacityReservationSpecification.Target,
 		}
 	}
-	if i.State == ShuttingDown || i.State == Terminated {
+	if i.ending() {
 		return x // an instance that is going has no network any more
 	}
 	s.describeAttached(i, &x)

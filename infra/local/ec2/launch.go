@@ -147,6 +147,7 @@ func (s *Service) start(l *launch, given *grant, reservationID string, index int
 	}
 	s.instances[i.ID] = i
 	s.begin(i)
+	s.replicateTags(i)
 	return i
 }
 

@@ -51,6 +51,12 @@ type Config struct {
 	InstanceProfiles InstanceProfiles
 	Parameters       Parameters
 	Timing           Timing
+	Consistency      Consistency
+	Bursts           Bursts
+	// SilentRepeats is the setting of SilenceRepeats.
+	SilentRepeats bool
+	// Now is the time by which replicas learn changes; nil means time.Now.
+	Now func() time.Time
 	// Seed varies how much room the capacity pools have.
 	Seed   uint64
 	Logger *slog.Logger
@@ -84,15 +90,19 @@ type Service struct {
 	outbox  *outbox
 	timers  *timers
 	console func(instanceID string) string
+	began   time.Time
 
-	mu        sync.Mutex
-	timing    Timing
-	identity  identifiers
-	vpc       *vpc
-	images    map[string]*Image
-	templates map[string]*launchTemplate // by id
-	instances map[string]*instance
-	tokens    map[string]*tokenUse
+	mu     sync.Mutex
+	timing Timing
+	// consistency is the lag of calls; views counts them.
+	consistency Consistency
+	views       int
+	identity    identifiers
+	vpc         *vpc
+	images      map[string]*Image
+	templates   map[string]*launchTemplate // by id
+	instances   map[string]*instance
+	tokens      map[string]*tokenUse
 	// fleets are the answers to CreateFleet, by the fleet's id.
 	fleets map[string]*madeFleet
 	// silentRepeats makes a repeated CreateFleet name no instances and no errors.
@@ -129,12 +139,16 @@ func New(config Config) (*Service, error) {
 	if config.Timing.BlockReclaim == 0 {
 		config.Timing.BlockReclaim = 30 * time.Minute
 	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
 		config: config, log: config.Logger, types: types, typeOf: make(map[string]*instancetypes.InstanceType, len(types)),
-		timers: newTimers(), timing: config.Timing,
+		timers: newTimers(), timing: config.Timing, consistency: config.Consistency,
+		began: time.Now(), silentRepeats: config.SilentRepeats,
 		images: map[string]*Image{}, templates: map[string]*launchTemplate{}, instances: map[string]*instance{},
 		tokens:  map[string]*tokenUse{},
 		fleets:  map[string]*madeFleet{},

@@ -31,13 +31,13 @@ func (s *Service) SetVisibility(delay time.Duration) {
 	s.timing.Visibility = delay
 }
 
-// ShowInstances makes DescribeInstances know every instance from now on.
+// ShowInstances makes calls see every instance as it is, from now on.
 func (s *Service) ShowInstances() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timing.Visibility = 0
+	s.timing.Visibility, s.consistency.Lag = 0, 0
 	for _, i := range s.instances {
-		i.visible = time.Time{}
+		i.settle()
 	}
 }
 
@@ -49,7 +49,7 @@ func (s *Service) steer(id string, do func(*instance) error) error {
 	if !ok {
 		return fmt.Errorf("instance %q does not exist: GET /local/instances lists those that do", id)
 	}
-	if i.State == ShuttingDown || i.State == Terminated {
+	if i.ending() {
 		return fmt.Errorf("instance %q is %s already", id, i.State)
 	}
 	return do(i)

@@ -5,49 +5,50 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// tagged is a resource with its tags, as DescribeTags lists them.
+// tagged is a resource with its tags.
 type tagged struct {
 	id, kind string
 	tags     map[string]string
+	// shown are the tags that a call sees, if they differ; not nil then.
+	shown map[string]string
 }
 
-// taggedResources lists everything that has tags.
-func (s *Service) taggedResources() []tagged {
-	all := []tagged{{s.vpc.id, "vpc", s.vpc.tags}}
+// taggedResources lists everything that has tags and that a call sees, with its tags as they are.
+func (s *Service) taggedResources(v view) []tagged {
+	all := []tagged{{id: s.vpc.id, kind: "vpc", tags: s.vpc.tags}}
 	for _, n := range s.vpc.subnets {
-		all = append(all, tagged{n.id, "subnet", n.tags})
+		all = append(all, tagged{id: n.id, kind: "subnet", tags: n.tags})
 	}
 	for _, g := range s.vpc.groups {
-		all = append(all, tagged{g.id, "security-group", g.tags})
+		all = append(all, tagged{id: g.id, kind: "security-group", tags: g.tags})
 	}
 	for _, t := range s.templates {
-		all = append(all, tagged{t.id, "launch-template", t.tags})
+		all = append(all, tagged{id: t.id, kind: "launch-template", tags: t.tags})
 	}
 	for _, r := range s.reservations {
-		all = append(all, tagged{r.ID, "capacity-reservation", r.Tags})
+		all = append(all, tagged{id: r.ID, kind: "capacity-reservation", tags: r.Tags})
 	}
 	for _, g := range s.placementGroups {
-		all = append(all, tagged{g.id, "placement-group", g.tags})
+		all = append(all, tagged{id: g.id, kind: "placement-group", tags: g.tags})
 	}
 	for _, i := range s.images {
-		all = append(all, tagged{i.ID, "image", i.Tags})
+		all = append(all, tagged{id: i.ID, kind: "image", tags: i.Tags})
 	}
-	now := time.Now()
 	for _, i := range s.instances {
-		if now.Before(i.visible) {
+		seen, known := i.seen(v)
+		if !known {
 			continue
 		}
-		all = append(all, tagged{i.ID, "instance", i.Tags})
-		if i.State == ShuttingDown || i.State == Terminated {
+		all = append(all, tagged{i.ID, "instance", i.Tags, seen.Tags})
+		if seen.ending() {
 			continue
 		}
 		for n := range i.volumes {
-			all = append(all, tagged{i.volumes[n].id, "volume", i.volumes[n].tags})
+			all = append(all, tagged{i.volumes[n].id, "volume", i.volumes[n].tags, i.volumes[n].seenTags(v)})
 		}
 	}
 	slices.SortFunc(all, func(a, b tagged) int { return strings.Compare(a.id, b.id) })
@@ -59,7 +60,7 @@ func (s *Service) tagsByID(ids []string) ([]tagged, error) {
 	if len(ids) == 0 {
 		return nil, missing("resourceIdSet")
 	}
-	all := s.taggedResources()
+	all := s.taggedResources(s.view())
 	found := make([]tagged, 0, len(ids))
 	for _, id := range ids {
 		at, ok := slices.BinarySearchFunc(all, id, func(r tagged, id string) int { return cmp.Compare(r.id, id) })
@@ -96,12 +97,23 @@ func (s *Service) ResourceTags(arn string) (tags map[string]string, found bool) 
 			return maps.Clone(t.tags), true
 		}
 	}
-	for _, resource := range s.taggedResources() {
+	for _, resource := range s.taggedResources(omniscient()) {
 		if resource.id == id {
 			return maps.Clone(resource.tags), true
 		}
 	}
 	return nil, false
+}
+
+// retagged tells the replicas the tags of the instances and volumes among the resources.
+func (s *Service) retagged(resources []tagged) {
+	for _, i := range s.instances {
+		if slices.ContainsFunc(resources, func(r tagged) bool {
+			return r.id == i.ID || slices.ContainsFunc(i.volumes, func(v volume) bool { return v.id == r.id })
+		}) {
+			s.replicateTags(i)
+		}
+	}
 }
 
 func (s *Service) createTags(_ *wire.Call, in *createTagsRequest) (any, error) {
@@ -134,6 +146,7 @@ func (s *Service) createTags(_ *wire.Call, in *createTagsRequest) (any, error) {
 			resource.tags[tag.Key] = tag.Value
 		}
 	}
+	s.retagged(found)
 	return &returned{true}, nil
 }
 
@@ -154,6 +167,7 @@ func (s *Service) deleteTags(_ *wire.Call, in *deleteTagsRequest) (any, error) {
 			}
 		}
 	}
+	s.retagged(found)
 	return &returned{true}, nil
 }
 
@@ -161,8 +175,12 @@ func (s *Service) describeTags(_ *wire.Call, in *describeTagsRequest) (any, erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []tagDescription
-	for _, resource := range s.taggedResources() {
-		for _, tag := range tagSet(resource.tags).Items {
+	for _, resource := range s.taggedResources(s.view()) {
+		tags := resource.tags
+		if resource.shown != nil {
+			tags = resource.shown
+		}
+		for _, tag := range tagSet(tags).Items {
 			all = append(all, tagDescription{tag.Key, resource.id, resource.kind, tag.Value})
 		}
 	}

@@ -1,11 +1,13 @@
 package ec2
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/draw"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -34,12 +36,38 @@ func (s *Service) Throttle(action string, rate float64, duration time.Duration) 
 	s.throttles = append(s.throttles, t)
 }
 
+// Bursts refuse all calls of some actions with RequestLimitExceeded for short times, as when another
+// program of the account uses up its rate. The zero value has none.
+type Bursts struct {
+	// Seed chooses the times and the actions.
+	Seed uint64
+	// Every is the time that has one burst of the length For.
+	Every, For time.Duration
+}
+
+// refuses reports whether a burst refuses an action at a time since the beginning.
+func (b Bursts) refuses(action string, since time.Duration) bool {
+	if b.Every <= 0 {
+		return false
+	}
+	turn := fmt.Sprint(int64(since / b.Every))
+	begins := draw.Between(b.Seed, 0, b.Every-b.For, "begins", turn)
+	if into := since%b.Every - begins; into < 0 || into >= b.For {
+		return false
+	}
+	patterns := []string{"Describe*", "CreateFleet", "TerminateInstances", "Create*", "*"}
+	return wildcard(patterns[int(draw.Share(b.Seed, "action", turn)*float64(len(patterns)))], action)
+}
+
 // throttled returns EC2's answer to a call that came too soon, nil for one that may go on.
 func (s *Service) throttled(action string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.overRate(action, time.Now()); err != nil {
 		return err
+	}
+	if s.config.Bursts.refuses(action, time.Since(s.began)) {
+		return wire.Errorf(codeRequestLimitExceeded, http.StatusServiceUnavailable, "Request limit exceeded.")
 	}
 	for _, t := range s.throttles {
 		if !wildcard(t.action, action) || !t.until.IsZero() && time.Now().After(t.until) {

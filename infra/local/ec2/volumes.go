@@ -20,22 +20,28 @@ type volumeXML struct {
 	tags               map[string]string
 }
 
-// describeVolumes knows the volumes of instances that are not on their way out: all volumes here
-// are deleted with their instance.
+// describeVolumes shows the volumes of the instances that the call sees and that are not on their way
+// out: all volumes here are deleted with their instance.
 func (s *Service) describeVolumes(_ *wire.Call, in *describeVolumesRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []volumeXML
-	for _, i := range s.sorted(func(i *instance) bool { return i.State != ShuttingDown && i.State != Terminated }) {
-		for _, v := range i.volumes {
+	from := s.view()
+	for _, i := range s.sorted(func(i *instance) bool {
+		seen, known := i.seen(from)
+		return known && !seen.ending()
+	}) {
+		for n := range i.volumes {
+			v := &i.volumes[n]
+			tags := v.seenTags(from)
 			all = append(all, volumeXML{
 				VolumeID: v.id, Size: v.sizeGiB, AvailabilityZone: i.Zone, AvailabilityZoneID: i.ZoneID, Status: "in-use",
 				CreateTime: timestamp(v.created),
 				Attachments: setOf([]volumeAttachmentXML{
 					{v.id, i.ID, v.device, "attached", timestamp(v.created), v.deleteOnTermination},
 				}),
-				Tags: tagSet(v.tags), VolumeType: v.kind, Encrypted: v.encrypted, Iops: v.iops, Throughput: v.throughput,
-				tags: v.tags,
+				Tags: tagSet(tags), VolumeType: v.kind, Encrypted: v.encrypted, Iops: v.iops, Throughput: v.throughput,
+				tags: tags,
 			})
 		}
 	}

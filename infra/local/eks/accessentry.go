@@ -30,6 +30,8 @@ type accessEntry struct {
 	tags                      map[string]string
 	created, modified         time.Time
 	arn                       string
+	// asked counts the questions of the API servers while only one of them knows the entry.
+	asked int
 }
 
 type policyAssociation struct {

@@ -30,8 +30,11 @@ type Config struct {
 	AccountID, Region string
 	Verifier          Verifier
 	Instances         Instances
-	// AccessDelay is the time until a new access entry works; some seconds on EKS.
+	// AccessDelay is the time until the first API server knows a new access entry; some seconds on EKS.
 	AccessDelay time.Duration
+	// AccessSpread is the time after that until the second one knows it too. Meanwhile the two answer
+	// in turn.
+	AccessSpread time.Duration
 }
 
 // Cluster is a control plane that EKS is to know.

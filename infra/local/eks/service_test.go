@@ -43,16 +43,20 @@ type account struct {
 	url string
 }
 
-func newAccount(t *testing.T) *account {
+func newAccount(t *testing.T, change ...func(*eks.Config)) *account {
 	t.Helper()
 	iamService, err := identity.New("123456789012", "us-east-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := eks.New(eks.Config{
+	config := eks.Config{
 		AccountID: "123456789012", Region: "us-east-1", Verifier: iamService,
 		Instances: instances{"i-0123456789abcdef0": "ip-10-0-0-4.ec2.internal"},
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	service, err := eks.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +190,33 @@ func TestTokenWebhook(t *testing.T) {
 			status := a.review(t, c.token, c.path)
 			if status.Authenticated || !strings.Contains(status.Error, c.want) {
 				t.Errorf("the review is %+v, want %q in its error", status, c.want)
+			}
+		})
+	}
+}
+
+func TestOnlyOneAPIServerKnowsANewAccessEntry(t *testing.T) {
+	for name, test := range map[string]struct {
+		delay, spread time.Duration
+		want          int // of ten answers
+	}{
+		"none": {delay: time.Hour, spread: time.Hour}, "one": {spread: time.Hour, want: 5}, "both": {want: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAccount(t, func(c *eks.Config) { c.AccessDelay, c.AccessSpread = test.delay, test.spread })
+			if _, err := a.CreateAccessEntry(t.Context(), &awseks.CreateAccessEntryInput{
+				ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole),
+			}); err != nil {
+				t.Fatal(err)
+			}
+			token, known := a.token(t, signing{functionRole, "invocation", "prod", "sts.us-east-1.amazonaws.com", "60", time.Now()}), 0
+			for range 10 {
+				if a.review(t, token, eks.WebhookPath).Authenticated {
+					known++
+				}
+			}
+			if known != test.want {
+				t.Errorf("%d of ten answers know the entry, want %d", known, test.want)
 			}
 		})
 	}

@@ -107,6 +107,22 @@ type user struct {
 
 var errNoEntry = errors.New("no access entry")
 
+// inForce reports whether the API server that asks knows the entry.
+func (s *Service) inForce(entry *accessEntry) bool {
+	age := time.Since(entry.created)
+	if age < s.config.AccessDelay {
+		return false
+	}
+	if age >= s.config.AccessDelay+s.config.AccessSpread {
+		return true
+	}
+	entry.asked++
+	return entry.asked%replicas == 0
+}
+
+// replicas is the number of API servers of a cluster on EKS.
+const replicas = 2
+
 // user maps a principal by the cluster's access entries.
 func (s *Service) user(c *cluster, caller wire.Caller) (user, error) {
 	principal := caller.RoleARN
@@ -118,7 +134,7 @@ func (s *Service) user(c *cluster, caller wire.Caller) (user, error) {
 		return user{}, fmt.Errorf("%w for %s in cluster %q: create one with CreateAccessEntry or AWS::EKS::AccessEntry",
 			errNoEntry, principal, c.Name)
 	}
-	if wait := s.config.AccessDelay - time.Since(entry.created); wait > 0 {
+	if !s.inForce(entry) {
 		return user{}, fmt.Errorf("the access entry of %s in cluster %q is not in force yet", principal, c.Name)
 	}
 	u := user{name: entry.username, groups: slices.Clone(entry.groups)}

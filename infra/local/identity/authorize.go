@@ -56,7 +56,7 @@ func (s *Service) check(c *wire.Call, p permission) error {
 			q.context[service+":resourcetag/"+strings.ToLower(key)] = []string{value}
 		}
 	}
-	ok, why := s.ask(c.Caller.RoleARN, q)
+	ok, why := s.ask(c.Caller.RoleARN, q, s.inForce)
 	if ok {
 		return nil
 	}

@@ -31,31 +31,25 @@ const (
 
 // Allowed reports whether the identity policies of a role allow an action on a resource, and why or
 // why not. context holds the condition keys of the request, such as "aws:RequestTag/team". A role
-// that does not exist is allowed nothing.
+// that does not exist is allowed nothing. Changes hold at once: see Propagation.
 func (s *Service) Allowed(roleARN, action, resource string, context map[string][]string) (bool, string) {
 	q := question{action: action, resource: resource, context: map[string][]string{}}
 	for key, values := range context {
 		q.context[strings.ToLower(key)] = values
 	}
-	return s.ask(roleARN, q)
+	return s.ask(roleARN, q, s.grantsOf)
 }
 
-func (s *Service) ask(roleARN string, q question) (bool, string) {
+// ask decides by those policies of a role that grantsOf returns.
+func (s *Service) ask(roleARN string, q question, grantsOf func(*role) grants) (bool, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.roleByARN(roleARN)
 	if r == nil {
 		return false, fmt.Sprintf("role %s does not exist", roleARN)
 	}
-	policies := map[string]*document{}
-	for name, d := range r.inline {
-		policies[name] = d
-	}
-	for _, arn := range r.attached {
-		if p := s.managedPolicy(arn); p != nil {
-			policies[arn] = p.document
-		}
-	}
+	g := grantsOf(r)
+	policies := g.policies
 	outcome, why := implicitDeny, ""
 	for _, name := range slices.Sorted(maps.Keys(policies)) {
 		switch v, sid := policies[name].evaluate(q, func(sid, action string) {
@@ -67,15 +61,14 @@ func (s *Service) ask(roleARN string, q question) (bool, string) {
 			outcome, why = allowed, fmt.Sprintf("by policy %s%s", name, sid)
 		}
 	}
-	if outcome == allowed && r.boundary != "" {
+	if outcome == allowed && g.bounded != "" {
 		// A boundary allows nothing alone: the role may do what both allow.
-		bound := s.managedPolicy(r.boundary)
-		if bound == nil {
-			return false, "because the permissions boundary " + r.boundary + " does not exist"
+		if g.boundary == nil {
+			return false, "because the permissions boundary " + g.bounded + " does not exist"
 		}
-		switch v, sid := bound.document.evaluate(q, nil); v {
+		switch v, sid := g.boundary.evaluate(q, nil); v {
 		case explicitDeny:
-			return false, fmt.Sprintf("with an explicit deny in a permissions boundary %s%s", r.boundary, sid)
+			return false, fmt.Sprintf("with an explicit deny in a permissions boundary %s%s", g.bounded, sid)
 		case implicitDeny:
 			return false, fmt.Sprintf("because no permissions boundary allows the %s action", q.action)
 		}

@@ -60,7 +60,7 @@ func (t policyType) Create(_ context.Context, r cloudformation.Request) (cloudfo
 		return cloudformation.Result{}, err
 	}
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	return cloudformation.Result{PhysicalID: r.PhysicalID}, t.put(p, d)
 }
 
@@ -75,7 +75,7 @@ func (t policyType) Update(_ context.Context, r cloudformation.Request) (cloudfo
 		return cloudformation.Result{}, err
 	}
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	t.remove(old)
 	return cloudformation.Result{PhysicalID: r.PhysicalID}, t.put(p, d)
 }
@@ -87,7 +87,7 @@ func (t policyType) Delete(_ context.Context, r cloudformation.Request) error {
 		return err
 	}
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	t.remove(p)
 	return nil
 }
@@ -158,7 +158,7 @@ func (t managedPolicyType) Create(_ context.Context, r cloudformation.Request) (
 		return cloudformation.Result{}, err
 	}
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	if t.service.managed[built.arn] != nil {
 		return cloudformation.Result{}, alreadyExists("A policy called %s already exists.", built.name)
 	}
@@ -182,7 +182,7 @@ func (t managedPolicyType) Update(ctx context.Context, r cloudformation.Request)
 		return t.Create(ctx, r)
 	}
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	existing := t.service.managed[r.PhysicalID]
 	if existing == nil {
 		return cloudformation.Result{}, noSuchEntity("Policy %s was not found.", r.PhysicalID)
@@ -197,7 +197,7 @@ func (t managedPolicyType) Update(ctx context.Context, r cloudformation.Request)
 // Delete detaches the policy everywhere and removes it.
 func (t managedPolicyType) Delete(_ context.Context, r cloudformation.Request) error {
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	for _, role := range t.service.roles {
 		role.attached = slices.DeleteFunc(role.attached, func(a string) bool { return a == r.PhysicalID })
 	}
@@ -245,7 +245,7 @@ func (t profileType) Create(_ context.Context, r cloudformation.Request) (cloudf
 	}
 	built.tags = tagMap(r.Tags, nil)
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	if err := t.service.fill(built, p.Roles[0]); err != nil {
 		return cloudformation.Result{}, err
 	}
@@ -269,7 +269,7 @@ func (t profileType) Update(ctx context.Context, r cloudformation.Request) (clou
 		return t.Create(ctx, r)
 	}
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	existing, ok := t.service.profiles[r.PhysicalID]
 	if !ok {
 		return cloudformation.Result{}, noSuchEntity("Instance Profile %s cannot be found.", r.PhysicalID)
@@ -286,7 +286,7 @@ func (t profileType) Update(ctx context.Context, r cloudformation.Request) (clou
 // Delete removes the profile.
 func (t profileType) Delete(_ context.Context, r cloudformation.Request) error {
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	delete(t.service.profiles, r.PhysicalID)
 	return nil
 }

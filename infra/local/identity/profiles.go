@@ -61,7 +61,7 @@ func (s *Service) withProfile(c *wire.Call, in any, name *string,
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.commit()
 	p, ok := s.profiles[*name]
 	if !ok {
 		return nil, noSuchEntity("Instance Profile %s cannot be found.", *name)
@@ -87,7 +87,7 @@ func (s *Service) createInstanceProfile(_ context.Context, c *wire.Call) (*wire.
 	}
 	takeTags(p.tags, in.Tags)
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.commit()
 	if err := s.enterProfile(p); err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (s *Service) createRole(_ context.Context, c *wire.Call) (*wire.Response, e
 // enter adds a new role.
 func (s *Service) enter(r *role) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.commit()
 	if _, taken := s.roles[r.name]; taken {
 		return alreadyExists("Role with name %s already exists.", r.name)
 	}
@@ -136,7 +136,7 @@ func (s *Service) withRole(c *wire.Call, in any, name *string, f func(r *role) (
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.commit()
 	r, err := s.role(*name)
 	if err != nil {
 		return nil, err

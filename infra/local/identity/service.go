@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/lag"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -28,6 +29,9 @@ type Service struct {
 	resourceTags func(resourceARN string) (tags map[string]string, found bool)
 
 	used uses
+
+	propagation Propagation
+	changes     int // that propagate
 }
 
 // role is an IAM role.
@@ -41,6 +45,7 @@ type role struct {
 	inline              map[string]*document
 	attached            []string // ARNs, in the order of attachment
 	boundary            string   // ARN of the policy that bounds all others; empty for none
+	inForce             lag.Value[grants]
 }
 
 // instanceProfile hands a role to instances.
@@ -49,6 +54,7 @@ type instanceProfile struct {
 	created             time.Time
 	tags                map[string]string
 	role                string // name; empty if none
+	inForce             lag.Value[string]
 }
 
 // New makes an account with its operator and the policies of AWS.
@@ -119,15 +125,19 @@ func (s *Service) Bootstrap(qualifier string) error {
 }
 
 // RoleOfInstanceProfile returns the role that instances with a profile have; the profile is named
-// by its name or ARN.
+// by its name or ARN. found is false while the profile or its role is not in force yet.
 func (s *Service) RoleOfInstanceProfile(nameOrARN string) (roleARN string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, ok := s.profiles[lastPart(nameOrARN)]
-	if !ok || p.role == "" {
+	if !ok {
 		return "", false
 	}
-	r, ok := s.roles[p.role]
+	name := p.role
+	if s.propagation.Most > 0 {
+		name, _ = p.inForce.Get(s.propagation.Now(), 0)
+	}
+	r, ok := s.roles[name]
 	if !ok {
 		return "", false
 	}

@@ -97,7 +97,7 @@ func (t roleType) build(r cloudformation.Request) (*role, error) {
 		built.inline[policy.PolicyName] = d
 	}
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	for _, arn := range p.ManagedPolicyArns {
 		if err := t.service.attach(built, arn); err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func (t roleType) Update(ctx context.Context, r cloudformation.Request) (cloudfo
 		return cloudformation.Result{}, err
 	}
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	existing, err := t.service.role(r.PhysicalID)
 	if err != nil {
 		return cloudformation.Result{}, err
@@ -169,7 +169,7 @@ func (t roleType) Update(ctx context.Context, r cloudformation.Request) (cloudfo
 // Delete removes the role with the policies of its own properties.
 func (t roleType) Delete(_ context.Context, r cloudformation.Request) error {
 	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
+	defer t.service.commit()
 	existing, ok := t.service.roles[r.PhysicalID]
 	if !ok {
 		return nil

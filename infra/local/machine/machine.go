@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/whittle-dev/whittle/infra/local/draw"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 )
 
@@ -61,7 +62,8 @@ func (m *machine) powerOff(why string) {
 // run is the machine's life. It ends with the context.
 func (m *machine) run(ctx context.Context) {
 	m.console.print("booting %s on %s in %s", m.instance.ImageID, m.instance.InstanceType, m.instance.Zone)
-	if !wait(ctx, m.timing.Boot) {
+	// An instance's id is its seed.
+	if !wait(ctx, draw.Between(0, m.timing.Boot, m.timing.BootMost, "boot", m.instance.ID)) {
 		return
 	}
 	config, err := readUserData(m.instance.Image, m.instance.UserData, m.owner.clusterFacts)

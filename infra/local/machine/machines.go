@@ -35,8 +35,9 @@ type Config struct {
 
 // Timing has the durations of a machine's steps.
 type Timing struct {
-	// Boot is the time from launch to the kubelet's start.
-	Boot time.Duration
+	// Boot is the time from launch to the kubelet's start, at most BootMost where that is longer. Each
+	// instance has a time of its own.
+	Boot, BootMost time.Duration
 	// NodeReady is the time from the Node's registration to Ready, Devices to its extended resources.
 	NodeReady, Devices time.Duration
 	// PodStart is the time from a pod's arrival to Running, PodStop the time that containers take
@@ -208,11 +209,12 @@ func (m *Machines) Timing() Timing {
 	return m.timing
 }
 
-// SetBootDelay sets the time from launch to the kubelet's start of machines that are yet to boot.
+// SetBootDelay sets the time from launch to the kubelet's start, for all machines that are yet to
+// boot.
 func (m *Machines) SetBootDelay(delay time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.timing.Boot = delay
+	m.timing.Boot, m.timing.BootMost = delay, 0
 }
 
 // podNetwork is where pods get their addresses from, as with a secondary range for pods (custom

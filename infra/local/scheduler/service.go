@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/draw"
 	"github.com/whittle-dev/whittle/infra/local/scheduler/expression"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -44,6 +45,21 @@ type Options struct {
 	Queues    Queues
 	Functions Functions
 	Access    Access
+	Jitter    Jitter
+}
+
+// Jitter delays each run. EventBridge Scheduler runs a schedule at any time within its minute.
+// https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule.html
+type Jitter struct {
+	// Seed chooses the delays.
+	Seed uint64
+	// Most is the longest delay.
+	Most time.Duration
+}
+
+// of is the delay of one run.
+func (j Jitter) of(arn string, scheduled time.Time) time.Duration {
+	return draw.Between(j.Seed, 0, j.Most, arn, scheduled.UTC().Format(time.RFC3339))
 }
 
 // Run is one time that a schedule ran.
@@ -176,7 +192,8 @@ func (s *Service) arm(sc *schedule, after time.Time) {
 	if next.IsZero() || sc.EndDate != nil && next.After(sc.EndDate.Time) {
 		return
 	}
-	sc.timer = time.AfterFunc(time.Until(next), func() { s.fire(sc, next) })
+	due := next.Add(s.options.Jitter.of(s.arn(sc), next))
+	sc.timer = time.AfterFunc(time.Until(due), func() { s.fire(sc, next) })
 }
 
 func (sc *schedule) stop() {
@@ -194,7 +211,7 @@ func (s *Service) fire(sc *schedule, scheduled time.Time) {
 	s.work.Add(1)
 	defer s.work.Done()
 	sc.latest = scheduled
-	s.arm(sc, later(scheduled, time.Now()))
+	s.arm(sc, later(scheduled, time.Now().Add(-s.options.Jitter.Most)))
 	s.mu.Unlock()
 	err := s.deliver(sc, scheduled)
 	if err != nil {

@@ -76,6 +76,35 @@ func properties(expression string, more map[string]any) map[string]any {
 	return p
 }
 
+func TestJitterDelaysEachRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		s := New(Options{AccountID: "123456789012", Region: "us-east-1", Functions: r, Jitter: Jitter{Most: 59 * time.Second}})
+		t.Cleanup(func() { _ = s.Close() })
+		began := time.Now()
+		if _, err := (scheduleType{s}).Create(t.Context(),
+			cloudformation.Request{Properties: properties("rate(1 minute)", nil)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if len(r.times) != 10 {
+			t.Fatalf("%d runs within ten minutes", len(r.times))
+		}
+		late := map[time.Duration]bool{}
+		for minute, at := range r.times {
+			delay := at.Sub(began.Add(time.Duration(minute) * time.Minute))
+			if delay < 0 || delay > 59*time.Second {
+				t.Errorf("run %d is %s late", minute, delay)
+			}
+			late[delay] = true
+		}
+		if len(late) < 9 {
+			t.Errorf("the delays are %v", late)
+		}
+	})
+}
+
 func TestRuns(t *testing.T) {
 	for _, test := range []struct {
 		expression string

@@ -73,6 +73,7 @@ type stored struct {
 	inFlight  bool
 	gone      bool
 	copied    bool
+	twice     bool // as the service's Delivery wants it
 	place     int
 }
 

@@ -2,10 +2,13 @@ package sqs
 
 import (
 	"container/heap"
+	"fmt"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/draw"
 )
 
-// duplicateDelay lies between the two deliveries of a message that Service.DuplicateEvery doubles.
+// duplicateDelay is the least time between the two deliveries of a message that comes twice.
 const duplicateDelay = 50 * time.Millisecond
 
 // queue is one standard queue. The service's lock guards all of it.
@@ -99,6 +102,7 @@ func (s *Service) take(q *queue, maximum, maximumBytes int, visibility time.Dura
 	var taken []Message
 	size := 0
 	for len(taken) < maximum && len(q.ready) > 0 {
+		q.shuffle(s.options.Delivery)
 		m := q.ready[0]
 		if m.gone || q.expired(m, now) {
 			q.ready = q.ready[1:]
@@ -125,6 +129,15 @@ func (s *Service) take(q *queue, maximum, maximumBytes int, visibility time.Dura
 	return taken
 }
 
+// shuffle puts any ready message first, where the order is not kept.
+func (q *queue) shuffle(d Delivery) {
+	if !d.Unordered {
+		return
+	}
+	next := int(draw.Share(d.Seed, q.name, fmt.Sprint(q.deliveries), "next") * float64(len(q.ready)))
+	q.ready[0], q.ready[next] = q.ready[next], q.ready[0]
+}
+
 func (q *queue) deliver(s *Service, m *stored, visibility time.Duration, now time.Time) Message {
 	delete(q.receipts, m.ReceiptHandle)
 	if m.FirstReceived.IsZero() {
@@ -134,12 +147,14 @@ func (q *queue) deliver(s *Service, m *stored, visibility time.Duration, now tim
 	m.ReceiptHandle = newReceipt(q.name, m.ID)
 	q.receipts[m.ReceiptHandle] = m
 	q.deliveries++
-	if q.duplicateEvery > 0 && !m.copied && q.deliveries%q.duplicateEvery == 0 {
+	if !m.copied && (m.twice || q.duplicateEvery > 0 && q.deliveries%q.duplicateEvery == 0) {
 		m.copied = true
 		duplicate := &stored{Message: m.Message, copied: true}
 		duplicate.ReceiptHandle = ""
-		// A moment later, so that the copies do not come in one batch.
-		s.add(q, duplicate, now.Add(duplicateDelay), now)
+		// A moment later at least, so that the copies do not come in one batch.
+		delivery := s.options.Delivery
+		after := draw.Between(delivery.Seed, duplicateDelay, delivery.MostLate, q.name, fmt.Sprint(q.deliveries), "again")
+		s.add(q, duplicate, now.Add(after), now)
 	}
 	m.inFlight = true
 	m.visibleAt = now.Add(visibility)

@@ -423,3 +423,38 @@ func TestSendFromAsksThePolicy(t *testing.T) {
 		})
 	}
 }
+
+func TestUnkindDelivery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{
+			AccountID: account, Endpoint: func() string { return "http://127.0.0.1:1" },
+			Delivery: Delivery{Seed: 1, Twice: 0.3, Late: 0.3, MostLate: 10 * time.Second, Unordered: true},
+		})
+		t.Cleanup(func() { _ = s.Close() })
+		create(t, s, "q", nil)
+		for i := range 10 {
+			send(t, s, "q", fmt.Sprintf("%02d", i), 0)
+		}
+		counts, order := map[string]int{}, []string{}
+		atOnce := 0
+		for second := range 25 {
+			for _, m := range receive(t, s, "q", 0) {
+				counts[m.Body]++
+				order = append(order, m.Body)
+				if err := s.Delete("q", m.ReceiptHandle); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if second == 0 {
+				atOnce = len(order)
+			}
+			time.Sleep(time.Second)
+		}
+		if len(counts) != 10 || len(order) == 10 {
+			t.Errorf("%d messages were delivered %d times, want all and some twice", len(counts), len(order))
+		}
+		if atOnce == 10 || slices.IsSorted(order[:atOnce]) {
+			t.Errorf("at once came %v, want some later and no order", order[:atOnce])
+		}
+	})
+}

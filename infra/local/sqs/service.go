@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/draw"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -26,6 +27,21 @@ type Options struct {
 	// Endpoint returns the local server's URL; queue URLs are it, the account and the name. It is
 	// asked for at each use, since the server may begin to listen later.
 	Endpoint func() string
+	Delivery Delivery
+}
+
+// Delivery is how badly the queues deliver. Standard queues promise neither order, nor a time, nor
+// a single delivery. The zero value does its best.
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues.html
+type Delivery struct {
+	// Seed chooses the messages.
+	Seed uint64
+	// Twice is the share of messages that come a second time, Late that of those that come late.
+	Twice, Late float64
+	// MostLate is the longest time by which a message or its second delivery is late.
+	MostLate time.Duration
+	// Unordered delivers visible messages in any order.
+	Unordered bool
 }
 
 // Service holds the account's queues.
@@ -249,6 +265,11 @@ func (s *Service) Send(queue string, message Message, delay *time.Duration) (Mes
 	if q.delayEvery > 0 && q.sends%q.delayEvery == 0 {
 		wait += q.delayBy
 	}
+	delivery, send := s.options.Delivery, fmt.Sprint(q.sends)
+	if draw.Share(delivery.Seed, q.name, send, "late") < delivery.Late {
+		wait += draw.Between(delivery.Seed, 0, delivery.MostLate, q.name, send, "by")
+	}
+	m.twice = draw.Share(delivery.Seed, q.name, send, "twice") < delivery.Twice
 	s.add(q, m, now.Add(wait), now)
 	return m.Message, nil
 }

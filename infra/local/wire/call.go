@@ -66,6 +66,8 @@ type Call struct {
 	// Permission is the IAM action that was checked for the call, such as "ec2:CreateFleet"; filled
 	// by the authorizer.
 	Permission string
+	// lost means that the network loses the answer.
+	lost bool
 }
 
 // DecodeJSON fills v from the call's JSON body; an empty body is an empty object. Malformed JSON

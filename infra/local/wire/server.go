@@ -43,6 +43,7 @@ type Server struct {
 	authorize []func(ctx context.Context, c *Call) error
 	observe   []func(CallRecord)
 	calls     counts
+	faults    *faulty
 	url       string
 	serving   *http.Server
 	done      chan struct{}
@@ -169,6 +170,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.Service, c.Region = signature.Service, signature.Region
 		response, err = s.serveCall(r.Context(), c, signature)
 	}
+	if errors.Is(err, errDropped) {
+		cut(w)
+		return
+	}
 	var failure *Error
 	if err != nil {
 		failure = asError(err)
@@ -196,8 +201,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wait := leastLatency - time.Since(started); len(response.Body) > promptBody && wait > 0 {
 		time.Sleep(wait)
 	}
+	if c.lost {
+		cut(w)
+		return
+	}
 	writeResponse(w, c, response)
 }
+
+// errDropped means that a call did not arrive.
+var errDropped = errors.New("the network dropped the call")
 
 func (s *Server) observers() []func(CallRecord) {
 	s.mu.RLock()
@@ -225,6 +237,7 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 	s.mu.RLock()
 	handler, known := s.handlers[c.Service]
 	identify, secret, authorize := s.identify, s.secret, slices.Clone(s.authorize)
+	faults := s.faults
 	services := slices.Sorted(maps.Keys(s.handlers))
 	s.mu.RUnlock()
 	if !known {
@@ -236,6 +249,12 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 	}
 	if describer, ok := handler.(Describer); ok && c.Action == "" {
 		c.Action = describer.Describe(c)
+	}
+	switch faults.of(c) {
+	case dropped:
+		return nil, errDropped
+	case lost:
+		c.lost = true
 	}
 	for _, f := range authorize {
 		if err := f(ctx, c); err != nil {

@@ -57,7 +57,14 @@ func (w *World) services(log *slog.Logger) error {
 
 	w.logs = logs.New(AccountID, Region)
 	w.alarms = cloudwatch.New()
-	w.queues = sqs.New(sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL})
+	queues := sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL}
+	var jitter scheduler.Jitter
+	if mode := w.options.Unkind; mode != nil {
+		queues.Delivery, jitter = mode.Delivery(), mode.Jitter()
+		w.identity.SetPropagation(mode.Propagation())
+		w.server.SetFaults(mode.Faults())
+	}
+	w.queues = sqs.New(queues)
 	w.closers = append(w.closers, w.queues.Close)
 	clockOf, err := w.makeClocks()
 	if err != nil {
@@ -74,6 +81,7 @@ func (w *World) services(log *slog.Logger) error {
 	w.closers = append(w.closers, bus.Close)
 	schedules := scheduler.New(scheduler.Options{
 		AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda, Access: w.identity,
+		Jitter: jitter,
 	})
 	w.closers = append(w.closers, schedules.Close)
 
@@ -115,6 +123,10 @@ func (w *World) services(log *slog.Logger) error {
 func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbridge.Service) error {
 	timing := machine.FastTiming()
 	timing.Boot = w.options.Boot
+	mode := w.options.Unkind
+	if mode != nil {
+		timing = mode.Machines(timing)
+	}
 	var err error
 	w.Machines, err = machine.New(machine.Config{
 		Region: Region, Sessions: w.identity, Timing: timing, MemoryOverhead: memoryOverhead,
@@ -124,18 +136,23 @@ func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbr
 		return err
 	}
 	w.closers = append(w.closers, w.Machines.Close)
-	w.EC2, err = ec2.New(ec2.Config{
+	instances := ec2.Config{
 		AccountID: AccountID, Region: Region, Machines: w.Machines, Events: eventsOf{bus}, InstanceProfiles: w.identity,
 		Parameters: parameters,
 		Timing:     ec2.Timing{Pending: time.Second, ShuttingDown: time.Second, Stopping: time.Second},
 		Logger:     log.With("part", "ec2"),
-	})
-	if err != nil {
+	}
+	clusters := eks.Config{AccountID: AccountID, Region: Region, Verifier: w.identity}
+	if mode != nil {
+		instances, clusters = mode.EC2(instances), mode.EKS(clusters)
+	}
+	if w.EC2, err = ec2.New(instances); err != nil {
 		return err
 	}
 	w.closers = append(w.closers, w.EC2.Close)
 	w.identity.SetResourceTags(w.EC2.ResourceTags)
-	w.clusters, err = eks.New(eks.Config{AccountID: AccountID, Region: Region, Verifier: w.identity, Instances: w.EC2})
+	clusters.Instances = w.EC2
+	w.clusters, err = eks.New(clusters)
 	return err
 }
 

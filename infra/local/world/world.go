@@ -25,6 +25,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/logs"
 	"github.com/whittle-dev/whittle/infra/local/machine"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
+	"github.com/whittle-dev/whittle/infra/local/unkind"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -44,6 +45,8 @@ type Options struct {
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
 	Progress  io.Writer     // lines about the start
+	// Unkind makes the local AWS as bad as AWS may be; nil makes it kind. Its Boot replaces Boot.
+	Unkind *unkind.Mode
 	// Functions is a folder with functions whose clock can be set, each as NAME/bootstrap. Empty
 	// means the functions that make has built.
 	Functions string
