@@ -31,6 +31,9 @@ fuzztime ?= 10s
 # A program that calls the local AWS must not trust another certificate authority.
 unexport AWS_CA_BUNDLE
 
+# The modules that build Karpenter ask for a newer Go than Whittle. The go command fetches it.
+export GOTOOLCHAIN := auto
+
 .PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
   browser conformance chaos crash bench bench-launch bench-month bench-peer bench-consolidation shortages storm FORCE
 

@@ -5,6 +5,12 @@ const (
 	// DoNotDisruptAnnotationKey protects a pod or a node from voluntary disruption. Its value is
 	// "true", or a Go duration from the pod's start or the node's creation.
 	DoNotDisruptAnnotationKey = Group + "/do-not-disrupt"
+	// DoNotRepairAnnotationKey "true", on a node or its claim, keeps an unhealthy node from repair, and
+	// from nothing else.
+	DoNotRepairAnnotationKey = Group + "/do-not-repair"
+	// DisruptionCostAnnotationKey, on a pod, is the cost of its eviction as a 32-bit integer. It wins
+	// over the pod's deletion cost.
+	DisruptionCostAnnotationKey = Group + "/disruption-cost"
 	// NodePoolHashAnnotationKey is the hash of the pool's template that a claim was made from.
 	NodePoolHashAnnotationKey = Group + "/nodepool-hash"
 	// NodePoolHashVersionAnnotationKey is the version of the algorithm of that hash.
@@ -30,7 +36,7 @@ const (
 	// AnnotationEC2NodeClassHashVersion is the version of the algorithm of that hash.
 	AnnotationEC2NodeClassHashVersion = AWSGroup + "/ec2nodeclass-hash-version"
 	// EC2NodeClassHashVersion is the current value of AnnotationEC2NodeClassHashVersion.
-	EC2NodeClassHashVersion = "v5"
+	EC2NodeClassHashVersion = "v6"
 	// AnnotationInstanceTagged is "true" once the instance has the tags that are known only after
 	// registration.
 	AnnotationInstanceTagged = AWSGroup + "/tagged"

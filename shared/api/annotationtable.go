@@ -27,6 +27,11 @@ func peoplesAnnotations() []Annotation {
 			"pod", "node",
 		}, Meaning: "`true` protects from voluntary disruption for ever. " +
 			"A duration such as `4h` protects for that time from the pod's start, or the node's creation."},
+		{Key: DoNotRepairAnnotationKey, On: []string{"node"},
+			Meaning: "`true` keeps the node although it is unhealthy. `do-not-disrupt` does not."},
+		{Key: DisruptionCostAnnotationKey, On: []string{"pod"},
+			Meaning: "What the pod's eviction costs: an integer, where 134217728 counts as much as an ordinary pod. " +
+				"It wins over `controller.kubernetes.io/pod-deletion-cost`."},
 		{
 			Key: SafeToEvictAnnotationKey, On: []string{"pod"},
 			Meaning: "`false` protects the pod's node from voluntary disruption.",
@@ -47,7 +52,7 @@ func peoplesAnnotations() []Annotation {
 			Meaning: "A consolidation move saves at least this percentage of the price of the nodes that it takes away."},
 		{Key: SettleTimeAnnotationKey, On: pool, Default: "10m",
 			Meaning: "Consolidation leaves a node alone for this time after its initialization, " +
-				"and after pods were moved to it."},
+				"and after pods were moved to it. The default is none where the pool has a `consolidateAfter`."},
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 const (
 	// DefaultExpireAfter is the time after which a node expires.
 	DefaultExpireAfter = 720 * time.Hour
+	// DefaultConsolidateAfter is no time at all, in a spelling that people hardly use.
+	DefaultConsolidateAfter = "0h"
 	// DefaultBudgetNodes is the part of a pool's nodes that a budget allows.
 	DefaultBudgetNodes = "10%"
 	// DefaultHTTPPutResponseHopLimit hides instance metadata from pods that do not use the host's
@@ -27,7 +29,7 @@ func (p *NodePool) Default() {
 	defaultExpireAfter(&p.Spec.Template.Spec.ExpireAfter)
 	disruption := &p.Spec.Disruption
 	if disruption.ConsolidateAfter.IsZero() {
-		disruption.ConsolidateAfter = NillableDuration{Duration: new(time.Duration), Raw: []byte("0s")}
+		disruption.ConsolidateAfter = NillableDuration{Duration: new(time.Duration), Raw: []byte(DefaultConsolidateAfter)}
 	}
 	if disruption.ConsolidationPolicy == "" {
 		disruption.ConsolidationPolicy = ConsolidationPolicyWhenEmptyOrUnderutilized

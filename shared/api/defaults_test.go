@@ -16,7 +16,7 @@ func TestNodePoolDefaults(t *testing.T) {
 			"nothing set",
 			`template: {spec: {requirements: []}}`,
 			`
-disruption: {budgets: [{nodes: 10%}], consolidateAfter: 0s, consolidationPolicy: WhenEmptyOrUnderutilized}
+disruption: {budgets: [{nodes: 10%}], consolidateAfter: 0h, consolidationPolicy: WhenEmptyOrUnderutilized}
 template: {spec: {expireAfter: 720h, nodeClassRef: null, requirements: []}}`,
 		},
 		{

@@ -4,11 +4,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Disruption controls when the nodes of a pool may be removed for being empty, underutilized or
-// drifted.
+// Disruption controls when the nodes of a pool may be removed for being empty, underutilized,
+// drifted or unhealthy.
 type Disruption struct {
 	// The time without a pod added or removed after which a node may be consolidated, or Never.
-	// +kubebuilder:default:="0s"
+	// The default 0h is 0s in another spelling, so that a 0s that somebody wrote can be told from it.
+	// +kubebuilder:default:="0h"
 	// +optional
 	ConsolidateAfter NillableDuration `json:"consolidateAfter,omitzero"`
 	// The nodes that consolidation considers.
@@ -22,6 +23,12 @@ type Disruption struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(budget, has(budget.schedule) == has(budget.duration))",message="schedule and duration of a budget must be set together: add the missing one or remove the other"
 	// +optional
 	Budgets []Budget `json:"budgets,omitempty"`
+}
+
+// ChoosesConsolidateAfter reports whether somebody wrote consolidateAfter. Whittle's settle time is
+// for pools where nobody did.
+func (d *Disruption) ChoosesConsolidateAfter() bool {
+	return !d.ConsolidateAfter.IsZero() && string(d.ConsolidateAfter.Raw) != DefaultConsolidateAfter
 }
 
 // ConsolidationPolicy selects the nodes that consolidation considers.
@@ -41,13 +48,14 @@ const (
 
 // DisruptionReason is the reason for which a node is removed.
 //
-// +kubebuilder:validation:Enum=Underutilized;Empty;Drifted
+// +kubebuilder:validation:Enum=Underutilized;Empty;Drifted;Unhealthy
 type DisruptionReason string
 
 const (
 	DisruptionReasonUnderutilized DisruptionReason = "Underutilized"
 	DisruptionReasonEmpty         DisruptionReason = "Empty"
 	DisruptionReasonDrifted       DisruptionReason = "Drifted"
+	DisruptionReasonUnhealthy     DisruptionReason = "Unhealthy"
 )
 
 // Budget limits the number of nodes of a pool that may be disrupted at the same time.

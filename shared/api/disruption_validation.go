@@ -44,9 +44,9 @@ func (f *findings) validateBudget(path string, b Budget) {
 	for i, reason := range b.Reasons {
 		at := fmt.Sprintf("%s.reasons[%d]", path, i)
 		switch reason {
-		case DisruptionReasonUnderutilized, DisruptionReasonEmpty, DisruptionReasonDrifted:
+		case DisruptionReasonUnderutilized, DisruptionReasonEmpty, DisruptionReasonDrifted, DisruptionReasonUnhealthy:
 		default:
-			f.add(at, string(reason), "is not a reason: use Underutilized, Empty or Drifted")
+			f.add(at, string(reason), "is not a reason: use Underutilized, Empty, Drifted or Unhealthy")
 		}
 		if slices.Contains(b.Reasons[:i], reason) {
 			f.add(at, string(reason), "is there twice: remove one of them")

@@ -105,10 +105,11 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('kubernetes.io/cluster'))",message="tags beginning with kubernetes.io/cluster are set by the launch: remove them"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !(key in ['eks:eks-cluster-name', 'karpenter.sh/nodepool', 'karpenter.sh/nodeclaim', 'karpenter.k8s.aws/ec2nodeclass']))",message="the tags eks:eks-cluster-name, karpenter.sh/nodepool, karpenter.sh/nodeclaim and karpenter.k8s.aws/ec2nodeclass are set by the launch: remove them"
 	Tags map[string]string `json:"tags,omitempty"`
-	// Settings of the nodes' kubelet.
+	// Settings of the nodes' kubelet: any field of KubeletConfiguration, kubelet.config.k8s.io/v1beta1.
+	// The condition ValidationSucceeded names those that the AMI family cannot have.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
-	Kubelet *KubeletConfiguration `json:"kubelet,omitempty"`
+	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" hash:"ignore"`
 	// The nodes' disks. Without any, nodes have the disks of the family.
 	// +kubebuilder:validation:MaxItems=50
 	// +optional
@@ -132,6 +133,10 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:default:={httpEndpoint: "enabled", httpProtocolIPv6: "disabled", httpPutResponseHopLimit: 1, httpTokens: "required"}
 	// +optional
 	MetadataOptions *MetadataOptions `json:"metadataOptions,omitempty"`
+	// Whether the instances run Nitro Enclaves. With enabled, only instance types that support them
+	// are launched.
+	// +optional
+	EnclaveOptions *EnclaveOptions `json:"enclaveOptions,omitempty"`
 	// Idle times after which the instance's security groups forget a connection. With them, only
 	// instance types with the Nitro hypervisor are launched.
 	// +optional
@@ -199,6 +204,13 @@ type ConnectionTracking struct {
 	UDPTimeout *int32 `json:"udpTimeout,omitempty"`
 }
 
+// EnclaveOptions are options of Nitro Enclaves.
+type EnclaveOptions struct {
+	// Whether Nitro Enclaves may run on the instance.
+	// +required
+	Enabled bool `json:"enabled"`
+}
+
 // CPUOptions are options of an instance's processors.
 type CPUOptions struct {
 	// Whether virtual machines may run inside the instance. With enabled, only instance types that
@@ -206,4 +218,9 @@ type CPUOptions struct {
 	// +kubebuilder:validation:Enum=enabled;disabled
 	// +optional
 	NestedVirtualization *string `json:"nestedVirtualization,omitempty"`
+}
+
+// Enclaves reports whether the class asks for Nitro Enclaves.
+func (c *EC2NodeClass) Enclaves() bool {
+	return c.Spec.EnclaveOptions != nil && c.Spec.EnclaveOptions.Enabled
 }

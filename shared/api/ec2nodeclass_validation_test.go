@@ -336,7 +336,25 @@ spec:
 			"use one of cpu, memory, ephemeral-storage, pid",
 		},
 		{"a negative amount", `kubeReserved: {cpu: "-1"}`, "spec.kubelet.kubeReserved[cpu]", "is negative"},
-		{"an expression", `kubeReserved: {cpu: "vcpus * 10"}`, "spec.kubelet.kubeReserved[cpu]", "is not an amount"},
+		{"an expression", `kubeReserved: {cpu: "vcpus * 10"}`, "spec.kubelet.kubeReserved[cpu]", "is an expression"},
+		{"a negative expression", `systemReserved: {cpu: "-vcpus"}`, "spec.kubelet.systemReserved[cpu]", "is negative"},
+		{"an unknown setting", `maxPod: 10`, "spec.kubelet.maxPod", "is no setting of the kubelet"},
+		{"a setting in other letters", `MaxPods: 10`, "spec.kubelet.MaxPods", "is no setting of the kubelet"},
+		{"an unknown setting within another", `memorySwap: {swap: some}`, "spec.kubelet.memorySwap.swap",
+			"is no setting of the kubelet"},
+		{"a setting within another", `memorySwap: {swapBehavior: LimitedSwap}, featureGates: {Any: true}`, "", ""},
+		{"a value of another type", `maxPods: [10]`, "spec.kubelet.maxPods", "write a whole number"},
+		{"a number for an amount", `kubeReserved: {cpu: 2}`, "spec.kubelet.kubeReserved.cpu", "write a text in quotes"},
+		{"a text for a list", `clusterDNS: 10.0.0.10`, "spec.kubelet.clusterDNS", "write a list"},
+		{"a number for a duration", `shutdownGracePeriod: 30`, "spec.kubelet.shutdownGracePeriod", "a duration such as 30s"},
+		{"a fraction of a pod", `maxPods: 10.5`, "spec.kubelet.maxPods", "write a whole number"},
+		{"a list for an object", `logging: []`, "spec.kubelet.logging", "write an object"},
+		{"a grace period that is none", `evictionSoftGracePeriod: {memory.available: soon}`,
+			"spec.kubelet.evictionSoftGracePeriod[memory.available]", "is not a duration"},
+		{"negative pod grace", `evictionMaxPodGracePeriod: -1`, "spec.kubelet.evictionMaxPodGracePeriod", "is negative"},
+		{"a reclaim of no signal", `evictionMinimumReclaim: {mood: 5%}`, "spec.kubelet.evictionMinimumReclaim[mood]",
+			"is for no eviction signal"},
+		{"nothing", `maxPods: null, clusterDNS: null, kubeReserved: {}`, "", ""},
 		{"an expression for pods", `maxPods: max_pods - 1`, "spec.kubelet.maxPods", "is an expression"},
 		{
 			"soft eviction without time", `evictionSoft: {memory.available: 5%}`,
@@ -370,6 +388,8 @@ spec:
 		},
 	}, decodeInto[EC2NodeClass])
 	checkFaults(t, manifest("Custom"), []fault{
-		{"Custom with anything", `clusterDNS: [dns, dns], registryPullQPS: 10, evictionHard: {mood: bad}`, "", ""},
+		{"Custom with any setting of a kubelet", `clusterDNS: [dns, dns], registryPullQPS: 10, podsPerCore: 2`, "", ""},
+		{"Custom with no setting of a kubelet", `evictionHard: {mood: bad}`, "spec.kubelet.evictionHard[mood]",
+			"is for no eviction signal"},
 	}, decodeInto[EC2NodeClass])
 }

@@ -1,11 +1,14 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,12 +28,14 @@ func reservedResources() []string {
 	return []string{"cpu", "memory", "ephemeral-storage", "pid"}
 }
 
-// validateKubelet checks a class's kubelet settings against the settings that the AMI family
-// supports. Whittle writes no settings for the family Custom, so it checks none.
+// validateKubelet checks a class's kubelet settings, which its schema leaves open. First come the
+// rules of the kubelet, then those of the AMI family. Karpenter has the same rules and reasons.
+// Whittle writes no settings for the family Custom, so nothing is unsupported there.
 func (f *findings) validateKubelet(path string, k *KubeletConfiguration, family string) {
-	if k == nil || family == AMIFamilyCustom {
+	if k == nil {
 		return
 	}
+	f.validateOther(path, k)
 	f.validateReserved(path+".systemReserved", k.SystemReserved)
 	f.validateReserved(path+".kubeReserved", k.KubeReserved)
 	f.validateThresholds(path+".evictionHard", k.EvictionHard)
@@ -40,42 +45,78 @@ func (f *findings) validateKubelet(path string, k *KubeletConfiguration, family 
 	for _, field := range []struct {
 		name  string
 		value *int32
-	}{{"maxPods", k.MaxPods}, {"podsPerCore", k.PodsPerCore}} {
+	}{
+		{"maxPods", k.MaxPods}, {"podsPerCore", k.PodsPerCore},
+		{"evictionMaxPodGracePeriod", k.EvictionMaxPodGracePeriod},
+	} {
 		if field.value != nil && *field.value < 0 {
 			f.add(path+"."+field.name, *field.value, "is negative: use zero or more")
 		}
 	}
-	f.validateClusterDNS(path+".clusterDNS", k.ClusterDNS, family)
+	for i, address := range k.ClusterDNS {
+		if family == AMIFamilyCustom {
+			break
+		}
+		if _, err := netip.ParseAddr(address); err != nil {
+			f.add(fmt.Sprintf("%s.clusterDNS[%d]", path, i), address, "is not an IP address: write one such as 10.100.0.10")
+		}
+	}
+	if family != AMIFamilyAL2023 && family != AMIFamilyCustom {
+		f.validateSupported(path, k, family)
+	}
+}
+
+// validateOther checks the settings that have no field. maxPods is among them where it is an
+// expression.
+func (f *findings) validateOther(path string, k *KubeletConfiguration) {
+	other := maps.Clone(k.Other)
+	if expression, ok := other["maxPods"]; ok && isJSONString(expression) {
+		f.addExpression(path+".maxPods", string(expression))
+		delete(other, "maxPods")
+	}
+	if taints, ok := other["registerWithTaints"]; ok {
+		f.add(path+".registerWithTaints", string(taints),
+			"is set by the launch: use the node pool's taints and startupTaints")
+		delete(other, "registerWithTaints")
+	}
+	f.validateShape(path, other)
+	// Kubernetes' type takes any text as a grace period. A kubelet would not start with it.
+	var periods map[string]string
+	if json.Unmarshal(other["evictionSoftGracePeriod"], &periods) == nil {
+		for _, signal := range sortedKeys(periods) {
+			if _, err := time.ParseDuration(periods[signal]); err != nil {
+				f.add(fmt.Sprintf("%s.evictionSoftGracePeriod[%s]", path, signal), periods[signal],
+					"is not a duration: write such as 90s")
+			}
+		}
+	}
+	var reclaim map[string]string
+	if json.Unmarshal(other["evictionMinimumReclaim"], &reclaim) == nil {
+		f.validateThresholds(path+".evictionMinimumReclaim", reclaim)
+	}
+}
+
+// addExpression refuses an expression of the Common Expression Language. Karpenter has them behind
+// the gate NodeClassCEL, which is off by default.
+func (f *findings) addExpression(path, expression string) {
+	f.addWithReason(ReasonKubeletExpressionsDisabled, path, expression,
+		"is an expression, which is not supported: write a number or an amount such as 100m or 200Mi")
+}
+
+// validateSupported refuses settings that the user data of a family other than AL2023 cannot pass
+// on.
+func (f *findings) validateSupported(path string, k *KubeletConfiguration, family string) {
+	if len(k.ClusterDNS) > 1 {
+		f.addWithReason(ReasonUnsupportedKubeletConfiguration, path+".clusterDNS", k.ClusterDNS,
+			"has more than one address, which only AL2023 supports: leave one")
+	}
 	if k.PodsPerCore != nil && family == AMIFamilyBottlerocket {
 		f.addWithReason(ReasonUnsupportedKubeletConfiguration, path+".podsPerCore", *k.PodsPerCore,
 			"cannot be set for Bottlerocket: use maxPods")
 	}
-	f.validateOtherSettings(path, k, family)
-}
-
-func (f *findings) validateClusterDNS(path string, addresses []string, family string) {
-	if len(addresses) > 1 && family != AMIFamilyAL2023 {
-		f.addWithReason(ReasonUnsupportedKubeletConfiguration, path, addresses,
-			"has more than one address, which only AL2023 supports: leave one")
-	}
-	for i, address := range addresses {
-		if _, err := netip.ParseAddr(address); err != nil {
-			f.add(fmt.Sprintf("%s[%d]", path, i), address, "is not an IP address: write one such as 10.100.0.10")
-		}
-	}
-}
-
-func (f *findings) validateOtherSettings(path string, k *KubeletConfiguration, family string) {
 	for _, name := range sortedKeys(k.Other) {
-		at := path + "." + name
-		switch {
-		case name == "maxPods":
-			f.addWithReason(ReasonKubeletExpressionsDisabled, at, string(k.Other[name]),
-				"is an expression, which is not supported: write a number")
-		case name == "registerWithTaints":
-			f.add(at, string(k.Other[name]), "is set by the launch: use the node pool's taints and startupTaints")
-		case family != AMIFamilyAL2023:
-			f.addWithReason(ReasonUnsupportedKubeletConfiguration, at, string(k.Other[name]),
+		if !slices.Contains(knownKubeletFields(), name) {
+			f.addWithReason(ReasonUnsupportedKubeletConfiguration, path+"."+name, string(k.Other[name]),
 				"is not supported by %s: use AL2023, or remove it", family)
 		}
 	}
@@ -90,10 +131,10 @@ func (f *findings) validateReserved(path string, reserved map[string]string) {
 		}
 		quantity, err := resource.ParseQuantity(reserved[name])
 		switch {
-		case err != nil:
-			f.add(at, reserved[name], "is not an amount: write such as 100m or 200Mi")
-		case quantity.Sign() < 0:
+		case strings.HasPrefix(reserved[name], "-"), err == nil && quantity.Sign() < 0:
 			f.add(at, reserved[name], "is negative: use zero or more")
+		case err != nil:
+			f.addExpression(at, reserved[name])
 		}
 	}
 }

@@ -47,7 +47,7 @@ type NodePoolSpec struct {
 	// +required
 	Template NodeClaimTemplate `json:"template"`
 	// The conditions under which nodes may be removed.
-	// +kubebuilder:default:={consolidateAfter: "0s"}
+	// +kubebuilder:default:={consolidateAfter: "0h"}
 	// +optional
 	Disruption Disruption `json:"disruption,omitzero"`
 	// The maximum sum over the pool's nodes, for any resource name, and for nodes.

@@ -67,6 +67,12 @@ func matchType(t *testing.T, goType reflect.Type, schema apiextensionsv1.JSONSch
 	case reflect.TypeFor[metav1.ObjectMeta]():
 		wantType(t, path, schema, "object")
 		return
+	case reflect.TypeFor[KubeletConfiguration]():
+		wantType(t, path, schema, "object")
+		if open := schema.XPreserveUnknownFields; open == nil || !*open || len(schema.Properties) > 0 {
+			t.Errorf("%s: the schema is not open", path)
+		}
+		return
 	}
 	switch goType.Kind() {
 	case reflect.Pointer:
@@ -259,9 +265,16 @@ func TestKubeletKeepsOtherSettings(t *testing.T) {
 	if written, err = json.Marshal(kubelet); err != nil || string(written) != expression || kubelet.MaxPods != nil {
 		t.Errorf("%s came back as %s, %v", expression, written, err)
 	}
-	for _, bad := range []string{`[]`, `"x"`, `{"maxPods":[]}`, `{"clusterDNS":"10.0.0.10"}`} {
+	for _, bad := range []string{`[]`, `"x"`} {
 		if err := json.Unmarshal([]byte(bad), &kubelet); err == nil {
 			t.Errorf("%s was read", bad)
+		}
+	}
+	// A wrong value must not make a list of classes unreadable.
+	for _, wrong := range []string{`{"maxPods":[]}`, `{"clusterDNS":"10.0.0.10"}`, `{"kubeReserved":{"cpu":"1","pid":2}}`} {
+		kubelet = KubeletConfiguration{}
+		if err := json.Unmarshal([]byte(wrong), &kubelet); err != nil || len(kubelet.Other) != 1 || kubelet.KubeReserved != nil {
+			t.Errorf("%s was read as %+v, %v", wrong, kubelet, err)
 		}
 	}
 }

@@ -315,7 +315,7 @@ spec:
 		{"a fraction", `{nodes: "1.5"}`, at + ".nodes", "neither a number nor a percentage"},
 		{"too many", `{nodes: "99999999999"}`, at + ".nodes", "more nodes than can be counted"},
 		{"reasons", `{nodes: "1", reasons: [Empty, Drifted, Underutilized]}`, "", ""},
-		{"an unknown reason", `{nodes: "1", reasons: [Expired]}`, at + ".reasons[0]", "use Underutilized, Empty or Drifted"},
+		{"an unknown reason", `{nodes: "1", reasons: [Expired]}`, at + ".reasons[0]", "use Underutilized, Empty, Drifted or Unhealthy"},
 		{"a reason twice", `{nodes: "1", reasons: [Empty, Empty]}`, at + ".reasons[1]", "is there twice"},
 		{"a schedule", `{nodes: "1", schedule: "0 9 * * mon-fri", duration: 8h}`, "", ""},
 		{"a schedule by name", `{nodes: "1", schedule: "@midnight", duration: 1h30m}`, "", ""},

@@ -23,6 +23,9 @@ func (m *model) suits(info *InstanceTypeInfo) bool {
 		!slices.Contains(info.SupportedFeatures, "nested-virtualization") {
 		return false
 	}
+	if class.Enclaves() && !info.NitroEnclavesSupport {
+		return false
+	}
 	if m.group != nil && !slices.Contains(info.PlacementGroupStrategies, m.group.Strategy) {
 		return false
 	}

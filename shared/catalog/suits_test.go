@@ -54,6 +54,14 @@ func TestTypesThatCannotDoWhatTheClassDemands(t *testing.T) {
 			class.Spec.CPUOptions = &api.CPUOptions{NestedVirtualization: &enabled}
 		},
 			can: []string{"m8i.large"}, cannot: []string{"m5.large", "m7g.large"}},
+		{name: "enclaves", change: func(class *api.EC2NodeClass) {
+			class.Spec.EnclaveOptions = &api.EnclaveOptions{Enabled: true}
+		},
+			can: []string{"m5.xlarge", "p5.48xlarge"}, cannot: []string{"t3.nano", "m4.large"}},
+		{name: "no enclaves", change: func(class *api.EC2NodeClass) {
+			class.Spec.EnclaveOptions = &api.EnclaveOptions{}
+		},
+			can: []string{"m5.xlarge", "t3.nano"}},
 		{name: "an interface", change: interfaces(), can: []string{"m5.large"}, cannot: []string{"t2.large"}},
 		{
 			name: "EFA on the first card", change: interfaces([2]int32{0, 1}),

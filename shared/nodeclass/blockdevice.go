@@ -17,8 +17,8 @@ func BlockDevices(class *api.EC2NodeClass) []*api.BlockDeviceMapping {
 		return class.Spec.BlockDeviceMappings
 	case family == api.AMIFamilyBottlerocket:
 		// The first disk is read-only and holds the operating system. The second holds images and
-		// pods.
-		return []*api.BlockDeviceMapping{volume("/dev/xvda", "4Gi"), volume("/dev/xvdb", "20Gi")}
+		// pods. The first is at least as large as the image's snapshot.
+		return []*api.BlockDeviceMapping{volume("/dev/xvda", "6Gi"), volume("/dev/xvdb", "20Gi")}
 	case strings.HasPrefix(family, "Windows"):
 		return []*api.BlockDeviceMapping{volume("/dev/sda1", "50Gi")}
 	}

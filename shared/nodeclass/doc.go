@@ -10,5 +10,5 @@
 //     that another one made.
 //   - Each condition has one owner at a time. Resolve writes all conditions of a class. Refuse sets
 //     one of them to False after EC2 refused a launch, and Resolve keeps that until it is outdated.
-//   - Hash equals the hash of Karpenter v1.14, so that moving in or out causes no drift.
+//   - Hash equals the hash of Karpenter v1.15, so that moving in or out causes no drift.
 package nodeclass

@@ -3,7 +3,6 @@ package nodeclass
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -15,22 +14,18 @@ import (
 // Hash returns a hash that changes when new nodes of the class would differ from old ones, apart
 // from what is compared with the nodes themselves: images, subnets, groups and reservations.
 //
-// It equals the hash of Karpenter v1.14, of the version api.EC2NodeClassHashVersion. It covers the
-// spec without the fields that its tags ignore, the effective AMI family, and the cluster's
-// certificate authority (PEM here, base64 in the hash). Kubelet settings without a field in
-// Karpenter's API are included where there are any. The order of lists and maps does not matter,
-// and an empty field equals a missing one.
+// It equals the hash of Karpenter v1.15, of the version api.EC2NodeClassHashVersion. It covers the
+// spec without the fields that its tags ignore, the effective AMI family, the cluster's certificate
+// authority (PEM here, base64 in the hash), and the text of the kubelet settings. The order of
+// lists and maps does not matter, and an empty field equals a missing one.
 func Hash(class *api.EC2NodeClass, certificateAuthority []byte) (string, error) {
+	kubelet, err := class.Spec.Kubelet.Text()
+	if err != nil {
+		return "", fmt.Errorf("ec2nodeclass %q: hashing spec.kubelet: %w", class.Name, err)
+	}
 	parts := []any{
 		class.Spec, cmp.Or(class.AMIFamily(), api.AMIFamilyCustom),
-		base64.StdEncoding.EncodeToString(certificateAuthority),
-	}
-	if settings := class.Spec.Kubelet; settings != nil && len(settings.Other) > 0 {
-		other, err := sortedJSON(settings.Other)
-		if err != nil {
-			return "", fmt.Errorf("ec2nodeclass %q: hashing spec.kubelet: %w", class.Name, err)
-		}
-		parts = append(parts, other)
+		base64.StdEncoding.EncodeToString(certificateAuthority), kubelet,
 	}
 	sum, err := hashstructure.Hash(parts, hashstructure.FormatV2, hashOptions())
 	if err != nil {
@@ -41,19 +36,4 @@ func Hash(class *api.EC2NodeClass, certificateAuthority []byte) (string, error) 
 
 func hashOptions() *hashstructure.HashOptions {
 	return &hashstructure.HashOptions{SlicesAsSets: true, IgnoreZeroValue: true, ZeroNil: true}
-}
-
-// sortedJSON writes the settings with sorted keys at every depth, so that equal settings have equal
-// texts.
-func sortedJSON(settings map[string]json.RawMessage) (string, error) {
-	encoded, err := json.Marshal(settings)
-	if err != nil {
-		return "", err
-	}
-	var sorted any
-	if err := json.Unmarshal(encoded, &sorted); err != nil {
-		return "", err
-	}
-	encoded, err = json.Marshal(sorted)
-	return string(encoded), err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mitchellh/hashstructure/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 )
@@ -103,6 +102,7 @@ func TestHashChangesWithWhatANodeIsLaunchedWith(t *testing.T) {
 		"tracking": func(c *api.EC2NodeClass) {
 			c.Spec.ConnectionTracking = &api.ConnectionTracking{UDPTimeout: pointer(int32(30))}
 		},
+		"enclaves": func(c *api.EC2NodeClass) { c.Spec.EnclaveOptions = &api.EnclaveOptions{Enabled: true} },
 		"processors": func(c *api.EC2NodeClass) {
 			c.Spec.CPUOptions = &api.CPUOptions{NestedVirtualization: pointer("enabled")}
 		},
@@ -133,19 +133,28 @@ func TestHashChangesWithWhatANodeIsLaunchedWith(t *testing.T) {
 	if hash(implied, authority) != hash(said, authority) {
 		t.Error("to write what the alias implies is drift")
 	}
-	// The same settings of the kubelet, however they are stored.
+	// The same settings of the kubelet, in another order.
 	one, other := hashed(), hashed()
-	one.Spec.Kubelet = &api.KubeletConfiguration{
-		EvictionSoftGracePeriod: map[string]metav1.Duration{"a": {Duration: 1}},
-		Other: map[string]json.RawMessage{
-			"z": json.RawMessage(`{"b": 1, "a": 2}`), "y": json.RawMessage("1"),
-		},
-	}
-	other.Spec.Kubelet = &api.KubeletConfiguration{
-		EvictionSoftGracePeriod: map[string]metav1.Duration{"a": {Duration: 1}},
-		Other:                   map[string]json.RawMessage{"y": json.RawMessage("1"), "z": json.RawMessage(`{"a":2,"b":1}`)},
-	}
+	one.Spec.Kubelet = kubelet(t, `{"z": {"a": 2, "b": 1}, "maxPods": 20, "evictionSoftGracePeriod": {"a": "90s"}}`)
+	other.Spec.Kubelet = kubelet(t, `{"evictionSoftGracePeriod":{"a":"90s"},"maxPods":20,"z":{"a":2,"b":1}}`)
 	if hash(one, authority) != hash(other, authority) {
 		t.Error("the order of the kubelet's settings is drift")
 	}
+	// Empty settings are none. A setting that says the default is one.
+	for text, same := range map[string]bool{`{}`: true, `{"kubeReserved": {}}`: false, `{"maxPods": 0}`: false} {
+		c := hashed()
+		c.Spec.Kubelet = kubelet(t, text)
+		if (hash(c, authority) == base) != same {
+			t.Errorf("kubelet %s hashes as none: %t", text, !same)
+		}
+	}
+}
+
+func kubelet(t *testing.T, text string) *api.KubeletConfiguration {
+	t.Helper()
+	read := &api.KubeletConfiguration{}
+	if err := json.Unmarshal([]byte(text), read); err != nil {
+		t.Fatal(err)
+	}
+	return read
 }

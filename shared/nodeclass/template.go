@@ -70,7 +70,7 @@ func Template(
 		MetadataOptions:   class.Spec.MetadataOptions,
 		CPUOptions:        class.Spec.CPUOptions,
 		NetworkInterfaces: networkInterfaces(class, join.Cluster.IPv6(), variation.Interfaces),
-		Enclaves:          variation.Enclaves,
+		Enclaves:          variation.Enclaves || class.Enclaves(),
 		ReservationID:     variation.ReservationID,
 		SpotRequest:       variation.SpotRequest,
 		Tags:              tags,

@@ -127,6 +127,9 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 		{"IPv6", ordinary, Variation{}, true, func(l LaunchTemplate) bool {
 			return len(l.NetworkInterfaces) == 1 && l.NetworkInterfaces[0].PrimaryIPv6
 		}},
+		{"enclaves of the class", func(c *api.EC2NodeClass) {
+			c.Spec.EnclaveOptions, c.Spec.DetailedMonitoring = &api.EnclaveOptions{Enabled: true}, &yes
+		}, Variation{}, false, func(l LaunchTemplate) bool { return l.Enclaves }},
 		{"nested virtualization", func(
 			c *api.EC2NodeClass,
 		) {
@@ -176,7 +179,7 @@ func TestWhatALaunchVariesIsInItsTemplate(t *testing.T) {
 
 func TestTheDisksOfEachFamily(t *testing.T) {
 	for name, want := range map[string]string{
-		"AL2": "/dev/xvda 20Gi", "AL2023": "/dev/xvda 20Gi", "Bottlerocket": "/dev/xvda 4Gi, /dev/xvdb 20Gi",
+		"AL2": "/dev/xvda 20Gi", "AL2023": "/dev/xvda 20Gi", "Bottlerocket": "/dev/xvda 6Gi, /dev/xvdb 20Gi",
 		"Windows2019": "/dev/sda1 50Gi", "Windows2022": "/dev/sda1 50Gi", "Windows2025": "/dev/sda1 50Gi", "Custom": "",
 	} {
 		var got []string

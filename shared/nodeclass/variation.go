@@ -15,7 +15,7 @@ type Variation struct {
 	// Interfaces is the number of EFA interfaces of the instance, one on each network card. A class
 	// with spec.networkInterfaces overrides it.
 	Interfaces int
-	// Enclaves enables Nitro Enclaves.
+	// Enclaves enables Nitro Enclaves. So does the class.
 	Enclaves bool
 	// Tenancy is default or dedicated; empty is default.
 	Tenancy string

@@ -80,7 +80,7 @@ spec:
     consolidateAfter: 30s
     consolidationPolicy: Balanced
     budgets:
-    - {nodes: "0", schedule: 0 9 * * mon-fri, duration: 8h0m0s, reasons: [Drifted, Underutilized]}
+    - {nodes: "0", schedule: 0 9 * * mon-fri, duration: 8h0m0s, reasons: [Drifted, Underutilized, Unhealthy]}
     - {nodes: 100%, schedule: "@daily", duration: 1h30m0s}
     - {nodes: "5"}
   template:
@@ -129,6 +129,7 @@ spec:
   context: example
   instanceStorePolicy: RAID0
   cpuOptions: {nestedVirtualization: enabled}
+  enclaveOptions: {enabled: true}
   connectionTracking: {tcpEstablishedTimeout: 3600, udpStreamTimeout: 90, udpTimeout: 30}
   metadataOptions: {httpTokens: optional, httpPutResponseHopLimit: 2}
   networkInterfaces:
@@ -459,26 +460,6 @@ func edits() []edit {
 		{
 			"a reservation term that selects nothing", smallestEC2NodeClass, "spec/capacityReservationSelectorTerms",
 			[]any{map[string]any{"ownerID": "123456789012"}}, "needs tags, id or instanceMatchCriteria",
-		},
-		{
-			"image collection upside down", smallestEC2NodeClass, "spec/kubelet",
-			map[string]any{"imageGCHighThresholdPercent": 50, "imageGCLowThresholdPercent": 60}, "must be above",
-		},
-		{
-			"an unknown eviction signal", smallestEC2NodeClass, "spec/kubelet",
-			map[string]any{"evictionHard": map[string]string{"mood": "5%"}}, "signals of evictionHard",
-		},
-		{
-			"a soft eviction without time", smallestEC2NodeClass, "spec/kubelet",
-			map[string]any{"evictionSoft": map[string]string{"memory.available": "5%"}}, "needs one of evictionSoftGracePeriod",
-		},
-		{
-			"a reservation of an unknown resource", smallestEC2NodeClass, "spec/kubelet",
-			map[string]any{"kubeReserved": map[string]string{"nvidia.com/gpu": "1"}}, "resources of kubeReserved",
-		},
-		{
-			"a negative reservation", smallestEC2NodeClass, "spec/kubelet",
-			map[string]any{"systemReserved": map[string]string{"cpu": "-1"}}, "cannot be negative",
 		},
 	}
 }

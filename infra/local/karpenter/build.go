@@ -16,7 +16,7 @@ import (
 
 const (
 	// buildRecipe is part of the kept binary's name: raise it when the way of building changes.
-	buildRecipe = "1"
+	buildRecipe = "2"
 	module      = "github.com/aws/karpenter-provider-aws"
 	core        = "sigs.k8s.io/karpenter"
 )
@@ -156,7 +156,8 @@ func moduleFolder(ctx context.Context, source, path string) (string, error) {
 func goCommand(ctx context.Context, source string, arguments ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", arguments...)
 	command.Dir = source
-	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
+		"GOTOOLCHAIN=auto") // Karpenter asks for a newer Go than Whittle. The go command fetches it.
 	// Interrupted, the go command ends its compilers and cleans up; killed, it does neither.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 5 * time.Second

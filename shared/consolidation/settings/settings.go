@@ -33,7 +33,8 @@ const (
 	DefaultMinimumSavings = 0.001
 	// DefaultMinimumSavingsPercent is about a seventh of the nodes' price.
 	DefaultMinimumSavingsPercent = 15
-	// DefaultSettleTime is ten minutes. Most of a batch of new pods has started by then.
+	// DefaultSettleTime is ten minutes. Most of a batch of new pods has started by then. It is for
+	// pools without a consolidateAfter of their own, which says the same.
 	DefaultSettleTime = 10 * time.Minute
 )
 
@@ -50,6 +51,9 @@ type Settings struct {
 // Read reads the annotations. The error names the one that cannot be read and says how to mend it.
 func Read(pool *api.NodePool) (Settings, error) {
 	s := Settings{PerPod: DefaultMinimumSavings, Part: DefaultMinimumSavingsPercent / 100.0, Settle: DefaultSettleTime}
+	if pool.Spec.Disruption.ChoosesConsolidateAfter() {
+		s.Settle = 0
+	}
 	if text, ok := pool.Annotations[MinimumSavingsAnnotationKey]; ok {
 		value, err := strconv.ParseFloat(text, 64)
 		if err != nil || value < 0 || math.IsInf(value, 0) || math.IsNaN(value) {

@@ -1,12 +1,50 @@
 package settings_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 )
+
+// TestAConsolidateAfterThatSomebodyWroteWins holds that Whittle's settle time does not override an
+// explicit 0s, which looks like the default otherwise.
+func TestAConsolidateAfterThatSomebodyWroteWins(t *testing.T) {
+	for _, test := range []struct {
+		spec       string
+		annotation string
+		want       time.Duration
+	}{
+		{`{}`, "", 10 * time.Minute},
+		{`{"consolidationPolicy": "WhenEmpty"}`, "", 10 * time.Minute},
+		{`{"consolidateAfter": "0s"}`, "", 0},
+		{`{"consolidateAfter": "30s"}`, "", 0},
+		{`{"consolidateAfter": "0s"}`, "5m", 5 * time.Minute},
+	} {
+		pool := &api.NodePool{}
+		if err := json.Unmarshal([]byte(test.spec), &pool.Spec.Disruption); err != nil {
+			t.Fatal(err)
+		}
+		pool.Default()
+		// The API server stores the default, and gives it back as if somebody had written it.
+		stored, err := json.Marshal(pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool = &api.NodePool{}
+		if err := json.Unmarshal(stored, pool); err != nil {
+			t.Fatal(err)
+		}
+		if test.annotation != "" {
+			pool.Annotations = map[string]string{settings.SettleTimeAnnotationKey: test.annotation}
+		}
+		if got, err := settings.Read(pool); err != nil || got.Settle != test.want {
+			t.Errorf("%s: settles for %s, %v; want %s", test.spec, got.Settle, err, test.want)
+		}
+	}
+}
 
 func TestSettings(t *testing.T) {
 	for _, test := range []struct {

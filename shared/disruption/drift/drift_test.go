@@ -112,7 +112,7 @@ func TestDrift(t *testing.T) {
 		},
 		{"class, other version", func(o *drift.Origin, c *api.NodeClaim, _ *drift.Machine) {
 			o.ClassHash = "other"
-			c.Annotations[api.AnnotationEC2NodeClassHashVersion] = "v6"
+			c.Annotations[api.AnnotationEC2NodeClassHashVersion] = "v5"
 		}, ""},
 		{
 			"image", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Status.ImageID = "ami-amd" },
@@ -199,7 +199,7 @@ func TestHashesOfOtherVersionsMigrate(t *testing.T) {
 	if more := origin.Hashes(claim); len(more) > 0 {
 		t.Errorf("a claim of today is changed: %v", more)
 	}
-	claim.Annotations[api.AnnotationEC2NodeClassHashVersion], claim.Annotations[api.AnnotationEC2NodeClassHash] = "v6", "1"
+	claim.Annotations[api.AnnotationEC2NodeClassHashVersion], claim.Annotations[api.AnnotationEC2NodeClassHash] = "v5", "1"
 	more := origin.Hashes(claim)
 	if len(more) != 2 || more[api.AnnotationEC2NodeClassHashVersion] != api.EC2NodeClassHashVersion ||
 		more[api.AnnotationEC2NodeClassHash] != origin.ClassHash {

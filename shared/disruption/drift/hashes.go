@@ -11,7 +11,7 @@ import (
 
 // PoolHash covers spec.template except its requirements, which are compared with the nodes' labels.
 // It changes when the pool would make its nodes differently. It has the version
-// api.NodePoolHashVersion, and equals the hash of Karpenter v1.14. The order of lists and maps does
+// api.NodePoolHashVersion, and equals the hash of Karpenter v1.15. The order of lists and maps does
 // not matter, and an empty field equals a missing one.
 func PoolHash(pool *api.NodePool) (string, error) {
 	template := pool.Spec.Template

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
 const (
@@ -21,8 +23,13 @@ const (
 // pod without priority and deletion cost.
 func EvictionCost(pod *corev1.Pod) float64 {
 	cost := 1.0
-	// The API server accepts any text here. Text that is not a number does not count.
-	if wish, err := strconv.ParseInt(pod.Annotations[podDeletionCostAnnotationKey], 10, 32); err == nil {
+	// The owner's own cost wins even where it cannot be read. The API server accepts any text here,
+	// and text that is not a number does not count.
+	text, own := pod.Annotations[api.DisruptionCostAnnotationKey]
+	if !own {
+		text = pod.Annotations[podDeletionCostAnnotationKey]
+	}
+	if wish, err := strconv.ParseInt(text, 10, 32); err == nil {
 		cost += float64(wish) / deletionCostUnit
 	}
 	if pod.Spec.Priority != nil {

@@ -24,3 +24,23 @@ func TestEvictionCost(t *testing.T) {
 		}
 	}
 }
+
+func TestTheOwnersDisruptionCostWins(t *testing.T) {
+	for _, test := range []struct {
+		annotations map[string]string
+		want        float64
+	}{
+		{map[string]string{"karpenter.sh/disruption-cost": "134217728"}, 2},
+		{map[string]string{"karpenter.sh/disruption-cost": "-134217728",
+			"controller.kubernetes.io/pod-deletion-cost": "134217728"}, 0},
+		{map[string]string{"karpenter.sh/disruption-cost": "much",
+			"controller.kubernetes.io/pod-deletion-cost": "134217728"}, 1},
+		{map[string]string{"karpenter.sh/disruption-cost": "1.5"}, 1},
+	} {
+		p := &corev1.Pod{}
+		p.Annotations = test.annotations
+		if got := protection.EvictionCost(p); got != test.want {
+			t.Errorf("%v: %v, want %v", test.annotations, got, test.want)
+		}
+	}
+}

@@ -44,6 +44,10 @@ func (p *provider) IsDrifted(context.Context, *karpenterv1.NodeClaim) (cloudprov
 
 func (p *provider) RepairPolicies() []cloudprovider.RepairPolicy { return nil }
 
+func (p *provider) Reboot(context.Context, *karpenterv1.NodeClaim, string) error {
+	return errLaunchesNothing
+}
+
 func (p *provider) Name() string { return "snapshot" }
 
 func (p *provider) GetSupportedNodeClasses() []status.Object {

@@ -114,6 +114,12 @@ func amendEC2NodeClass(schema map[string]any) error {
 	}
 	size["type"] = "string"
 	size["pattern"] = volumeSize
+	// The kubelet's settings are open: a rule here would refuse what Karpenter admits and reports.
+	kubelet, err := at(schema, "spec", "properties", "kubelet")
+	if err != nil {
+		return err
+	}
+	delete(kubelet, "properties")
 	return nil
 }
 
