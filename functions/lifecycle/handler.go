@@ -170,10 +170,10 @@ func (h *handler) ask(ctx context.Context, wake queue.Message, reason queue.Reas
 	return err
 }
 
-// rearm wakes provision for pods that lose their places, and this function for the next pass.
+// rearm wakes provision for pods that lose their places and claims without an instance, and this function for the next pass.
 func (h *handler) rearm(ctx context.Context, wake queue.Message, result result) error {
 	var failed []error
-	if next, ok := wake.Next(queue.ReasonInterruption, h.now()); ok && result.displaces {
+	if next, ok := wake.Next(queue.ReasonInterruption, h.now()); ok && result.wantsCapacity {
 		failed = append(failed, h.sender.Send(ctx, h.provision, next))
 	}
 	if result.again > 0 && result.again < horizon {

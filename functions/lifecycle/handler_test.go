@@ -161,7 +161,7 @@ func TestStandbyLooksAgain(t *testing.T) {
 func TestMessagesToProvisionContinueTheChain(t *testing.T) {
 	for hop, want := range map[int]int{0: 1, 4: 5, queue.MaximumHops: -1} {
 		l := newLife(t)
-		if err := l.rearm(t.Context(), l.goOn(hop), result{displaces: true, again: time.Second}); err != nil {
+		if err := l.rearm(t.Context(), l.goOn(hop), result{wantsCapacity: true, again: time.Second}); err != nil {
 			t.Fatal(err)
 		}
 		for _, url := range []string{"p", "l"} {

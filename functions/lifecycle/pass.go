@@ -38,8 +38,8 @@ const (
 type result struct {
 	// again is the time until the next pass; zero when the next tick is soon enough.
 	again time.Duration
-	// displaces is set when pods lose their places, so that capacity is wanted now.
-	displaces bool
+	// wantsCapacity is set when provision has to look at once.
+	wantsCapacity bool
 }
 
 // pass works on everything that was seen.
@@ -76,13 +76,13 @@ func (p *pass) run(ctx context.Context) (result, error) {
 }
 
 // note adds to the result. It is safe for concurrent use.
-func (p *pass) note(again time.Duration, displaces bool, err error) {
+func (p *pass) note(again time.Duration, wantsCapacity bool, err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if again > 0 && (p.result.again == 0 || again < p.result.again) {
 		p.result.again = again
 	}
-	p.result.displaces = p.result.displaces || displaces
+	p.result.wantsCapacity = p.result.wantsCapacity || wantsCapacity
 	if err != nil {
 		p.failed = append(p.failed, err)
 	}
@@ -177,7 +177,7 @@ func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) 
 	if changed || err != nil {
 		p.lookAgain(afterConflict)
 	}
-	p.note(outcome.Again, outcome.Displaces, err)
+	p.note(outcome.Again, outcome.WantsCapacity, err)
 }
 
 // each works on the views, some at a time.

@@ -31,8 +31,8 @@ func byHand(name, group, kind string) *unstructured.Unstructured {
 func TestAClaimThatAPersonWroteIsLaunchedAndHeld(t *testing.T) {
 	e := newEnvironment(t)
 	e.apply(byHand("mine", api.AWSGroup, api.EC2NodeClassKind))
-	e.pod("giant", "4000", nil) // wakes the pass, and fits nothing
-	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
+	// Lifecycle wakes the pass. No pod waits, and the claim has no NodePool.
+	if _, err := e.handler(alive()).handle(t.Context(), interruption("1")); err != nil {
 		t.Fatal(err)
 	}
 	e.oneNode()

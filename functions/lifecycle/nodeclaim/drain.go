@@ -27,6 +27,7 @@ func (p *pass) drained() bool {
 		return true
 	}
 	fresh := p.mark()
+	p.deleteNode()
 	waiting := p.waiting()
 	limit, limited := p.deadline()
 	// Past the limit the drain waits for nothing, and deletes the pods that are left.
@@ -92,7 +93,7 @@ func (p *pass) mark() bool {
 		p.node.Spec.Taints = append(p.node.Spec.Taints, api.DisruptedNoScheduleTaint())
 		p.log("tainted node",
 			"taint.Key", api.DisruptedTaintKey, "taint.Effect", string(corev1.TaintEffectNoSchedule))
-		p.outcome.Displaces = len(p.waiting()) > 0
+		p.outcome.WantsCapacity = len(p.waiting()) > 0
 	}
 	if p.node.Labels[api.LabelExcludeFromLoadBalancers] == "" {
 		if p.node.Labels == nil {
@@ -104,6 +105,16 @@ func (p *pass) mark() bool {
 		p.node.Finalizers = append(p.node.Finalizers, api.TerminationFinalizer)
 	}
 	return fresh
+}
+
+// deleteNode deletes the node at the beginning of its drain, as Karpenter does: tools recognise a
+// leaving node by its deletion time. Its finalizer holds it, so that a node without one waits until
+// it is written.
+func (p *pass) deleteNode() {
+	held := slices.Contains(p.view.Nodes[0].Finalizers, api.TerminationFinalizer)
+	if held && p.node.DeletionTimestamp == nil {
+		p.afterwards(DeleteNode{Name: p.node.Name, UID: p.node.UID})
+	}
 }
 
 // waiting are the pods that the drain waits for.

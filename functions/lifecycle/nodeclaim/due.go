@@ -7,6 +7,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
+// unlaunchedAfter is when provision is woken for a claim without an instance. Provision's own claims
+// have theirs within seconds. Its ticks look at pods, and not at a claim that a person has created.
+const unlaunchedAfter = 10 * time.Second
+
 // Karpenter's times. https://karpenter.sh/docs/concepts/nodeclaims/
 const (
 	// launchTimeout is how long a claim may be without an instance.
@@ -80,6 +84,6 @@ func (p *pass) delete(message string, attributes ...any) bool {
 	p.do(p.reports...)
 	p.do(DeleteClaim{})
 	p.lookAgain(drainPause)
-	p.outcome.Displaces = p.node != nil
+	p.outcome.WantsCapacity = p.node != nil
 	return true
 }

@@ -37,7 +37,7 @@ func attached(v View, volumes ...string) View {
 // leaving is a claim deleted half a minute ago whose node is marked.
 func leaving(change ...func(*api.NodeClaim)) View {
 	all := append([]func(*api.NodeClaim){initialized, deleted(30 * time.Second)}, change...)
-	return listed(view(claim(all...), node(joined, marked)), instance("running"))
+	return listed(view(claim(all...), node(joined, marked, nodeDeleted)), instance("running"))
 }
 
 func drained(c *api.NodeClaim) { with(api.ConditionTypeDrained, metav1.ConditionTrue, time.Second)(c) }
@@ -86,12 +86,12 @@ const (
 func TestEnd(t *testing.T) {
 	longAgo := with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)
 	for _, test := range []struct {
-		name      string
-		view      View
-		want      string // steps, a line each
-		again     time.Duration
-		displaces bool
-		events    string
+		name          string
+		view          View
+		want          string // steps, a line each
+		again         time.Duration
+		wantsCapacity bool
+		events        string
 	}{
 		{name: "a claim that only another finalizer holds is left alone",
 			view: View{Claim: claim(initialized, deleted(0), func(c *api.NodeClaim) { c.Finalizers = []string{"other"} })}},
@@ -116,14 +116,18 @@ func TestEnd(t *testing.T) {
 			view: listed(view(claim(deleted(time.Second))), instance("running")), want: endInstance, again: drainPause},
 		{name: "a node is marked first, and an empty one is read once more",
 			view:  listed(view(claim(initialized, deleted(0)), node(joined)), instance("running")),
-			want:  "patch node labels,taints\npatch status",
+			want:  "patch node labels,taints\npatch status\ndelete node",
 			again: drainPause},
 		{name: "a node that was marked right before its claim was deleted may be getting a pod",
 			view: leaving(deleted(minimumDrain - time.Second)), again: drainPause},
+		{name: "a node without the finalizer gets it before it is deleted",
+			view: listed(view(claim(initialized, deleted(0)), node(joined, func(n *corev1.Node) { n.Finalizers = nil })),
+				instance("running")),
+			want: "patch node finalizers,labels,taints\npatch status", again: drainPause},
 		{name: "a node is marked before its pods are evicted, which need a place elsewhere",
 			view:  pods(listed(view(claim(initialized, deleted(0)), node(joined)), instance("running")), pod("a")),
-			want:  "patch node labels,taints\npatch status\nevict a",
-			again: drainPause, displaces: true},
+			want:  "patch node labels,taints\npatch status\ndelete node\nevict a",
+			again: drainPause, wantsCapacity: true},
 		{name: "a node that was marked while it was empty is ended without a pause",
 			view: leaving(), want: endInstance, again: drainPause},
 		{name: "pods are evicted",
@@ -185,8 +189,8 @@ func TestEnd(t *testing.T) {
 		{name: "a drained node that lost its mark is drained again",
 			view: pods(listed(view(claim(initialized, deleted(time.Minute), drained), node(joined)), instance("running")),
 				pod("a")),
-			want:  "patch node labels,taints\npatch status\nevict a",
-			again: drainPause, displaces: true},
+			want:  "patch node labels,taints\npatch status\ndelete node\nevict a",
+			again: drainPause, wantsCapacity: true},
 
 		{name: "a grace period is written down as a time",
 			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("p", protected)), want: "patch claim annotations",
@@ -219,7 +223,7 @@ func TestEnd(t *testing.T) {
 			view: pods(listed(view(claim(initialized, deleted(0), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
 			}), node(joined)), instance("running")), pod("p", protected, podGrace(0))),
-			want: "patch node labels,taints\npatch status\ndelete pod p 1s", again: drainPause, displaces: true,
+			want: "patch node labels,taints\npatch status\ndelete node\ndelete pod p 1s", again: drainPause, wantsCapacity: true,
 			events: "Pod Disrupted"},
 		{name: "a time that was set from outside counts",
 			view: pods(leaving(draining(time.Minute), func(c *api.NodeClaim) {
@@ -275,7 +279,7 @@ func TestEnd(t *testing.T) {
 				pod("a", protected), pod("b", ownedBy("StatefulSet"), endingSince(time.Second)), pod("c", ownedBy("DaemonSet")),
 				pod("d", endingSince(0), ended)),
 			want:  "patch node labels,taints\npatch status\ndelete pod a 0s\ndelete pod b 0s",
-			again: drainPause, displaces: true, events: "Pod Disrupted,Pod Disrupted"},
+			again: drainPause, wantsCapacity: true, events: "Pod Disrupted,Pod Disrupted"},
 		{name: "a stopped instance is terminated before its pods are deleted, if EC2 says again that it is stopped",
 			view: pods(listed(view(claim(initialized, deleted(time.Second), longAgo), node(joined)), instance("stopped")),
 				pod("a")),
@@ -291,13 +295,13 @@ func TestEnd(t *testing.T) {
 			view: pods(absent(view(claim(initialized, deleted(time.Second), longAgo, told), node(joined, notReadyNode))),
 				pod("a")),
 			want:  "require halted i-1\npatch node labels,taints\npatch status\ndelete pod a 0s",
-			again: drainPause, displaces: true, events: "Pod Disrupted"},
+			again: drainPause, wantsCapacity: true, events: "Pod Disrupted"},
 		{name: "the pods of an instance that EC2's list leaves out are evicted",
 			view: pods(listed(view(claim(initialized, deleted(30*time.Second), draining(time.Second), longAgo),
-				node(joined, marked, notReadyNode))), pod("a")), want: "evict a", again: drainPause},
+				node(joined, marked, notReadyNode))), pod("a")), want: "delete node\nevict a", again: drainPause},
 		{name: "the pods of an instance that shuts down may still run, and are evicted",
 			view: pods(listed(view(claim(initialized, deleted(30*time.Second), draining(time.Second), longAgo),
-				node(joined, marked)), instance("shutting-down")), pod("a")), want: "evict a", again: drainPause},
+				node(joined, marked)), instance("shutting-down")), pod("a")), want: "delete node\nevict a", again: drainPause},
 		{name: "without pods an ended instance takes its node with it",
 			view: listed(view(claim(initialized, deleted(time.Second), longAgo, told), node(joined)), instance("terminated")),
 			want: "patch status\n" + letGo},
@@ -334,8 +338,9 @@ func TestEnd(t *testing.T) {
 			if actions(got.Steps) != test.want {
 				t.Errorf("steps\n%s\nwant\n%s", actions(got.Steps), test.want)
 			}
-			if got.Again != test.again || got.Displaces != test.displaces {
-				t.Errorf("looks again after %s, displaces %t; want %s, %t", got.Again, got.Displaces, test.again, test.displaces)
+			if got.Again != test.again || got.WantsCapacity != test.wantsCapacity {
+				t.Errorf("looks again after %s, wants capacity %t; want %s, %t",
+					got.Again, got.WantsCapacity, test.again, test.wantsCapacity)
 			}
 			if events(got.Steps) != test.events {
 				t.Errorf("events %q, want %q", events(got.Steps), test.events)

@@ -121,6 +121,6 @@ func (p *pass) deleteStranded(pods []*corev1.Pod) {
 		p.afterwards(DeletePod{Pod: pod})
 		p.record(aboutPod(pod), corev1.EventTypeNormal, "Disrupted",
 			"Deleting the pod: the instance of its node runs no more")
-		p.outcome.Displaces = true
+		p.outcome.WantsCapacity = true
 	}
 }

@@ -96,6 +96,25 @@ func gpu(c *api.NodeClaim) {
 		corev1.ResourceCPU: resource.MustParse("1")}
 }
 
+// Provision's ticks look at pods alone. A person's claim has none.
+func TestAClaimWithoutAnInstanceWakesProvision(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		view View
+		want bool
+	}{
+		{name: "a claim that provision is about to launch", view: view(claim(unlaunched, age(time.Second)))},
+		{name: "a claim that waits", view: view(claim(unlaunched, age(unlaunchedAfter))), want: true},
+		{name: "between ticks", view: between(view(claim(unlaunched, age(unlaunchedAfter))))},
+		{name: "a claim that is given up", view: view(claim(unlaunched, age(launchTimeout)))},
+		{name: "a claim with an instance", view: view(claim(age(time.Minute)))},
+	} {
+		if got := Next(test.view, now).WantsCapacity; got != test.want {
+			t.Errorf("%s: wants capacity %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
 func TestJoining(t *testing.T) {
 	longAgo := with(api.ConditionTypeLaunched, metav1.ConditionTrue, time.Hour)
 	cni := corev1.Taint{Key: "cni", Effect: corev1.TaintEffectNoSchedule}

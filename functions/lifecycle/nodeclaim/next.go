@@ -23,6 +23,7 @@ func Next(view View, now time.Time) Outcome {
 		// thousand waiting claims would only conflict with that.
 		if !p.deleteIfDue() {
 			p.lookAgain(joinPause)
+			p.outcome.WantsCapacity = view.Tick && p.age() >= unlaunchedAfter
 		}
 	default:
 		p.rememberDepartures()

@@ -134,8 +134,9 @@ type Outcome struct {
 	Steps []Step
 	// Again is the time until the next look; zero where the next tick is soon enough.
 	Again time.Duration
-	// Displaces is set when pods begin to lose their places, so that capacity is wanted now.
-	Displaces bool
+	// WantsCapacity is set when provision has to look at once: pods begin to lose their places, or
+	// the claim has waited too long for its instance.
+	WantsCapacity bool
 }
 
 // Times until the next look.
