@@ -43,6 +43,9 @@ func (d *Document) Entry(part []byte, steps ...any) *Document {
 	return &Document{File: d.File, JSON: part, source: d.source, place: d.place.With(steps...)}
 }
 
+// Text returns the document's text as it is in the file, and false for a part of a document.
+func (d *Document) Text() (string, bool) { return string(d.source.text), len(d.place) == 0 }
+
 // Errorf returns an error that begins with the file and the line of a field.
 func (d *Document) Errorf(path Path, format string, arguments ...any) error {
 	return fmt.Errorf("%s:%d: %w", d.File, d.Line(path), fmt.Errorf(format, arguments...))

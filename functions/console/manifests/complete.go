@@ -18,6 +18,7 @@ func (r *reader) complete() {
 	r.setRequests()
 	r.setStorageClasses()
 	r.addNamespaces()
+	r.convertOld()
 }
 
 // setPriorities sets the pods' priorities from their classes.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/document"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
 // enum lists the values of a string type.
@@ -53,6 +54,7 @@ var enums = map[reflect.Type]enum{
 		string(api.ConsolidationPolicyWhenEmpty), string(api.ConsolidationPolicyWhenEmptyOrUnderutilized),
 		string(api.ConsolidationPolicyBalanced),
 	}, false},
+	reflect.TypeFor[legacy.ConsolidationPolicy](): {strings.Fields("WhenEmpty WhenUnderutilized"), false},
 }
 
 // checkEnums finds the fields with a value that their type does not have.

@@ -3,6 +3,8 @@ package manifests
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/document"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
 // envelope holds the fields that every object has.
@@ -132,11 +135,14 @@ func (r *reader) list(d *document.Document, e *envelope, kind string) {
 // whySkipped distinguishes an unknown version from an irrelevant kind.
 func whySkipped(e *envelope) string {
 	group, _, _ := strings.Cut(e.apiVersion, "/")
-	for known := range kinds {
+	for _, known := range slices.Sorted(maps.Keys(kinds)) {
 		version, kind, _ := strings.Cut(known, " ")
 		if other, _, _ := strings.Cut(version, "/"); kind == e.kind && other == group {
 			return "this version of it is not known, " + version + " is"
 		}
+	}
+	if e.kind == "Machine" && group == api.Group {
+		return "it is Karpenter's own record of a node, and the Node counts"
 	}
 	return "a plan does not depend on this kind"
 }
@@ -206,6 +212,21 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 	api.AWSAPIVersion + " " + api.EC2NodeClassKind: kind(
 		func(r *reader) *[]api.EC2NodeClass { return &r.manifests.NodeClasses }, false, finishNodeClass,
 	),
+	legacy.ProvisionerAPIVersion + " " + legacy.ProvisionerKind: kind(
+		func(r *reader) *[]legacy.Provisioner { return &r.manifests.Old.Provisioners }, false, nil,
+	),
+	legacy.AWSNodeTemplateAPIVersion + " " + legacy.AWSNodeTemplateKind: kind(
+		func(r *reader) *[]legacy.AWSNodeTemplate { return &r.manifests.Old.Templates }, false, nil,
+	),
+	legacy.BetaAPIVersion + " " + api.NodePoolKind: kind(
+		func(r *reader) *[]legacy.NodePool { return &r.manifests.Old.NodePools }, false, nil,
+	),
+	legacy.BetaAPIVersion + " " + api.NodeClaimKind: kind(
+		func(r *reader) *[]legacy.NodeClaim { return &r.manifests.Old.NodeClaims }, false, nil,
+	),
+	legacy.AWSBetaAPIVersion + " " + api.EC2NodeClassKind: kind(
+		func(r *reader) *[]legacy.EC2NodeClass { return &r.manifests.Old.NodeClasses }, false, nil,
+	),
 }
 
 // kind reads objects of one kind into their list. finish, which may be nil, completes an object and
@@ -245,9 +266,14 @@ func kind[T any, P object[T]](
 		}
 		d.JSON = nil // has been read, and would be held as long as the place is remembered
 		if len(problems) == 0 {
-			keep(r, list(r), read, d, e, e.kind+" "+object.GetNamespace()+"/"+object.GetName())
+			keep(r, list(r), read, d, e, keyOf(read, object.GetNamespace(), object.GetName()))
 		}
 	}
+}
+
+// keyOf identifies an object. Versions of a kind have different types.
+func keyOf(object any, namespace, name string) string {
+	return reflect.TypeOf(object).String() + " " + namespace + "/" + name
 }
 
 // keep appends an object to its list, or replaces an equal one.

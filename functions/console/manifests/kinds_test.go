@@ -36,8 +36,8 @@ func TestEachKind(t *testing.T) {
 	m := read(t, "testdata/kinds")
 	for name, count := range map[string][2]int{
 		"Pods": {len(m.Pods), 3}, "Nodes": {len(m.Nodes), 1}, "NodeClaims": {len(m.NodeClaims), 1},
-		"NodePools":   {len(m.NodePools), 1},
-		"NodeClasses": {len(m.NodeClasses), 1}, "NodeOverlays": {len(m.NodeOverlays), 1},
+		"NodePools":   {len(m.NodePools), 2},
+		"NodeClasses": {len(m.NodeClasses), 2}, "NodeOverlays": {len(m.NodeOverlays), 1},
 		"DaemonSets":           {len(m.DaemonSets), 1},
 		"PodDisruptionBudgets": {len(m.PodDisruptionBudgets), 1}, "Namespaces": {len(m.Namespaces), 2},
 		"StorageClasses": {len(m.StorageClasses), 1},
@@ -52,8 +52,11 @@ func TestEachKind(t *testing.T) {
 		t.FailNow()
 	}
 	want := []string{
-		`testdata/kinds/cluster.yaml:94: NodePool "old" of karpenter.sh/v1beta1 skipped: this version of it is not known, ` +
-			`karpenter.sh/v1 is`,
+		`testdata/kinds/cluster.yaml:106: AWSNodeTemplate "old": spec.amiFamily: AL2, the default, has no images beyond ` +
+			`Kubernetes 1.32, so nodes have AL2023: remove calls of /etc/eks/bootstrap.sh from user data, and migrate to an ` +
+			`EC2NodeClass with al2023@latest`,
+		`testdata/kinds/cluster.yaml:94: Provisioner "oldest" of karpenter.sh/v1alpha4 skipped: this version of it is not ` +
+			`known, karpenter.sh/v1alpha5 is`,
 		`testdata/kinds/cluster.yaml:86: ConfigMap "passed-over" of v1 skipped: a plan does not depend on this kind (and 1 ` +
 			`more)`,
 	}

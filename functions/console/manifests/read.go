@@ -15,6 +15,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -24,6 +25,8 @@ const maximumErrors = 20
 // Manifests holds the objects of some files.
 type Manifests struct {
 	snapshot.Objects
+	// Old are the objects of kinds before karpenter.sh/v1. Objects has what they become.
+	Old legacy.Objects
 	// Warnings are one line each, for people: ignored kinds, unknown fields, and values that an API
 	// server would refuse.
 	Warnings []string
@@ -33,13 +36,29 @@ type Manifests struct {
 // or .json. Of two equal objects the last counts. The error joins one line for each fault, with
 // file, line and field.
 func Read(names []string, stdin io.Reader) (*Manifests, error) {
+	documents, err := Documents(names, stdin)
+	return readDocuments(documents, err)
+}
+
+// ReadDocuments is Read for documents. It takes their JSON.
+func ReadDocuments(documents []*document.Document) (*Manifests, error) {
+	return readDocuments(documents, nil)
+}
+
+// readDocuments reads documents. The faults are those of the files' texts.
+func readDocuments(documents []*document.Document, faults error) (*Manifests, error) {
 	r := &reader{
 		manifests: &Manifests{}, seen: map[string]seen{}, skipped: map[string]*count{}, unknown: map[string]*count{},
 	}
-	for _, name := range names {
-		if err := r.read(name, stdin); err != nil {
-			return nil, err
-		}
+	var found *faulty
+	switch {
+	case errors.As(faults, &found):
+		r.errs = found.errs
+	case faults != nil:
+		return nil, faults
+	}
+	for _, d := range documents {
+		r.document(d)
 	}
 	if len(r.errs) > maximumErrors {
 		r.errs = append(r.errs[:maximumErrors], fmt.Errorf("and %d errors more", len(r.errs)-maximumErrors))
@@ -103,15 +122,40 @@ func (r *reader) tell(counts map[string]*count) {
 	}
 }
 
-// read reads one file or folder. Its error ends the reading. Faults of objects are collected, so
-// that one run reports them all.
-func (r *reader) read(name string, stdin io.Reader) error {
+// faulty holds the errors of texts that are neither YAML nor JSON. The other files are read anyway.
+type faulty struct{ errs []error }
+
+func (f *faulty) Error() string { return errors.Join(f.errs...).Error() }
+
+// Documents splits files into their documents. The error of a file that cannot be opened ends the
+// reading. Texts that are neither YAML nor JSON are left out, and the error joins their faults.
+func Documents(names []string, stdin io.Reader) ([]*document.Document, error) {
+	s := &splitter{}
+	for _, name := range names {
+		if err := s.read(name, stdin); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.errs) > 0 {
+		return s.documents, &faulty{s.errs}
+	}
+	return s.documents, nil
+}
+
+// splitter holds the documents of the files read so far.
+type splitter struct {
+	documents []*document.Document
+	errs      []error
+}
+
+// read reads one file or folder.
+func (s *splitter) read(name string, stdin io.Reader) error {
 	if name == "-" {
 		text, err := io.ReadAll(stdin)
 		if err != nil {
 			return fmt.Errorf("reading standard input: %w", err)
 		}
-		r.text("<stdin>", text)
+		s.text("<stdin>", text)
 		return nil
 	}
 	info, err := os.Stat(name)
@@ -119,17 +163,17 @@ func (r *reader) read(name string, stdin io.Reader) error {
 		return err // names the file
 	}
 	if info.IsDir() {
-		return r.folder(name)
+		return s.folder(name)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
-	r.text(name, text)
+	s.text(name, text)
 	return nil
 }
 
-func (r *reader) folder(name string) error {
+func (s *splitter) folder(name string) error {
 	entries, err := os.ReadDir(name)
 	if err != nil {
 		return err
@@ -142,7 +186,7 @@ func (r *reader) folder(name string) error {
 				continue
 			}
 			found = true
-			if err := r.read(filepath.Join(name, entry.Name()), nil); err != nil {
+			if err := s.read(filepath.Join(name, entry.Name()), nil); err != nil {
 				return err
 			}
 		}
@@ -153,13 +197,11 @@ func (r *reader) folder(name string) error {
 	return nil
 }
 
-func (r *reader) text(name string, text []byte) {
+func (s *splitter) text(name string, text []byte) {
 	documents, err := document.Split(name, text)
 	if err != nil {
-		r.errs = append(r.errs, err)
+		s.errs = append(s.errs, err)
 		return
 	}
-	for _, d := range documents {
-		r.document(d)
-	}
+	s.documents = append(s.documents, documents...)
 }

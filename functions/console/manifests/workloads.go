@@ -214,7 +214,7 @@ func (r *reader) prepareStateful(s *appsv1.StatefulSet, pod *corev1.Pod, number 
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
 		}})
 		claim.Name, claim.Namespace = name, s.Namespace
-		key := "PersistentVolumeClaim " + claim.Namespace + "/" + name
+		key := keyOf(*claim, claim.Namespace, name)
 		if _, ok := r.seen[key]; !ok {
 			r.seen[key] = seen{}
 			claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}

@@ -62,13 +62,19 @@ type NodeClassReference struct {
 	Name       string `json:"name"`
 }
 
-// ConsolidationPolicyWhenUnderutilized is now api.ConsolidationPolicyWhenEmptyOrUnderutilized.
-const ConsolidationPolicyWhenUnderutilized api.ConsolidationPolicy = "WhenUnderutilized"
+// ConsolidationPolicy selects the nodes that consolidation considers.
+type ConsolidationPolicy string
+
+// Values of ConsolidationPolicy. v1 calls the first one WhenEmptyOrUnderutilized.
+const (
+	ConsolidationPolicyWhenUnderutilized ConsolidationPolicy = "WhenUnderutilized"
+	ConsolidationPolicyWhenEmpty         ConsolidationPolicy = "WhenEmpty"
+)
 
 // Disruption controls when the nodes of a pool may be removed.
 type Disruption struct {
-	ConsolidateAfter    api.NillableDuration    `json:"consolidateAfter,omitzero"`
-	ConsolidationPolicy api.ConsolidationPolicy `json:"consolidationPolicy,omitempty"`
+	ConsolidateAfter    api.NillableDuration `json:"consolidateAfter,omitzero"`
+	ConsolidationPolicy ConsolidationPolicy  `json:"consolidationPolicy,omitempty"`
 	// ExpireAfter is 720h by default.
 	ExpireAfter api.NillableDuration `json:"expireAfter,omitzero"`
 	Budgets     []api.Budget         `json:"budgets,omitempty"`

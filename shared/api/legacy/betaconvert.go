@@ -63,7 +63,7 @@ func (c *changes) setBetaDisruption(pool *api.NodePool, old *Disruption) {
 	if old.Budgets != nil && disruption.Budgets == nil {
 		disruption.Budgets = []api.Budget{}
 	}
-	disruption.ConsolidationPolicy = old.ConsolidationPolicy
+	disruption.ConsolidationPolicy = api.ConsolidationPolicy(old.ConsolidationPolicy)
 	disruption.ConsolidateAfter = old.ConsolidateAfter
 	switch old.ConsolidationPolicy {
 	case "", ConsolidationPolicyWhenUnderutilized:
@@ -75,7 +75,7 @@ func (c *changes) setBetaDisruption(pool *api.NodePool, old *Disruption) {
 		if old.ConsolidateAfter.IsZero() {
 			disruption.ConsolidateAfter = seconds(0)
 		}
-	case api.ConsolidationPolicyWhenEmpty:
+	case ConsolidationPolicyWhenEmpty:
 		if old.ConsolidateAfter.IsZero() {
 			c.add(Blocking, "spec.disruption.consolidateAfter", "spec.disruption.consolidateAfter",
 				"is missing, and the policy WhenEmpty needs it", "write such as 30s, or Never")

@@ -237,7 +237,7 @@ func (g generator) pool(name string, classes int) legacy.NodePool {
 	case 0:
 		disruption.ConsolidationPolicy = legacy.ConsolidationPolicyWhenUnderutilized
 	case 1:
-		disruption.ConsolidationPolicy = api.ConsolidationPolicyWhenEmpty
+		disruption.ConsolidationPolicy = legacy.ConsolidationPolicyWhenEmpty
 		disruption.ConsolidateAfter = pick(g, api.NeverDuration(), api.DurationOf(30e9))
 	}
 	if g.coin() {
