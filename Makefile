@@ -35,7 +35,7 @@ unexport AWS_CA_BUNDLE
 export GOTOOLCHAIN := auto
 
 .PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
-  browser conformance chaos crash bench bench-launch bench-month bench-peer bench-consolidation shortages storm FORCE
+  browser conformance chaos crash bench bench-launch bench-month bench-scale bench-peer bench-consolidation shortages storm FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' \
@@ -170,6 +170,9 @@ bench-launch: local ## launch 1,000 nodes: calls of every kind, seconds
 
 bench-month: local ## the cost of a month, idle and with 500 nodes; MONTH_NODES=20 for fewer
 	@build/local bench-month
+
+bench-scale: local ## each function's memory and time with 5,000 nodes and 100,000 pods; SCALE_NODES=100 for fewer
+	@build/local bench-scale
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)

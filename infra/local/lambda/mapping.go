@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -354,4 +356,20 @@ func (m *mapping) withoutLoops(settings mappingSettings, batch []sqs.Message) []
 		}
 	}
 	return kept
+}
+
+// StopPolling disables every event source mapping, so that only direct invocations remain.
+func (s *Service) StopPolling() error {
+	s.mu.Lock()
+	mappings := slices.Collect(maps.Values(s.mappings))
+	s.mu.Unlock()
+	var failed []error
+	for _, m := range mappings {
+		s.mu.Lock()
+		settings := m.settings
+		s.mu.Unlock()
+		settings.enabled = false
+		failed = append(failed, m.change(settings))
+	}
+	return errors.Join(failed...)
 }

@@ -22,8 +22,15 @@ func (w *World) register() error {
 	if err := w.Machines.RegisterCluster(w.options.Cluster, w.ControlPlane.RESTConfig()); err != nil {
 		return err
 	}
+	endpoint, authority := w.ControlPlane.Endpoint, w.ControlPlane.CertificateAuthority
+	if w.options.Front != nil {
+		var err error
+		if endpoint, authority, err = w.options.Front(endpoint, authority); err != nil {
+			return err
+		}
+	}
 	return w.clusters.RegisterCluster(eks.Cluster{
-		Name: w.options.Cluster, Endpoint: w.ControlPlane.Endpoint, CertificateAuthority: w.ControlPlane.CertificateAuthority,
+		Name: w.options.Cluster, Endpoint: endpoint, CertificateAuthority: authority,
 		Version: version, ServiceCIDR: w.ControlPlane.ServiceCIDR,
 	})
 }

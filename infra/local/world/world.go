@@ -47,6 +47,12 @@ type Options struct {
 	Progress  io.Writer     // lines about the start
 	// Unkind makes the local AWS as bad as AWS may be; nil makes it kind. Its Boot replaces Boot.
 	Unkind *unkind.Mode
+	// Front stands before the API server: it gives its own address and authority (PEM), under which
+	// everybody finds the cluster. It may be nil.
+	Front func(apiServer string, authority []byte) (address string, own []byte, err error)
+	// NodeSilence is how long a node may be silent before it counts as unreachable. Zero means
+	// Kubernetes' default.
+	NodeSilence time.Duration
 	// Functions is a folder with functions whose clock can be set, each as NAME/bootstrap. Empty
 	// means the functions that make has built.
 	Functions string
@@ -112,7 +118,8 @@ func (w *World) start(ctx context.Context) error {
 	w.tell("local AWS at %s", w.server.URL())
 	w.plane = kubernetes.Options{
 		Binary: binary, Directory: filepath.Join(w.options.Directory, "kubernetes"),
-		TokenWebhookURL: w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
+		TokenWebhookURL:        w.server.URL() + eks.WebhookPath + "/" + w.options.Cluster,
+		NodeMonitorGracePeriod: w.options.NodeSilence,
 	}
 	if w.options.Audit {
 		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog", "console"} {
