@@ -146,7 +146,7 @@ func TestResolveWritesTheStatusWhenItChanges(t *testing.T) {
 	after := stored(t, "changing")
 	subnets := api.GetCondition(after.Status.Conditions, api.ConditionTypeSubnetsReady)
 	if api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) || len(after.Status.Subnets) != 0 ||
-		subnets == nil || !strings.Contains(subnets.Message, "selects no subnet") {
+		subnets == nil || !strings.Contains(subnets.Message, "SubnetSelector did not match any Subnets") {
 		t.Errorf("without subnets the status is %+v", after.Status)
 	}
 }

@@ -66,7 +66,8 @@ func (f Facts) verified() Facts {
 	return f
 }
 
-// Resolve returns the class's status for EC2's facts. It changes neither argument.
+// Resolve returns the class's status for EC2's facts. It changes neither argument. Messages begin with
+// Karpenter's words, because people's alerts match on them.
 func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeClassStatus {
 	facts = facts.verified()
 	status := api.EC2NodeClassStatus{
@@ -80,13 +81,14 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 	}
 	c := conditions{status: &status, generation: class.Generation, now: now}
 	c.found(api.ConditionTypeSubnetsReady, api.ReasonSubnetsNotFound, facts.SubnetsProblem, len(status.Subnets) > 0,
-		"spec.subnetSelectorTerms selects no subnet: compare its tags and ids with the VPC's subnets")
+		"SubnetSelector did not match any Subnets: compare the tags and ids of spec.subnetSelectorTerms with the VPC's subnets")
 	c.found(api.ConditionTypeSecurityGroupsReady, api.ReasonSecurityGroupsNotFound, facts.SecurityGroupsProblem, len(
 		status.SecurityGroups,
 	) > 0,
-		"spec.securityGroupSelectorTerms selects no security group: compare its tags, ids and names with the VPC's groups")
+		"SecurityGroupSelector did not match any SecurityGroups: compare the tags, ids and names of "+
+			"spec.securityGroupSelectorTerms with the VPC's groups")
 	c.found(api.ConditionTypeAMIsReady, api.ReasonAMINotFound, facts.ImagesProblem, len(status.AMIs) > 0,
-		"spec.amiSelectorTerms selects no available image for x86_64 or arm64")
+		"AMISelector did not match any AMIs: spec.amiSelectorTerms selects no available image for x86_64 or arm64")
 	c.found(api.ConditionTypeInstanceProfileReady, api.ReasonInstanceProfileNotFound, facts.InstanceProfileProblem,
 		status.InstanceProfile != "",
 		"spec.role or spec.instanceProfile gives no instance profile")

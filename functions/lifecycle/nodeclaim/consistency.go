@@ -61,7 +61,8 @@ func (p *pass) reportConsistency(issues []string) {
 		return
 	}
 	message := strings.Join(issues, ", ")
-	if p.condition(api.ConditionTypeConsistentStateFound, conditionFalse, reasonConsistencyCheckFailed, message) {
+	if p.condition(api.ConditionTypeConsistentStateFound, conditionFalse, reasonConsistencyCheckFailed,
+		"Consistency Check Failed: "+message) {
 		p.record(disruption.AboutClaim(p.claim), corev1.EventTypeWarning, "FailedConsistencyCheck", message)
 	}
 }

@@ -43,7 +43,7 @@ func (p *pass) drained() bool {
 	}
 	// The pods were listed before the mark, so that one more may have come since.
 	if fresh {
-		p.condition(api.ConditionTypeDrained, conditionUnknown, reasonDraining, "Draining the node")
+		p.condition(api.ConditionTypeDrained, conditionUnknown, reasonDraining, "Draining")
 		return false
 	}
 	if p.markedFor() < minimumDrain {
@@ -68,9 +68,9 @@ func (p *pass) wait(waiting []*corev1.Pod) {
 // drainMessage changes with each pod that leaves.
 func drainMessage(pods int) string {
 	if pods == 1 {
-		return "Draining the node: 1 pod stays"
+		return "Draining: 1 pod stays"
 	}
-	return fmt.Sprintf("Draining the node: %d pods stay", pods)
+	return fmt.Sprintf("Draining: %d pods stay", pods)
 }
 
 // pauseAfter is the time until the next look at something that has not moved for a while. After

@@ -66,7 +66,7 @@ func draining(since time.Duration) func(*api.NodeClaim) {
 	return func(c *api.NodeClaim) {
 		with(api.ConditionTypeDrained, metav1.ConditionUnknown, since)(c)
 		condition := api.GetCondition(c.Status.Conditions, api.ConditionTypeDrained)
-		condition.Reason, condition.Message = reasonDraining, "Draining the node"
+		condition.Reason, condition.Message = reasonDraining, "Draining"
 	}
 }
 
@@ -238,7 +238,7 @@ func TestEnd(t *testing.T) {
 			view: attached(leaving(drained, func(c *api.NodeClaim) {
 				c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: api.ConditionTypeVolumesDetached,
 					Status: metav1.ConditionUnknown,
-					Reason: reasonAwaitingVolumeDetachment, Message: "Awaiting the detachment of 1 volumes",
+					Reason: reasonAwaitingVolumeDetachment, Message: "AwaitingVolumeDetachment: attached volumes: 1",
 					LastTransitionTime: ago(time.Second)})
 			}), "v"), again: drainPause},
 		{name: "a volume of a pod that stays is not waited for",

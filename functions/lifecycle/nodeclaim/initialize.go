@@ -70,7 +70,7 @@ func (p *pass) hindrance() (reason, message string) {
 	if len(missing) > 0 {
 		slices.Sort(missing)
 		return api.ReasonResourceNotRegistered,
-			fmt.Sprintf("Resource %s was requested but not registered", strings.Join(missing, ", "))
+			fmt.Sprintf("Resource %q was requested but not registered", strings.Join(missing, ", "))
 	}
 	return "", ""
 }

@@ -55,7 +55,7 @@ func (p *pass) detached() bool {
 	}
 	if len(attached) > 0 {
 		slices.Sort(attached)
-		message := fmt.Sprintf("Awaiting the detachment of %d volumes", len(attached))
+		message := fmt.Sprintf("AwaitingVolumeDetachment: attached volumes: %d", len(attached))
 		if p.condition(api.ConditionTypeVolumesDetached, conditionUnknown, reasonAwaitingVolumeDetachment, message) {
 			p.record(disruption.AboutNode(p.node), corev1.EventTypeNormal, "AwaitingVolumeDetachment",
 				"Awaiting deletion of VolumeAttachments bound to node: "+strings.Join(attached, ", "))

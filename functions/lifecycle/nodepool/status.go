@@ -148,15 +148,15 @@ func classReady(pool *api.NodePool, class *api.EC2NodeClass) metav1.Condition {
 	switch {
 	case reference == nil:
 		condition.Reason = api.ReasonNodeClassNotFound
-		condition.Message = "spec.template.spec.nodeClassRef is missing: name an EC2NodeClass"
+		condition.Message = "NodeClass not found on cluster: spec.template.spec.nodeClassRef is missing"
 		return condition
 	case class == nil:
 		condition.Reason = api.ReasonNodeClassNotFound
-		condition.Message = fmt.Sprintf("%s %q not found on cluster", reference.Kind, reference.Name)
+		condition.Message = fmt.Sprintf("NodeClass not found on cluster: %s %q", reference.Kind, reference.Name)
 		return condition
 	case class.DeletionTimestamp != nil:
 		condition.Reason = api.ReasonNodeClassTerminating
-		condition.Message = fmt.Sprintf("%s %q is terminating", reference.Kind, reference.Name)
+		condition.Message = fmt.Sprintf("NodeClass is Terminating: %s %q", reference.Kind, reference.Name)
 		return condition
 	}
 	ready := api.GetCondition(class.Status.Conditions, api.ConditionReady)
