@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -25,8 +26,8 @@ const (
 	// lookAgain is when a message comes back for an interruption that met another pass. The pause
 	// grows with the number of passes that it has met. Most passes take about as long.
 	lookAgain = time.Second
-	// countReplicasEvery is how often a container counts the nodes of pools with spec.replicas
-	// while no pod is pending. Karpenter has the same period.
+	// countReplicasEvery is how often a container looks for pools with spec.replicas while no pod is
+	// pending. Once it has seen one, it counts their nodes at each tick.
 	countReplicasEvery = time.Minute
 )
 
@@ -55,6 +56,7 @@ type handler struct {
 	events    recentEvents
 	asked     queue.Asked
 	counted   schedule
+	static    atomic.Bool // the last look found pools with spec.replicas
 	addresses addresses
 }
 
@@ -117,15 +119,18 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	return h.underLease(ctx, client, lease, wake)
 }
 
-// isNeeded is the whole cost of most idle ticks: one list of the unbound pods. Once in
-// countReplicasEvery the pools are listed too.
+// isNeeded is the whole cost of most idle ticks: one list of the unbound pods. The pools are listed
+// too once in countReplicasEvery, and at each tick where one of them has spec.replicas.
 func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (bool, error) {
 	pending, err := h.measurePending(ctx, client)
 	now := h.now()
-	if err != nil || pending > 0 || !h.counted.isDue(now, countReplicasEvery) {
+	if err != nil || pending > 0 || !h.counted.isDue(now, countReplicasEvery) && !h.static.Load() {
 		return pending > 0, err
 	}
 	pools, claims, err := readReplicas(ctx, client)
+	if err == nil {
+		h.static.Store(len(intent.StaticPools(pools)) > 0)
+	}
 	return err == nil && intent.ReplicasOff(pools, claims, now), err
 }
 

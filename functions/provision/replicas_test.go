@@ -117,6 +117,22 @@ func TestAStaticPoolHasItsNumberOfNodes(t *testing.T) {
 	}
 }
 
+// A person who changes the number waits for one tick, not for a minute.
+func TestEachTickCountsReplicas(t *testing.T) {
+	e := newEnvironment(t)
+	warm := e.handler(alive())
+	for _, count := range []int{1, 3, 2} {
+		e.replicas(static(count, nil))
+		e.untilCached()
+		if _, err := warm.handle(t.Context(), tick("1")); err != nil {
+			t.Fatal(err)
+		}
+		if claims := e.standing(); len(claims) != count {
+			t.Fatalf("%d claims, want %d", len(claims), count)
+		}
+	}
+}
+
 // TestALaggingAPIServerDeletesNoReplica shows the number of replicas of the past to a container whose
 // other reads are fresh.
 func TestALaggingAPIServerDeletesNoReplica(t *testing.T) {
