@@ -78,7 +78,8 @@ func TestDescribeCallsAreBehindInBothDirections(t *testing.T) {
 	if _, _, tagged := a.sights(t, id); tagged != 12 || !untagged {
 		t.Errorf("%d of 12 calls show the tag after a minute; some did not at once: %t", tagged, untagged)
 	}
-	if _, err := a.TerminateInstances(t.Context(), &awsec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
+	if _, err := a.TerminateInstances(t.Context(),
+		&awsec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "terminated", func() bool { return contains(a.heard.states(id), ec2.Terminated) })
