@@ -83,6 +83,8 @@ type installation struct {
 	line        *line
 	invocations atomic.Int64
 	lambdaFails atomic.Bool
+	// lambdaDenies is how many calls to Lambda IAM refuses.
+	lambdaDenies atomic.Int64
 }
 
 func newInstallation(t *testing.T) *installation {
@@ -97,6 +99,11 @@ func newInstallation(t *testing.T) *installation {
 		if i.lambdaFails.Load() {
 			w.Header().Set("X-Amzn-Errortype", "ResourceNotFoundException")
 			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		if i.lambdaDenies.Add(-1) >= 0 {
+			w.Header().Set("X-Amzn-Errortype", "AccessDeniedException")
+			w.WriteHeader(http.StatusForbidden)
 			return
 		}
 		i.invocations.Add(1)

@@ -24,10 +24,13 @@ type handler struct {
 	catalog    string // the function's name
 	inVPC      bool   // the functions are in the cluster's VPC
 	autoMode   bool   // Auto Mode may run beside Whittle
-	connection interface {
-		Client(context.Context) (*cluster.Client, error)
-	}
-	lambda *lambda.Client
+	connection connection
+	lambda     *lambda.Client
+}
+
+// connection finds the cluster.
+type connection interface {
+	Client(ctx context.Context) (*cluster.Client, error)
 }
 
 // handle installs on create and update, and removes the rights on delete. Each step may run twice,
@@ -66,14 +69,13 @@ func (h *handler) advised(event cfn.Event, err error) error {
 }
 
 func (h *handler) install(ctx context.Context, request cfn.RequestType) (map[string]any, error) {
-	direct, err := h.connection.Client(ctx)
-	if err != nil {
+	client := newSettling()
+	if err := client.connect(ctx, h.connection); err != nil {
 		return nil, err
 	}
-	if err := h.admit(ctx, direct.Endpoint, request); err != nil {
+	if err := h.admit(ctx, client.client.Endpoint, request); err != nil {
 		return nil, err
 	}
-	client := newSettling(direct)
 	definitions, err := manifests.CRDs()
 	if err != nil {
 		return nil, err
@@ -109,7 +111,7 @@ func (h *handler) install(ctx context.Context, request cfn.RequestType) (map[str
 	if err := granted(ctx, client); err != nil {
 		return nil, err
 	}
-	if err := h.readCatalog(ctx); err != nil {
+	if err := client.settled(ctx, func() error { return h.readCatalog(ctx) }); err != nil {
 		return nil, err
 	}
 	slog.InfoContext(

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/cfn"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+	"github.com/aws/smithy-go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -185,7 +186,7 @@ func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := check(t.Context(), newSettling(client)); err != nil {
+	if err := check(t.Context(), settlingOf(client)); err != nil {
 		t.Fatalf("after an installation: %v", err)
 	}
 	for _, object := range installed(t)[1:] {
@@ -205,7 +206,7 @@ func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantEventually(t, func() error {
-				err := check(t.Context(), newSettling(client))
+				err := check(t.Context(), settlingOf(client))
 				if err == nil || !strings.Contains(err.Error(), "function "+function+" may not") ||
 					!strings.Contains(err.Error(), "ClusterRole whittle:"+function) {
 					return fmt.Errorf("the check says %w", err)
@@ -215,7 +216,7 @@ func TestTheSelfCheckFindsAMissingBinding(t *testing.T) {
 			if err := client.Apply(t.Context(), &object); err != nil {
 				t.Fatal(err)
 			}
-			wantEventually(t, func() error { return check(t.Context(), newSettling(client)) })
+			wantEventually(t, func() error { return check(t.Context(), settlingOf(client)) })
 		})
 	}
 }
@@ -286,6 +287,41 @@ func TestConfigMapModeIsRefusedWithItsLines(t *testing.T) {
 	event.RequestType = cfn.RequestUpdate
 	if _, _, err := i.handle(t.Context(), event); err != nil {
 		t.Errorf("once the lines are there: %v", err)
+	}
+}
+
+func settlingOf(client *cluster.Client) *settling {
+	s := newSettling()
+	s.client = client
+	return s
+}
+
+// denying is a connection whose first calls IAM refuses.
+type denying struct {
+	connection
+	refusals int
+}
+
+func (d *denying) Client(ctx context.Context) (*cluster.Client, error) {
+	if d.refusals--; d.refusals >= 0 {
+		return nil, fmt.Errorf("describing cluster %q: %w", "prod", &smithy.GenericAPIError{Code: "AccessDeniedException"})
+	}
+	return d.connection.Client(ctx)
+}
+
+// IAM spreads a new policy within seconds. Until then this function's own role may do nothing.
+func TestANewPolicyIsWaitedFor(t *testing.T) {
+	i := newInstallation(t)
+	i.connection = &denying{i.connection, 2}
+	i.lambdaDenies.Store(2)
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err != nil {
+		t.Errorf("the policy holds after some refusals: %v", err)
+	}
+	i.connection = &denying{i.connection, 1 << 20}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := i.install(ctx, cfn.RequestUpdate); !errors.Is(err, context.DeadlineExceeded) || !denied(err) {
+		t.Errorf("error is %v, want one that says what IAM refused, and that the time is up", err)
 	}
 }
 

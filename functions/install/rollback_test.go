@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,9 +12,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/cfn"
 	"github.com/aws/smithy-go"
+
+	"github.com/whittle-dev/whittle/shared/function"
 )
 
 // rollBack deletes the resource with the id, as CloudFormation does after a failed creation.
@@ -43,7 +47,9 @@ func TestAFailedCreationRollsBackWithoutTheCluster(t *testing.T) {
 	for _, connection := range []failing{unreachable(), {&smithy.GenericAPIError{Code: "AccessDeniedException"}}} {
 		i.connection = connection
 		i.inVPC = true
-		failed, _, err := i.handle(t.Context(), creation)
+		ctx, cancel := context.WithTimeout(t.Context(), function.Reserve+time.Second) // it waits for a new policy
+		defer cancel()
+		failed, _, err := i.handle(ctx, creation)
 		var unsent *url.Error
 		if errors.As(err, &unsent) && !strings.Contains(err.Error(), "security groups reach port 443") {
 			t.Errorf("the error is %v", err)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/aws/smithy-go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -14,23 +16,30 @@ import (
 )
 
 const (
-	// settleTime is how long a new access entry, or a new definition, may take to work.
+	// settleTime is how long a new policy, access entry or definition may take to work.
 	settleTime = time.Minute
 	// pause is the time between two tries. This function may sleep, because CloudFormation waits
 	// for it.
 	pause = 100 * time.Millisecond
 )
 
-// settling is the cluster while this function's access entry may be new. Its API servers learn of
-// the entry one by one, so that any call may be refused after others succeeded. Each method repeats
-// a refused call until settleTime after newSettling.
+// settling is the cluster and AWS while this function's access entry and its role's policies may be
+// new. The API servers learn of the entry one by one, and IAM spreads a policy in the same way, so
+// that any call may be refused after others succeeded. Each method repeats a refused call until
+// settleTime after newSettling.
 type settling struct {
-	client   *cluster.Client
+	client   *cluster.Client // set by connect
 	deadline time.Time
 }
 
-func newSettling(client *cluster.Client) *settling {
-	return &settling{client: client, deadline: time.Now().Add(settleTime)}
+func newSettling() *settling { return &settling{deadline: time.Now().Add(settleTime)} }
+
+// connect finds the cluster, which needs rights in AWS.
+func (s *settling) connect(ctx context.Context, connection connection) error {
+	return s.settled(ctx, func() (err error) {
+		s.client, err = connection.Client(ctx)
+		return err
+	})
 }
 
 // definition returns nil, and no error, when the definition does not exist.
@@ -61,7 +70,7 @@ func (s *settling) allowed(ctx context.Context, n need) (allowed bool, err error
 func (s *settling) settled(ctx context.Context, call func() error) error {
 	for {
 		err := call()
-		if !notLetIn(err) {
+		if !notLetIn(err) && !denied(err) {
 			return err
 		}
 		if time.Now().Before(s.deadline) {
@@ -70,6 +79,9 @@ func (s *settling) settled(ctx context.Context, call func() error) error {
 				continue
 			}
 			err = errors.Join(err, ended) // what was waited for, and that the time is up
+		}
+		if denied(err) {
+			return err // it names the right
 		}
 		return fmt.Errorf(
 			"%w: is the access entry of this function's role there, and the cluster's authentication mode API or "+
@@ -81,6 +93,13 @@ func (s *settling) settled(ctx context.Context, call func() error) error {
 
 // notLetIn reports whether the cluster does not know this function or its rights.
 func notLetIn(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
+
+// denied reports whether IAM does not allow this function's role a call to AWS.
+func denied(err error) bool {
+	var refused smithy.APIError
+	return errors.As(err, &refused) &&
+		slices.Contains([]string{"AccessDenied", "AccessDeniedException"}, refused.ErrorCode())
+}
 
 func wait(ctx context.Context) error {
 	timer := time.NewTimer(pause)
