@@ -51,7 +51,7 @@ func granted(ctx context.Context, client *settling) error {
 		if !errors.Is(err, errNoRight) || time.Now().After(deadline) {
 			return err
 		}
-		if err := wait(ctx); err != nil {
+		if err := wait(ctx, pause); err != nil {
 			return err
 		}
 	}

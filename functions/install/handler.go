@@ -178,7 +178,7 @@ func established(ctx context.Context, client *settling, name string) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("customresourcedefinition %q is not established after %s: see its conditions", name, settleTime)
 		}
-		if err := wait(ctx); err != nil {
+		if err := wait(ctx, pause); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,8 @@ const (
 	// pause is the time between two tries. This function may sleep, because CloudFormation waits
 	// for it.
 	pause = 100 * time.Millisecond
+	// deniedPause is the pause after IAM refused a call. Accounts have few calls to EKS a second.
+	deniedPause = time.Second
 )
 
 // settling is the cluster and AWS while this function's access entry and its role's policies may be
@@ -74,7 +76,11 @@ func (s *settling) settled(ctx context.Context, call func() error) error {
 			return err
 		}
 		if time.Now().Before(s.deadline) {
-			ended := wait(ctx)
+			next := pause
+			if denied(err) {
+				next = deniedPause
+			}
+			ended := wait(ctx, next)
 			if ended == nil {
 				continue
 			}
@@ -101,7 +107,7 @@ func denied(err error) bool {
 		slices.Contains([]string{"AccessDenied", "AccessDeniedException"}, refused.ErrorCode())
 }
 
-func wait(ctx context.Context) error {
+func wait(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {

@@ -60,6 +60,9 @@ func (s *Service) check(c *wire.Call, p permission) error {
 	if ok {
 		return nil
 	}
+	if allowed, _ := s.ask(c.Caller.RoleARN, q, s.grantsOf); allowed {
+		why = NotInForce
+	}
 	resource := p.resource
 	if resource == anyResource {
 		resource = "*"

@@ -26,6 +26,9 @@ type Propagation struct {
 	Now func() time.Time
 }
 
+// NotInForce is the reason of a refused call that a policy allows which does not hold yet.
+const NotInForce = "because the policy that allows it is not in force yet"
+
 // SetPropagation sets the delay of all changes from now on. Existing roles and profiles hold as they
 // are.
 func (s *Service) SetPropagation(p Propagation) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
@@ -195,7 +196,8 @@ func (w *World) observe(call wire.CallRecord) {
 	}
 	w.slog.Warn("call failed", "service", call.Service, "action", call.Action, "caller", call.CallerARN, "code",
 		call.ErrorCode, "error", call.ErrorMessage)
-	if slices.Contains([]string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}, call.ErrorCode) {
+	if slices.Contains([]string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}, call.ErrorCode) &&
+		!strings.Contains(call.ErrorMessage, identity.NotInForce) {
 		w.refusals = append(w.refusals,
 			fmt.Sprintf("%s %s by %s: %s", call.Service, call.Action, call.CallerARN, call.ErrorMessage))
 	}
