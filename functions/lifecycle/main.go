@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -43,7 +42,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h.fleet = client
 	h.leftovers = awsLeftovers{
 		Client:   client,
-		profiles: fleet.Profiles{IAM: iam.NewFromConfig(loaded), Cluster: h.cluster, Region: loaded.Region},
+		profiles: fleet.Profiles{IAM: fleet.NewIAM(loaded), Cluster: h.cluster, Region: loaded.Region},
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -55,7 +54,7 @@ func (r *Resolver) Resolve(
 		EC2: ec2.NewFromConfig(r.config),
 		SSM: ssm.NewFromConfig(r.config),
 		Profiles: fleet.Profiles{
-			IAM: iam.NewFromConfig(r.config), Cluster: r.cluster, Region: r.config.Region,
+			IAM: fleet.NewIAM(r.config), Cluster: r.cluster, Region: r.config.Region,
 			Verify: now.Minute()%verifyEvery == 0,
 		},
 		Kubernetes: client.Endpoint.Version,
