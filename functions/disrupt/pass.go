@@ -78,7 +78,7 @@ func (p *pass) finish(ctx context.Context, node *disruption.Node) error {
 	if waits, err := p.restart(ctx, node); waits || err != nil {
 		return err
 	}
-	return p.do(ctx, decide.Finish(node))
+	return p.do(ctx, decide.Finish(node, p.now()))
 }
 
 // restart moves the single pods that ask for it off the node by restarting their Deployments. It

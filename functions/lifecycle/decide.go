@@ -139,11 +139,20 @@ func (s *seen) examine(now time.Time) {
 	}
 	due, blocked := repair.Due(nodes, now)
 	for i := range s.views {
-		if condition, unhealthy := due[s.views[i].Claim.Name]; unhealthy {
+		claim := s.views[i].Claim
+		condition, unhealthy := due[claim.Name]
+		// Disrupt replaces the other ones, because a budget paces that and a replacement comes first.
+		initialized := api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
+		if unhealthy && (condition.ByEC2 || !initialized && !doesNotRepair(s.views[i].Nodes[0])) {
 			s.views[i].Unhealthy = &condition
 		}
 	}
 	s.blocked = blocked
+}
+
+// doesNotRepair reports whether a person keeps the node although it is unhealthy.
+func doesNotRepair(node *corev1.Node) bool {
+	return node.Annotations[api.DoNotRepairAnnotationKey] == "true"
 }
 
 // impairment is the status check that has failed for longest, or nil.

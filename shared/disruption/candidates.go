@@ -25,6 +25,7 @@ type Candidate struct {
 	// urgency is the place of the policy among policies.
 	urgency   int
 	announced bool
+	bounded   bool
 	since     time.Time
 }
 
@@ -34,11 +35,9 @@ type Candidate struct {
 // It chooses no more nodes than the budgets of their pools allow. It skips nodes that a person, a
 // pod or a PodDisruptionBudget protects, and nodes whose last replacement failed recently. Pods do
 // not protect a drifted or expired node whose claim has a grace period, because its end comes
-// anyway. While a recent pod is pending, it chooses none. The notices say why nodes stay.
+// anyway. Only do-not-repair protects an unhealthy node. While a recent pod is pending, only
+// unhealthy nodes are chosen. The notices say why nodes stay.
 func Candidates(s *Snapshot, now time.Time) (chosen []Candidate, notices []Notice) {
-	if s.HasRecentPendingPods(now) {
-		return nil, nil
-	}
 	wanted, notices := s.wanted(now)
 	slices.SortFunc(wanted, func(a, b Candidate) int {
 		return cmp.Or(
@@ -58,18 +57,26 @@ func Candidates(s *Snapshot, now time.Time) (chosen []Candidate, notices []Notic
 // wanted returns the nodes that a policy wants to replace and that nothing protects. Budgets do not
 // count here.
 func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
-	pools, moving := s.poolsByName(), s.moving()
+	pools, moving, due := s.poolsByName(), s.moving(), s.repairs(now)
+	policies, onlyUnhealthy := policies(due), s.HasRecentPendingPods(now)
 	noticed := map[string]bool{}
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
 		pool := pools[node.pool()]
-		if pool == nil || !node.mayBeReplaced(now) || node.awaits(moving) {
+		_, isDue := due[node.Claim.Name]
+		if isDue && node.doNotRepair() && !node.leaving() {
+			notices = append(notices, Notice{
+				Node: node, Message: "The node is unhealthy, and has the annotation " + api.DoNotRepairAnnotationKey,
+			})
+		}
+		calm := !onlyUnhealthy && node.mayBeReplaced(now) && !node.awaits(moving)
+		if pool == nil || !calm && !(isDue && node.mayBeRepaired(now)) {
 			continue
 		}
 		var candidate *Candidate
 		var why string
 		err := guard.Run(func() (err error) {
-			if candidate, err = s.candidate(node, pool, now); candidate != nil {
+			if candidate, err = s.candidate(policies, node, pool, now); candidate != nil {
 				why = protection.Blocked(node.Pods, s.Budgets, now)
 			}
 			return err
@@ -85,7 +92,7 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 		if candidate == nil {
 			continue
 		}
-		if why != "" && !endsInAnyCase(candidate.Node.Claim, candidate.announced) {
+		if why != "" && !candidate.endsInAnyCase() {
 			notices = append(notices, Notice{Node: node, Message: why})
 			continue
 		}
@@ -96,31 +103,34 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 
 // candidate returns the node with the first policy that wants it, or nil. The error is the first
 // that a policy gives.
-func (s *Snapshot) candidate(node *Node, pool *api.NodePool, now time.Time) (*Candidate, error) {
+func (s *Snapshot) candidate(
+	policies []policy, node *Node, pool *api.NodePool, now time.Time,
+) (*Candidate, error) {
 	var failed error
-	for urgency, policy := range policies() {
+	for urgency, policy := range policies {
 		since, wanted, err := policy.wants(s, node, pool, now)
 		if failed == nil {
 			failed = err
 		}
 		if wanted {
 			return &Candidate{
-				Node: node, Pool: pool, Reason: policy.reason, urgency: urgency, announced: policy.announced, since: since,
+				Node: node, Pool: pool, Reason: policy.reason, urgency: urgency, announced: policy.announced,
+				bounded: policy.bounded, since: since,
 			}, failed
 		}
 	}
 	return nil, failed
 }
 
-// endsInAnyCase tells whether a grace period ends the claim's node in any case. Protection of its pods
-// then only delays the end.
-func endsInAnyCase(claim *api.NodeClaim, announced bool) bool {
-	return claim.Spec.TerminationGracePeriod != nil && !announced
+// endsInAnyCase tells whether a grace period, or the policy, ends the node in any case. Protection of
+// its pods then only delays the end.
+func (c *Candidate) endsInAnyCase() bool {
+	return c.bounded || c.Node.Claim.Spec.TerminationGracePeriod != nil && !c.announced
 }
 
-// fullness puts empty nodes first unless AWS has announced their end.
+// fullness puts empty nodes first unless they are unhealthy or AWS has announced their end.
 func (c *Candidate) fullness() int {
-	if !c.announced && c.Node.empty() {
+	if !c.announced && !c.bounded && c.Node.empty() {
 		return 0
 	}
 	return 1
@@ -132,9 +142,11 @@ func (n *Node) mayBeReplaced(now time.Time) bool {
 	if n.leaving() || n.replaced() || n.chosen() || !n.initialized() || n.protectedItself(now) {
 		return false
 	}
-	if now.Sub(n.initializedAt()) < recentlyPending {
-		return false
-	}
+	return now.Sub(n.initializedAt()) >= recentlyPending && n.replaceable(now)
+}
+
+// replaceable tells whether enough time has passed since the last replacement of the node failed.
+func (n *Node) replaceable(now time.Time) bool {
 	after, err := time.Parse(time.RFC3339, n.Claim.Annotations[ReplaceAfterAnnotationKey])
 	return err != nil || !now.Before(after)
 }

@@ -1,6 +1,7 @@
 package disruption_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,22 @@ func within(value string) func(*api.NodePool) {
 	return func(p *api.NodePool) {
 		p.Annotations = map[string]string{disruption.ExpireWithinBudgetsAnnotationKey: value}
 	}
+}
+
+// sick is a node that has not been ready for a while.
+func sick(name string, since time.Duration, change ...func(*disruption.Node)) disruption.Node {
+	return node(name, 0, append([]func(*disruption.Node){func(n *disruption.Node) {
+		n.Node.Status.Conditions[0].Status = corev1.ConditionFalse
+		n.Node.Status.Conditions[0].LastTransitionTime = metav1.NewTime(monday.Add(-since))
+	}}, change...)...)
+}
+
+// healthy adds that many healthy nodes to others.
+func healthy(number int, others ...disruption.Node) []disruption.Node {
+	for i := range number {
+		others = append(others, node(fmt.Sprintf("healthy-%d", i), 0))
+	}
+	return others
 }
 
 func onDemand(n *disruption.Node) {
@@ -274,6 +291,41 @@ func TestCandidates(t *testing.T) {
 		{
 			name:  "a capacity block is used to its end",
 			nodes: []disruption.Node{departing("a", 2*time.Hour, annotated(disruption.DepartsBecauseAnnotationKey, "cr-1"))},
+		},
+		{name: "an unhealthy node is replaced", nodes: healthy(4, sick("a", time.Hour)), want: "a"},
+		{name: "an unhealthy node is tolerated", nodes: healthy(4, sick("a", 10*time.Minute))},
+		{
+			name:  "what protects a node and its pods does not protect an unhealthy node",
+			nodes: healthy(4, sick("a", time.Hour, protectedPod, onNode(api.DoNotDisruptAnnotationKey, "true"))), want: "a",
+		},
+		{
+			name:   "a person keeps an unhealthy node",
+			nodes:  healthy(4, sick("a", time.Hour, onNode(api.DoNotRepairAnnotationKey, "true"))),
+			notice: "The node is unhealthy, and has the annotation karpenter.sh/do-not-repair",
+		},
+		{
+			name: "no budget allows a repair", budget: "0", nodes: healthy(4, sick("a", time.Hour)),
+			notice: "No allowed disruptions for disruption reason Unhealthy",
+		},
+		{
+			name: "unhealthy nodes do not count against their repair", budget: "1",
+			nodes: healthy(9, sick("b", time.Hour), sick("a", 2*time.Hour)), want: "a",
+			notice: "No allowed disruptions for disruption reason Unhealthy",
+		},
+		{
+			name: "they count against every other reason", budget: "1",
+			nodes:  healthy(4, sick("a", time.Minute), drifted("b", time.Minute)),
+			notice: "No allowed disruptions for disruption reason Drifted",
+		},
+		{name: "too many nodes are unhealthy", nodes: healthy(1, sick("a", time.Hour), sick("b", time.Hour))},
+		{
+			name: "a repair waits for no pending pod", nodes: healthy(4, sick("a", time.Hour), drifted("b", time.Minute)),
+			waiting: []*corev1.Pod{waitingPod(time.Second)}, want: "a",
+		},
+		{
+			name: "a repair waits after it has failed",
+			nodes: healthy(4, sick("a", time.Hour,
+				annotated(disruption.ReplaceAfterAnnotationKey, monday.Add(time.Minute).Format(time.RFC3339)))),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
 // policy is a reason to replace nodes. Each has a file of its own.
@@ -13,13 +14,16 @@ type policy struct {
 	// order in which AWS named them. Of the nodes of other policies, empty ones go first. Pods do
 	// not protect those whose claim has a grace period, because their end comes in any case.
 	announced bool
+	// bounded says that the drain of the node has an end whatever protects its pods, so that pods do
+	// not protect the node.
+	bounded bool
 	// wants tells whether the initialized node is to be replaced, and since when. The error names a
 	// setting of the NodePool that cannot be read. It counts whether or not the node is wanted.
 	wants func(s *Snapshot, node *Node, pool *api.NodePool, now time.Time) (since time.Time, wanted bool, err error)
 }
 
 // policies are all reasons to replace nodes, the most urgent first. The first policy that wants a
-// node decides.
-func policies() []policy {
-	return []policy{scheduledChange(), rebalance(), drifted(), expired()}
+// node decides. Due are the nodes whose repair is due.
+func policies(due map[string]repair.UnhealthyCondition) []policy {
+	return []policy{unhealthy(due), scheduledChange(), rebalance(), drifted(), expired()}
 }

@@ -107,12 +107,20 @@ func (n *Node) keptFrom(reason api.DisruptionReason, now time.Time) string {
 	if n.Node == nil {
 		return ""
 	}
+	if reason == api.DisruptionReasonUnhealthy {
+		return n.recovered()
+	}
 	if annotation := protection.OfNode(n.Node, now); annotation != "" {
 		return "the node got the annotation " + annotation
 	}
-	policy := slices.IndexFunc(policies(), func(p policy) bool { return p.reason == reason })
-	if policy >= 0 && endsInAnyCase(n.Claim, policies()[policy].announced) {
-		return ""
+	candidate := Candidate{Node: n, Reason: reason}
+	for _, policy := range policies(nil) {
+		if policy.reason == reason {
+			candidate.announced = policy.announced
+			if candidate.endsInAnyCase() {
+				return ""
+			}
+		}
 	}
 	for _, pod := range n.Pods {
 		if annotation := protection.ByAnnotation(pod, now); annotation != "" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -40,6 +41,9 @@ func booting(n *disruption.Node) { n.Node, n.Claim.Status.Conditions = nil, nil 
 func kept(n *disruption.Node) {
 	n.Node.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
 }
+
+// unready is a node that is not ready.
+func unready(n *disruption.Node) { n.Node.Status.Conditions[0].Status = corev1.ConditionFalse }
 
 // because is a node that is replaced for another reason.
 func because(reason api.DisruptionReason) func(*disruption.Node) {
@@ -170,6 +174,23 @@ func TestReplacing(t *testing.T) {
 				node("new", 0, replaces),
 			}, back: "old", why: "pod default/late",
 		},
+		{
+			name: "nothing that protects other nodes keeps an unhealthy one", nodes: []disruption.Node{
+				old("new", unready, kept, because(api.DisruptionReasonUnhealthy), with(pod("late", doNotDisrupt("true")))),
+				node("new", 0, replaces),
+			}, finish: "old",
+		},
+		{
+			name: "an unhealthy node recovers", nodes: []disruption.Node{
+				old("new", because(api.DisruptionReasonUnhealthy)), node("new", 0, replaces),
+			}, back: "old", why: "the node is healthy again",
+		},
+		{
+			name: "a person keeps an unhealthy node after the choice", nodes: []disruption.Node{
+				old("new", unready, because(api.DisruptionReasonUnhealthy), onNode(api.DoNotRepairAnnotationKey, "true")),
+				node("new", 0, replaces),
+			}, back: "old", why: "the node got the annotation karpenter.sh/do-not-repair",
+		},
 		{name: "a node that nobody replaces", nodes: []disruption.Node{node("calm", 0)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -223,5 +244,32 @@ func TestAFailedReplacementIsUndone(t *testing.T) {
 	if undone[disruption.ReplacedByAnnotationKey] != nil ||
 		undone[disruption.ReplaceAfterAnnotationKey] != monday.Add(disruption.ReplaceAgainAfter).Format(time.RFC3339) {
 		t.Errorf("patch %v", undone)
+	}
+}
+
+func TestTheDrainOfAnUnhealthyNodeIsBounded(t *testing.T) {
+	deadline := func(change ...func(*disruption.Node)) any {
+		n := node("old", 0, append([]func(*disruption.Node){unready, begunAgo(time.Minute)}, change...)...)
+		patch := disruption.RepairDeadline(&n, monday)
+		if patch == nil {
+			return nil
+		}
+		return patch["metadata"].(map[string]any)["annotations"].(map[string]any)[api.NodeClaimTerminationTimestampAnnotationKey]
+	}
+	short := func(n *disruption.Node) {
+		n.Claim.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Minute}
+	}
+	ofRepair := because(api.DisruptionReasonUnhealthy)
+	if got := deadline(ofRepair); got != "2026-03-02T12:10:00Z" {
+		t.Errorf("a node that is not ready drains until %v", got)
+	}
+	if got := deadline(ofRepair, graceful); got != "2026-03-02T12:10:00Z" {
+		t.Errorf("a claim with a longer grace period drains until %v", got)
+	}
+	if got := deadline(ofRepair, short); got != nil {
+		t.Errorf("a claim with a shorter grace period drains until %v", got)
+	}
+	if got := deadline(); got != nil {
+		t.Errorf("a node that is replaced for another reason drains until %v", got)
 	}
 }

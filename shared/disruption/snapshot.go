@@ -80,8 +80,11 @@ func (s *Snapshot) counts() map[string]budget.PoolCount {
 		}
 		count := counts[node.pool()]
 		count.Nodes++
-		if node.leaving() || node.chosen() || node.replaced() || !IsReady(node.Node) {
+		switch {
+		case node.leaving() || node.chosen() || node.replaced():
 			count.Disrupting++
+		case !IsReady(node.Node):
+			count.NotReady++
 		}
 		counts[node.pool()] = count
 	}

@@ -54,6 +54,8 @@ func lackOf(code string) (lack, bool) {
 		"Unsupported": {ofOffering, 15 * time.Minute},
 		// The reservation is used up. Its count is read again each minute.
 		"ReservationCapacityExceeded": {ofOffering, time.Minute},
+		// The reservation has ended or is being changed.
+		"InvalidCapacityReservationState.Unavailable": {ofOffering, catalog.UnavailableFor},
 		// Addresses become free as pods and nodes end, but a full subnet is soon full again.
 		"InsufficientFreeAddressesInSubnet": {ofSubnet, catalog.UnavailableFor},
 		// A quota has room again after a request to AWS, or when instances of the same families

@@ -20,6 +20,10 @@ func TestWhatAPlacementGroupLacksOthersMayHave(t *testing.T) {
 		},
 		{"whatever the code", "pg-1", "", "InstanceLimitExceeded", full, "*:*:us-east-1a:pg-1"},
 		{"those words without a group", "", "", "InsufficientInstanceCapacity", full, "spot:m5.large:us-east-1a"},
+		{
+			"a reservation that has ended, and no other one", "", "cr-1", "InvalidCapacityReservationState.Unavailable", "",
+			"reservation:cr-1",
+		},
 		{"a reservation is used up for everyone", "pg-1", "cr-1", "ReservationCapacityExceeded", "", "reservation:cr-1"},
 		{"a quota is everyone's", "pg-1", "", "VcpuLimitExceeded", "", "quota:spot:standard"},
 	} {

@@ -45,7 +45,7 @@ func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now 
 			continue
 		}
 		for j := range s.Nodes[i].Pods {
-			if pod := &s.Nodes[i].Pods[j]; moves(pod, o, now) {
+			if pod := &s.Nodes[i].Pods[j]; moves(pod, s.Nodes[i].NodeClaim, o, now) {
 				s.Pods = append(s.Pods, scheduling.Successor(pod))
 			}
 		}
@@ -128,10 +128,24 @@ func takesOfNode(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && !sche
 
 // moves reports whether a pod of a leaving node will need a place elsewhere. A pod that nothing
 // evicts does not count: a node made for it would stay empty, and be removed and made again without
-// end. Protection does not matter for a pod that is terminating already.
-func moves(pod *corev1.Pod, o *Objects, now time.Time) bool {
+// end. Protection does not matter for a pod that is terminating already, and not on a node whose
+// drain ends soon.
+func moves(pod *corev1.Pod, claim *api.NodeClaim, o *Objects, now time.Time) bool {
 	if !scheduling.IsReschedulable(pod) {
 		return false
 	}
-	return pod.DeletionTimestamp != nil || !protection.Immovable(pod, o.PodDisruptionBudgets, now)
+	return pod.DeletionTimestamp != nil || drainEndsSoon(claim, now) || !protection.Immovable(pod, o.PodDisruptionBudgets, now)
+}
+
+// drainEndsWithin is the longest drain of an unhealthy node.
+const drainEndsWithin = 10 * time.Minute
+
+// drainEndsSoon reports whether the pods of the claim's node are deleted soon, whatever protects
+// them.
+func drainEndsSoon(claim *api.NodeClaim, now time.Time) bool {
+	if claim == nil {
+		return false
+	}
+	end, err := time.Parse(time.RFC3339, claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey])
+	return err == nil && end.Sub(now) <= drainEndsWithin
 }

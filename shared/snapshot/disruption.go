@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
 // Disruption builds disruption's snapshot: the nodes of NodePools with the pods on them. It sets
@@ -59,12 +61,15 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, 
 
 // Without returns the objects as if the given claims were leaving, and as if replaced claims were
 // gone, because the places of their pods are taken. The disruption's snapshot holds the changes of
-// claims since the objects were read.
+// claims since the objects were read. Claims of unhealthy nodes have the deadline that their drain
+// will get.
 func Without(o *Objects, s *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) *Objects {
 	leaving = append(s.Replaced(), leaving...)
-	current := map[types.UID]*api.NodeClaim{}
+	current, unhealthy := map[types.UID]*api.NodeClaim{}, map[types.UID]bool{}
 	for i := range s.Nodes {
-		current[s.Nodes[i].Claim.UID] = s.Nodes[i].Claim
+		node := &s.Nodes[i]
+		current[node.Claim.UID] = node.Claim
+		unhealthy[node.Claim.UID] = node.Node != nil && !repair.IsHealthy(node.Node)
 	}
 	without := *o
 	without.NodeClaims = slices.Clone(o.NodeClaims)
@@ -76,6 +81,13 @@ func Without(o *Objects, s *disruption.Snapshot, leaving []*api.NodeClaim, now t
 		if claim.DeletionTimestamp == nil &&
 			slices.ContainsFunc(leaving, func(other *api.NodeClaim) bool { return other.UID == claim.UID }) {
 			claim.DeletionTimestamp = &metav1.Time{Time: now}
+			if unhealthy[claim.UID] {
+				claim.Annotations = maps.Clone(claim.Annotations)
+				if claim.Annotations == nil {
+					claim.Annotations = map[string]string{}
+				}
+				claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.UTC().Format(time.RFC3339)
+			}
 		}
 	}
 	return &without

@@ -78,7 +78,7 @@ func TestTasksKeepTheOrderThatMakesThemSafeToInterrupt(t *testing.T) {
 		{"a replacement is named before the node is tainted", decide.Begin(move),
 			"annotate replaced-by true, set DisruptionReason Drifted, taint true, event DisruptionLaunching"},
 		{"a replacement is reconsidered", decide.Reconsider(node("a", false)), "annotate replaced-by false"},
-		{"a replaced node is deleted", decide.Finish(node("a", true)),
+		{"a replaced node is deleted", decide.Finish(node("a", true), now),
 			"delete a, CountSavings, event DisruptionTerminating, event DisruptionTerminating"},
 		{"a node that is used again is not empty", decide.ForgetEmpty(node("a", false)),
 			"annotate empty-since false, remove Consolidatable"},

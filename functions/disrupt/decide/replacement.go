@@ -13,8 +13,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 )
 
-// Finish deletes the claim of a node whose replacements are all initialized.
-func Finish(node *disruption.Node) Task {
+// Finish deletes the claim of a node whose replacements are all initialized. The drain of an
+// unhealthy node gets a deadline first.
+func Finish(node *disruption.Node, now time.Time) Task {
 	reason := "Replaced"
 	condition := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
 	if condition != nil {
@@ -26,9 +27,11 @@ func Finish(node *disruption.Node) Task {
 			"reason", reason, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
 			"replaced-by", node.Claim.Annotations[disruption.ReplacedByAnnotationKey],
 		}},
-		DeleteClaim{Claim: node.Claim},
-		CountSavings{Reason: reason},
 	}}
+	if deadline := disruption.RepairDeadline(node, now); deadline != nil {
+		task.add(PatchClaim{Patch: deadline})
+	}
+	task.add(DeleteClaim{Claim: node.Claim}, CountSavings{Reason: reason})
 	task.add(terminating(node, reason)...)
 	return task
 }

@@ -13,11 +13,11 @@ import (
 // writes a deadline deletes the claim with its next call.
 const staleDeadlineAfter = 5 * time.Minute
 
-// repair deletes the claim of an unhealthy node with a deadline of now, whatever protects its pods.
-// Such a node cannot be trusted to end them.
+// repair deletes the claim of an unhealthy node with a deadline, whatever protects its pods. A node
+// whose instance fails a status check cannot be trusted to end them, so its deadline is now.
 func (p *pass) repair() bool {
 	condition := p.view.Unhealthy
-	if patch := disruption.EndBy(p.claim, p.now, p.now); patch != nil {
+	if patch := disruption.EndBy(p.claim, p.now.Add(condition.Drain), p.now); patch != nil {
 		p.do(PatchClaim{Patch: patch})
 	}
 	reason, kind := "DisruptionTerminating", corev1.EventTypeNormal

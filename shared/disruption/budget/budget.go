@@ -22,8 +22,11 @@ type PoolCount struct {
 	// Nodes are the initialized nodes whose instance is not being terminated. Percentages are of
 	// these.
 	Nodes int
-	// Disrupting are those of Nodes that are not ready or are on their way out.
+	// Disrupting are those of Nodes that are on their way out.
 	Disrupting int
+	// NotReady are the other ones of Nodes that are not ready. They count as disrupted, but not
+	// against their own repair.
+	NotReady int
 }
 
 // Allowed returns how many more nodes of the pool may be disrupted for the reason now. It is the
@@ -45,7 +48,11 @@ func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, n
 	if least == Unlimited {
 		return Unlimited, nil
 	}
-	return max(least-count.Disrupting, 0), nil
+	disrupted := count.Disrupting
+	if reason != api.DisruptionReasonUnhealthy {
+		disrupted += count.NotReady
+	}
+	return max(least-disrupted, 0), nil
 }
 
 // grant returns the number of nodes that the budget lets go at once, and whether it is active.

@@ -194,3 +194,16 @@ func FuzzAllowed(f *testing.F) {
 		}
 	})
 }
+
+func TestNodesThatAreNotReadyDoNotCountAgainstTheirRepair(t *testing.T) {
+	pool := &api.NodePool{}
+	pool.Spec.Disruption.Budgets = []api.Budget{always("3")}
+	for reason, want := range map[api.DisruptionReason]int{
+		api.DisruptionReasonUnhealthy: 2, api.DisruptionReasonDrifted: 0, api.DisruptionReasonEmpty: 0,
+	} {
+		count := budget.PoolCount{Nodes: 10, Disrupting: 1, NotReady: 2}
+		if got, err := budget.Allowed(pool, count, reason, monday); err != nil || got != want {
+			t.Errorf("%s: %d allowed, %v; want %d", reason, got, err, want)
+		}
+	}
+}

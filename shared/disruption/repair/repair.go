@@ -1,11 +1,14 @@
 // Package repair decides which nodes to replace because they are unhealthy. It is a leaf of package
-// disruption. Lifecycle asks it, because a repair follows no disruption budget.
+// disruption. Disrupt replaces nodes with unhealthy conditions within the budgets for the reason
+// Unhealthy. Lifecycle ends nodes whose instances fail a status check of EC2, and nodes that never
+// became initialized.
 package repair
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,25 +20,67 @@ import (
 type repairPolicy struct {
 	condition corev1.NodeConditionType
 	status    corev1.ConditionStatus
+	// reasons are texts of which the condition's reason has to contain one. Without any, the policy
+	// is for every reason.
+	reasons   []string
 	tolerated time.Duration
+	// drain is the time after which the node's pods are deleted, whatever protects them.
+	drain time.Duration
 }
 
 // repairPolicies are Karpenter's for AWS: the kubelet's own condition, and those of the EKS node
-// monitoring agent, which exist only where it runs.
+// monitoring agent, which exist only where it runs. Of the policies for one condition, the first
+// that fits counts. The agent writes the code of an NVIDIA GPU's error into the reason.
 // https://karpenter.sh/docs/concepts/disruption/#node-auto-repair
 func repairPolicies() []repairPolicy {
+	const tolerated, drain = 30 * time.Minute, longestDrain
+	of := func(condition corev1.NodeConditionType, status corev1.ConditionStatus) repairPolicy {
+		return repairPolicy{condition: condition, status: status, tolerated: tolerated, drain: drain}
+	}
+	known := of(acceleratedHardwareReady, corev1.ConditionFalse)
+	known.reasons, known.tolerated, known.drain = gpuErrors(), 10*time.Minute, 5*time.Minute
 	return []repairPolicy{
-		{corev1.NodeReady, corev1.ConditionFalse, 30 * time.Minute},
-		{corev1.NodeReady, corev1.ConditionUnknown, 30 * time.Minute},
-		{"AcceleratedHardwareReady", corev1.ConditionFalse, 10 * time.Minute},
-		{"StorageReady", corev1.ConditionFalse, 30 * time.Minute},
-		{"NetworkingReady", corev1.ConditionFalse, 30 * time.Minute},
-		{"KernelReady", corev1.ConditionFalse, 30 * time.Minute},
-		{"ContainerRuntimeReady", corev1.ConditionFalse, 30 * time.Minute},
+		of(corev1.NodeReady, corev1.ConditionFalse),
+		of(corev1.NodeReady, corev1.ConditionUnknown),
+		known,
+		of(acceleratedHardwareReady, corev1.ConditionFalse),
+		of("StorageReady", corev1.ConditionFalse),
+		of("NetworkingReady", corev1.ConditionFalse),
+		of("KernelReady", corev1.ConditionFalse),
+		of("ContainerRuntimeReady", corev1.ConditionFalse),
 	}
 }
 
-// checkTolerated is how long a failed status check of EC2 is tolerated: Karpenter's time.
+// longestDrain is the longest drain of a repair.
+const longestDrain = 10 * time.Minute
+
+// acceleratedHardwareReady is the condition of GPUs and other accelerators.
+const acceleratedHardwareReady corev1.NodeConditionType = "AcceleratedHardwareReady"
+
+// gpuErrors are the codes after which a GPU does not recover by itself: those that a restart of the
+// machine clears, then those of broken hardware.
+// https://docs.nvidia.com/deploy/xid-errors/
+func gpuErrors() []string {
+	var codes []string
+	for _, code := range []int{
+		46, 48, 54, 62, 63, 95, 109, 110, 136, 140, 143, 155, 156, 158,
+		64, 74, 79, 119, 120,
+	} {
+		codes = append(codes, fmt.Sprintf("XID%d", code))
+	}
+	return codes
+}
+
+// matches reports whether the condition is one that the policy is for.
+func (p *repairPolicy) matches(condition *corev1.NodeCondition) bool {
+	return condition.Type == p.condition && condition.Status == p.status &&
+		(len(p.reasons) == 0 || slices.ContainsFunc(p.reasons, func(reason string) bool {
+			return strings.Contains(condition.Reason, reason)
+		}))
+}
+
+// checkTolerated is how long a failed status check of EC2 is tolerated: Karpenter's time. The node's
+// pods are deleted at once, because such an instance cannot be trusted to end them.
 const checkTolerated = 2 * time.Minute
 
 // unhealthyPercent is the largest part of a pool's nodes, in percent and rounded up, that may be
@@ -62,6 +107,8 @@ type UnhealthyCondition struct {
 	Since     time.Time
 	// ByEC2 says that it is a status check.
 	ByEC2 bool
+	// Drain is the time after which the node's pods are deleted, whatever protects them.
+	Drain time.Duration
 
 	tolerated time.Duration
 }
@@ -71,26 +118,45 @@ func (c UnhealthyCondition) String() string {
 	return fmt.Sprintf("%s is %s since %s", c.Condition, c.Status, c.Since.UTC().Format(time.RFC3339))
 }
 
-// unhealthy are the node's unhealthy conditions, tolerated or not.
+// unhealthy are the node's unhealthy conditions, tolerated or not. A status check comes first.
 func (h *NodeHealth) unhealthy() []UnhealthyCondition {
 	var found []UnhealthyCondition
-	for _, policy := range repairPolicies() {
-		for _, condition := range h.Node.Status.Conditions {
-			if condition.Type == policy.condition && condition.Status == policy.status {
-				found = append(found, UnhealthyCondition{
-					Condition: string(condition.Type), Status: string(condition.Status),
-					Since: condition.LastTransitionTime.Time, tolerated: policy.tolerated,
-				})
-			}
-		}
-	}
 	if h.Impairment != nil {
 		found = append(found, UnhealthyCondition{
 			Condition: h.Impairment.Check, Status: "impaired", Since: h.Impairment.Since, ByEC2: true,
 			tolerated: checkTolerated,
 		})
 	}
+	policies := repairPolicies()
+	for i := range h.Node.Status.Conditions {
+		condition := &h.Node.Status.Conditions[i]
+		at := slices.IndexFunc(policies, func(p repairPolicy) bool { return p.matches(condition) })
+		if at < 0 {
+			continue
+		}
+		found = append(found, UnhealthyCondition{
+			Condition: string(condition.Type), Status: string(condition.Status),
+			Since: condition.LastTransitionTime.Time, Drain: policies[at].drain, tolerated: policies[at].tolerated,
+		})
+	}
 	return found
+}
+
+// IsHealthy reports whether the node has no unhealthy condition, not even a tolerated one.
+func IsHealthy(node *corev1.Node) bool {
+	health := NodeHealth{Node: node}
+	return len(health.unhealthy()) == 0
+}
+
+// DrainBound is the time that the drain of an unhealthy node may take: the shortest of its
+// conditions, tolerated or not. A node that has recovered has the longest.
+func DrainBound(node *corev1.Node) time.Duration {
+	health := NodeHealth{Node: node}
+	bound := longestDrain
+	for _, condition := range health.unhealthy() {
+		bound = min(bound, condition.Drain)
+	}
+	return bound
 }
 
 // PoolHealth is how many of a pool's nodes are unhealthy.
@@ -118,15 +184,15 @@ func (p PoolHealth) String() string {
 // Due decides which nodes to repair, by the names of their claims. It returns nodes that have been
 // unhealthy for longer than tolerated. It returns no node of a pool with more than a fifth of its
 // nodes unhealthy, for however short a time. Blocked are the pools with nodes that stay for this
-// reason. A leaving node is not repaired, but counts. No disruption budget applies, as in
-// Karpenter.
+// reason. A leaving node is not repaired, but counts. A node without a pool is repaired only for a
+// status check. Budgets and karpenter.sh/do-not-repair do not count here.
 func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, blocked []PoolHealth) {
 	pools := poolHealths(nodes)
 	due = map[string]UnhealthyCondition{}
 	for i := range nodes {
 		claim := nodes[i].Claim
 		condition, overdue := nodes[i].overdue(now)
-		if !overdue {
+		if !overdue || claim.Labels[api.NodePoolLabelKey] == "" && !condition.ByEC2 {
 			continue
 		}
 		if pool := pools[claim.Labels[api.NodePoolLabelKey]]; pool.Unhealthy > pool.Allowed() {
@@ -145,14 +211,18 @@ func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, 
 }
 
 // overdue is the first condition that the node has had for longer than tolerated. A leaving node
-// has none.
+// has none. The time counts from the node's creation at the earliest.
 func (h *NodeHealth) overdue(now time.Time) (condition UnhealthyCondition, overdue bool) {
 	if h.Claim.DeletionTimestamp != nil {
 		return UnhealthyCondition{}, false
 	}
 	for _, condition := range h.unhealthy() {
+		since := condition.Since
+		if created := h.Node.CreationTimestamp.Time; created.After(since) && !condition.ByEC2 {
+			since = created
+		}
 		// A condition whose writer gave no time proves no duration.
-		if !condition.Since.IsZero() && now.Sub(condition.Since) >= condition.tolerated {
+		if !condition.Since.IsZero() && now.Sub(since) >= condition.tolerated {
 			return condition, true
 		}
 	}

@@ -53,6 +53,14 @@ func reports(
 	}
 }
 
+// because is a broken accelerator with the reason.
+func because(reason string, since time.Duration) func(*repair.NodeHealth) {
+	return func(p *repair.NodeHealth) {
+		reports("AcceleratedHardwareReady", corev1.ConditionFalse, since)(p)
+		p.Node.Status.Conditions[len(p.Node.Status.Conditions)-1].Reason = reason
+	}
+}
+
 func impaired(since time.Duration) func(*repair.NodeHealth) {
 	return func(p *repair.NodeHealth) {
 		p.Impairment = &repair.Impairment{Check: "SystemStatus", Since: monday.Add(-since)}
@@ -73,9 +81,19 @@ func TestAnUnhealthyNodeIsRepairedAfterItsTime(t *testing.T) {
 		{"not ready for a little less", reports(corev1.NodeReady, no, 30*time.Minute-time.Second), ""},
 		{"unreachable for half an hour", reports(corev1.NodeReady, unknown, 30*time.Minute), "Ready is Unknown since"},
 		{
-			"a broken accelerator for ten minutes", reports("AcceleratedHardwareReady", no, 10*time.Minute),
+			"a GPU's known error for ten minutes", because("NvidiaXID79Error", 10*time.Minute),
 			"AcceleratedHardwareReady is False",
 		},
+		{"a GPU's known error for less", because("NvidiaXID79Error", 10*time.Minute-time.Second), ""},
+		{"a GPU's other error for ten minutes", because("NvidiaXID13Error", 10*time.Minute), ""},
+		{
+			"a GPU's other error for half an hour", because("NvidiaXID13Error", 30*time.Minute),
+			"AcceleratedHardwareReady is False",
+		},
+		{"an unhealthy node that is new", func(p *repair.NodeHealth) {
+			reports(corev1.NodeReady, no, time.Hour)(p)
+			p.Node.CreationTimestamp = metav1.NewTime(monday.Add(-10 * time.Minute))
+		}, ""},
 		{"an accelerator in unknown state", reports("AcceleratedHardwareReady", unknown, time.Hour), ""},
 		{"broken storage", reports("StorageReady", no, 30*time.Minute), "StorageReady"},
 		{"broken networking", reports("NetworkingReady", no, 30*time.Minute), "NetworkingReady"},
@@ -149,8 +167,10 @@ func TestNoNodeOfAPoolWithManyUnhealthyNodesIsRepaired(t *testing.T) {
 			"p 2/5 1",
 		},
 		{"each pool by itself", append(pool("p", 9, late), pool("q", 1, late, late)...), "p-0", "q 2/3 1"},
-		{"claims without a pool by all nodes", append(pool("p", 9), pool("", 0, late, late)...), "-0 -1", ""},
-		{"which may have too many unhealthy ones", append(pool("p", 1, early, early), pool("", 0, late)...), "", " 3/4 1"},
+		{"a node without a pool is not repaired", append(pool("p", 9), pool("", 0, late, late)...), "", ""},
+		{"but for its status check", append(pool("p", 9), pool("", 0, impaired(time.Hour))...), "-0", ""},
+		{"unless too many nodes are unhealthy", append(pool("p", 1, early), pool("", 0, impaired(time.Hour))...), "",
+			" 2/3 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			due, blocked := repair.Due(test.nodes, monday)
@@ -165,5 +185,26 @@ func TestNoNodeOfAPoolWithManyUnhealthyNodesIsRepaired(t *testing.T) {
 				t.Errorf("blocked %q, want %q", got, test.blocked)
 			}
 		})
+	}
+}
+
+func TestTheDrainOfARepairIsBounded(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*repair.NodeHealth)
+		want   time.Duration
+	}{
+		{"not ready", reports(corev1.NodeReady, corev1.ConditionFalse, time.Hour), 10 * time.Minute},
+		{"a GPU's known error", because("XID64", time.Hour), 5 * time.Minute},
+		{"a GPU's known error beside another condition", func(p *repair.NodeHealth) {
+			because("XID64", time.Hour)(p)
+			reports("KernelReady", corev1.ConditionFalse, time.Hour)(p)
+		}, 5 * time.Minute},
+		{"a node that has recovered", func(*repair.NodeHealth) {}, 10 * time.Minute},
+	} {
+		p := nodeHealth("a", "default", test.change)
+		if got := repair.DrainBound(p.Node); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
 	}
 }
