@@ -16,7 +16,7 @@
 // Three packages serve them and know nothing of Kubernetes' scheduling: resource has vectors of
 // resources, dense has sets and tables of small numbers, and lp solves linear programs.
 //
-// makePlan in solve.go shows the order of the stages. This package also replans small workloads
+// Solve in solve.go shows the order of the stages. This package also replans small workloads
 // whose price is far above the bound (replan.go), and explains why a pod has no place (explain.go).
 //
 // # Glossary

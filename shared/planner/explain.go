@@ -36,6 +36,7 @@ func (p *planning) explainUnplaced() {
 			p.addUnplaced(left.Pods, reasons)
 		}
 	}
+	slices.SortFunc(p.plan.Unplaced, func(a, b plan.Unplaced) int { return plan.CompareRefs(a.Pod, b.Pod) })
 }
 
 func (p *planning) addUnplaced(pods []*corev1.Pod, reasons []plan.Reason) {
@@ -191,12 +192,7 @@ func noneOf(types int) string {
 func (p *planning) explainLimits(pool *offering.Pool, fitting dense.Set) string {
 	left := pool.LimitsLeft()
 	for i, l := range pool.Limits {
-		planned, smallest := p.plannedUse(pool, i), int64(-1)
-		for j := range fitting.All() {
-			if use := p.offers.PoolTypeOf(j).LimitUse[i]; smallest < 0 || use < smallest {
-				smallest = use
-			}
-		}
+		planned, smallest := p.plannedUse(pool, i), p.offers.LeastLimitUse(pool, i, fitting)
 		if smallest > left[i]-planned {
 			return fmt.Sprintf("limit of %s %s reached: %s, and the smallest node for the pod needs %s: raise spec.limits",
 				l.Name, amountText(l.Name, l.Most), usedText(l, planned), amountText(l.Name, smallest))

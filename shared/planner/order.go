@@ -31,15 +31,13 @@ func (p *planning) inOrder() *planning {
 		return p
 	}
 	tranches := p.tranches()
-	again := readStages(p.work.Snapshot)
-	groups := again.work.Groups
-	for i, tranche := range tranches {
-		again.place(append(again.takeDependent(), groupsWithin(groups, tranche)...))
+	again := newPlanning(p.work, p.offers)
+	for i, groups := range tranches {
+		again.place(append(again.takeDependent(), groups...))
 		if i == len(tranches)-1 {
 			again.place(again.takeDependent())
 		}
 	}
-	again.finish()
 	return again
 }
 
@@ -89,46 +87,44 @@ func (p *planning) isScarce(d *placement.Demand) bool {
 
 // podsOnNewNodes lists the pods that the plan's new nodes get.
 func (p *planning) podsOnNewNodes() []*corev1.Pod {
-	planned := map[string]bool{}
-	for i := range p.plan.NodeClaims {
-		for _, ref := range p.plan.NodeClaims[i].Pods {
-			planned[ref.Namespace+"/"+ref.Name] = true
+	planned := make([]int, len(p.state.Demands))
+	for _, n := range p.state.Planned {
+		for _, f := range n.Fills {
+			planned[f.Demand] += f.Count
 		}
 	}
 	var pods []*corev1.Pod
-	for i := range p.work.Snapshot.Pods {
-		if pod := &p.work.Snapshot.Pods[i]; planned[pod.Namespace+"/"+pod.Name] {
-			pods = append(pods, pod)
-		}
+	for i, d := range p.state.Demands {
+		// Existing nodes get the first units.
+		pods = append(pods, placement.Flatten(d.Units[len(d.Units)-planned[i]:])...)
 	}
 	return pods
 }
 
-// tranches divides the waiting pods, the most important ones first.
-func (p *planning) tranches() []map[*corev1.Pod]bool {
+// tranches divides the waiting pods, the most important ones first. Each tranche has the groups with
+// just its own pods.
+func (p *planning) tranches() [][]*workload.Group {
 	sizes := p.sizes()
 	pods := make([]*corev1.Pod, 0, len(p.work.Snapshot.Pods))
 	for i := range p.work.Snapshot.Pods {
 		pods = append(pods, &p.work.Snapshot.Pods[i])
 	}
 	slices.SortFunc(pods, workload.ComparePods)
-	all := []map[*corev1.Pod]bool{{}}
-	total, end := 0.0, firstTranche
+	trancheOf := make(map[*corev1.Pod]int, len(pods))
+	current, total, end := 0, 0.0, firstTranche
 	for i, pod := range pods {
-		current := all[len(all)-1]
 		full := total >= end && end < lastTranche
 		lower := i > 0 && workload.PriorityOf(pod) < workload.PriorityOf(pods[i-1])
-		if (full || lower) && len(current) > 0 && len(all) < maximumTranches {
-			current = map[*corev1.Pod]bool{}
-			all = append(all, current)
+		if (full || lower) && i > 0 && current < maximumTranches-1 {
+			current++
 			for end <= total {
 				end += nextTranche
 			}
 		}
-		current[pod] = true
+		trancheOf[pod] = current
 		total += sizes[pod]
 	}
-	return all
+	return p.groupsWithin(trancheOf, current+1)
 }
 
 // sizes are the cpu and memory of each pod, as a part of what got new nodes.
@@ -151,19 +147,20 @@ func (p *planning) sizes() map[*corev1.Pod]float64 {
 	return sizes
 }
 
-// groupsWithin returns the groups with just the pods of a tranche.
-func groupsWithin(groups []*workload.Group, tranche map[*corev1.Pod]bool) []*workload.Group {
-	var result []*workload.Group
-	for _, g := range groups {
-		within := *g
-		within.Pods = nil
+// groupsWithin returns the groups of each tranche, with just the pods of the tranche.
+func (p *planning) groupsWithin(trancheOf map[*corev1.Pod]int, tranches int) [][]*workload.Group {
+	result := make([][]*workload.Group, tranches)
+	for _, g := range p.work.Groups {
+		within := map[int]*workload.Group{}
 		for _, pod := range g.Pods {
-			if tranche[pod] {
-				within.Pods = append(within.Pods, pod)
+			at := trancheOf[pod]
+			if within[at] == nil {
+				part := *g
+				part.Pods = nil
+				within[at] = &part
+				result[at] = append(result[at], &part)
 			}
-		}
-		if len(within.Pods) > 0 {
-			result = append(result, &within)
+			within[at].Pods = append(within[at].Pods, pod)
 		}
 	}
 	return result

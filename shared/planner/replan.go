@@ -42,7 +42,8 @@ func (p *planning) replan() *planning {
 				best.plan.PricePerHour <= replanGap*best.plan.LowerBoundPerHour {
 				return best
 			}
-			other := makePlan(p.work.Snapshot, append(slices.Clone(from.offers.Exclusions), exclusion)...)
+			other := placeAll(p.work.Snapshot, append(slices.Clone(from.offers.Exclusions), exclusion)...)
+			other.write()
 			if other.cheaperThan(best) {
 				// The bound of a plan with exclusions holds for such plans only.
 				other.plan.LowerBoundPerHour = p.boundOf(other.plan)
@@ -60,7 +61,7 @@ func (p *planning) replan() *planning {
 // plans apart: no preference, no NodePool before others, and no spread, whose domains an exclusion
 // would change.
 func (p *planning) onlyPriceMatters() bool {
-	if len(p.work.Snapshot.Pods) > replanPods || len(p.plan.Unplaced) > 0 || len(p.offers.Tiers) != 1 {
+	if len(p.work.Snapshot.Pods) > replanPods || len(p.refused) > 0 || len(p.offers.Tiers) != 1 {
 		return false
 	}
 	return !slices.ContainsFunc(p.work.Groups, func(g *workload.Group) bool {
@@ -72,7 +73,7 @@ func (p *planning) onlyPriceMatters() bool {
 // cheaperThan reports whether the plan places all pods, uses no more exotic instance types than the
 // other plan, and costs less by more than rounding.
 func (p *planning) cheaperThan(other *planning) bool {
-	return len(p.plan.Unplaced) == 0 && p.exoticNodes() <= other.exoticNodes() &&
+	return len(p.refused) == 0 && p.exoticNodes() <= other.exoticNodes() &&
 		p.plan.PricePerHour < other.plan.PricePerHour*(1-1e-6)
 }
 

@@ -21,7 +21,11 @@ func Solve(s *plan.Snapshot) *plan.Plan {
 	if len(s.Pods) == 0 {
 		return &plan.Plan{}
 	}
-	return makePlan(s).inOrder().replan().plan
+	p := placeAll(s).inOrder()
+	p.write()
+	p = p.replan()
+	p.explainUnplaced()
+	return p.plan
 }
 
 // planning is a plan with the stages' results that it was made from.
@@ -42,11 +46,10 @@ type planning struct {
 	plannedUses map[*offering.Pool][]int64
 }
 
-// makePlan runs the stages in their order. The plan buys nothing that is excluded.
-func makePlan(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
+// placeAll runs the stages up to the claims, in their order. The plan buys nothing that is excluded.
+func placeAll(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
 	p := readStages(s, exclusions...)
 	p.place(p.work.Groups)
-	p.finish()
 	return p
 }
 
@@ -63,22 +66,25 @@ func (p *planning) place(groups []*workload.Group) {
 	}
 }
 
-// finish writes the plan.
-func (p *planning) finish() {
+// write writes the plan, without the pods that have no place.
+func (p *planning) write() {
 	p.plan.Nominations = p.state.Nominate()
 	var placed []int
 	p.plan.NodeClaims, placed = claims.Write(p.state, p.state.Planned)
 	if !p.work.Snapshot.SkipImprovement {
 		p.plan.LowerBoundPerHour = bound.LowerBound(p.state, placed, p.prices)
 	}
-	p.explainUnplaced()
 	p.sort()
 }
 
 // readStages runs the stages that do not depend on the plan.
 func readStages(s *plan.Snapshot, exclusions ...offering.Exclusion) *planning {
 	work := workload.Read(s)
-	offers := offering.Build(work, exclusions)
+	return newPlanning(work, offering.Build(work, exclusions))
+}
+
+// newPlanning is a plan without any placement.
+func newPlanning(work *workload.Workload, offers *offering.Index) *planning {
 	state := placement.New(work, offers)
 	domain := topology.New(work, offers, state)
 	return &planning{
@@ -196,7 +202,6 @@ func (p *planning) collectLeftovers() {
 // sort sorts the plan's lists, and adds up its price in that order.
 func (p *planning) sort() {
 	slices.SortFunc(p.plan.Nominations, func(a, b plan.Nomination) int { return plan.CompareRefs(a.Pod, b.Pod) })
-	slices.SortFunc(p.plan.Unplaced, func(a, b plan.Unplaced) int { return plan.CompareRefs(a.Pod, b.Pod) })
 	claims.Sort(p.plan.NodeClaims)
 	for i := range p.plan.NodeClaims {
 		p.plan.PricePerHour += p.plan.NodeClaims[i].PricePerHour

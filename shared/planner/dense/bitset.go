@@ -14,6 +14,15 @@ func NewSet(universe int) Set { return make(Set, (universe+63)/64) }
 func (b Set) Add(i int)      { b[i/64] |= 1 << (i % 64) }
 func (b Set) Has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
 
+// Len is the number of members.
+func (b Set) Len() int {
+	n := 0
+	for _, word := range b {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
 func (b Set) Empty() bool {
 	for _, word := range b {
 		if word != 0 {

@@ -374,6 +374,49 @@ func TestDaemonSetsOfStartedNodes(t *testing.T) {
 	}
 }
 
+// TestMostAndLeast checks the greatest free amounts of offerings, the least that they take of a limit,
+// and which ones stay within what is left of limits.
+func TestMostAndLeast(t *testing.T) {
+	var types []catalog.InstanceType
+	for i := range int64(200) {
+		// Cheap types have much memory and few cores.
+		types = append(types, stagetest.Type(fmt.Sprintf("type-%03d", i), 1+i, 400-i, float64(1+i), "a"))
+	}
+	s := stagetest.Snapshot(types)
+	s.NodePools[0].Spec.Limits = api.Limits{
+		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("10Ti"),
+	}
+	ix := build(s)
+	pool, axes := ix.Pools[0], ix.Work.Axes.Position
+	const cpuLimit, memoryLimit = 0, 1
+	for _, step := range []int{1, 30} { // A large set and a small one.
+		set := dense.NewSet(len(ix.Offerings))
+		for j := 10; j < 150; j += step {
+			set.Add(j)
+		}
+		last := int64(slices.Max(slices.Collect(set.All())))
+		free := ix.MostFree(set)
+		cpu, memory := free[axes[corev1.ResourceCPU]], free[axes[corev1.ResourceMemory]]
+		if cpu != 1000*(1+last) || memory != 390<<30 {
+			t.Errorf("the greatest nodes have %dm cpu and %d bytes, want %d cores and 390Gi", cpu, memory, 1+last)
+		}
+		cpu, memory = ix.LeastLimitUse(pool, cpuLimit, set), ix.LeastLimitUse(pool, memoryLimit, set)
+		if cpu != 11_000 || memory != (400-last)<<30 {
+			t.Errorf("the smallest nodes take %dm cpu and %d bytes, want 11 cores and %dGi", cpu, memory, 400-last)
+		}
+		kept := set.Clone()
+		ix.KeepWithin(kept, pool, []int64{101_000, 350 << 30})
+		for j := range set.All() {
+			if want := j >= 50 && j <= 100; kept.Has(j) != want {
+				t.Errorf("offering %d of %d cores and %dGi is kept: %v", j, 1+j, 400-j, !want)
+			}
+		}
+		if ix.KeepWithin(kept, pool, []int64{-1, 0}); !kept.Empty() {
+			t.Errorf("exceeded limits leave %v", described(ix, kept))
+		}
+	}
+}
+
 // TestLimits checks what existing nodes leave of limits: nodes that leave and nodes in flight count.
 func TestLimits(t *testing.T) {
 	types := []catalog.InstanceType{stagetest.Type("large", 8, 32, 0.4, "a"), stagetest.Type("small", 2, 8, 0.1, "a")}

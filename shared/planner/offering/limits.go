@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +67,34 @@ func (p *Pool) LimitsLeft() []int64 {
 		left[i] = l.Most - l.Used
 	}
 	return left
+}
+
+// limitSizes orders the pool's offerings by what a node takes of each limit.
+func (ix *Index) limitSizes(pool *Pool) []sizes {
+	if pool.limitSizes == nil {
+		pool.limitSizes = make([]sizes, len(pool.Limits))
+		for i := range pool.Limits {
+			types := ix.PoolTypes[pool.FirstType:pool.EndType]
+			pool.limitSizes[i] = ix.sizesOf(types, func(t *PoolType) int64 { return t.LimitUse[i] })
+		}
+	}
+	return pool.limitSizes
+}
+
+// LeastLimitUse is the least that a node of one of the pool's offerings takes of its limit i.
+func (ix *Index) LeastLimitUse(pool *Pool, i int, offerings dense.Set) int64 {
+	return ix.limitSizes(pool)[i].least(offerings)
+}
+
+// KeepWithin removes the pool's offerings from the set of which a node takes more of a limit than is
+// left. The amounts left are in the order of Pool.Limits.
+func (ix *Index) KeepWithin(set dense.Set, pool *Pool, left []int64) {
+	exceeding := ix.Feasibilities.ScratchSet
+	for i, amount := range left {
+		copy(exceeding, pool.Offerings)
+		ix.limitSizes(pool)[i].KeepAtLeast(exceeding, amount+1)
+		set.Without(exceeding)
+	}
 }
 
 // ByLimitShare are the pool's offerings, ordered by the greatest part of any limit that one takes.

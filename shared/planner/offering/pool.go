@@ -31,6 +31,8 @@ type Pool struct {
 	// Offerings are those of the pool's types. byLimitShare remembers the answer of ByLimitShare.
 	Offerings    dense.Set
 	byLimitShare []int
+	// limitSizes remembers the answer of Index.limitSizes.
+	limitSizes []sizes
 	// unfit are offerings that a NodeClaim must not allow.
 	unfit []unfitOffering
 	// Problem says why the pool launches no nodes at all. It is empty if the pool does.

@@ -17,7 +17,8 @@ func NewProduct(ix *Index, pool *Pool) *Product {
 	n := (len(ix.Offerings) + 63) / 64
 	memory := make(dense.Set, 3*n)
 	return &Product{
-		index: ix, pool: pool, unfit: pool.unfit, types: memory[:n:n], zones: memory[n : 2*n : 2*n], capacityTypes: memory[2*n:],
+		index: ix, pool: pool, unfit: pool.unfit,
+		types: memory[:n:n], zones: memory[n : 2*n : 2*n], capacityTypes: memory[2*n:],
 	}
 }
 

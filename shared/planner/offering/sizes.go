@@ -8,9 +8,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// sizes finds the offerings whose empty node has at least some amount of one resource.
+// sizes finds the offerings with at least some amount of one resource: the amount that an empty node
+// has, or that a node takes of a limit.
 type sizes struct {
-	// order are all offerings by their amount, smallest first. amounts are these amounts.
+	// order are the offerings by their amount, smallest first. amounts are these amounts.
 	order   []int32
 	amounts []int64
 	// from has a set for every sizeStep-th position: the offerings from this position on.
@@ -25,18 +26,18 @@ const sizeStep = 64
 func (ix *Index) readSizes() {
 	ix.Sizes = make([]sizes, len(ix.Work.Axes.Names))
 	for r := range ix.Sizes {
-		ix.Sizes[r] = ix.sizesOf(r)
+		ix.Sizes[r] = ix.sizesOf(ix.PoolTypes, func(t *PoolType) int64 { return t.Free[r] })
 	}
 }
 
-// sizesOf orders the offerings by their amount of one resource.
-func (ix *Index) sizesOf(axis int) sizes {
+// sizesOf orders the offerings of the pool types by an amount.
+func (ix *Index) sizesOf(types []PoolType, amountOf func(*PoolType) int64) sizes {
 	// Many pool types have the same amount, so sorting the distinct amounts is cheap. Lists of pool
 	// types begin at first and continue by next.
-	first, next := map[int64]int32{}, make([]int32, len(ix.PoolTypes))
+	first, next := map[int64]int32{}, make([]int32, len(types))
 	var amounts []int64
-	for i := len(ix.PoolTypes) - 1; i >= 0; i-- {
-		amount := ix.PoolTypes[i].Free[axis]
+	for i := len(types) - 1; i >= 0; i-- {
+		amount := amountOf(&types[i])
 		at, ok := first[amount]
 		if !ok {
 			at = -1
@@ -48,7 +49,7 @@ func (ix *Index) sizesOf(axis int) sizes {
 	s := sizes{order: make([]int32, 0, len(ix.Offerings)), amounts: make([]int64, 0, len(ix.Offerings))}
 	for _, amount := range amounts {
 		for i := first[amount]; i >= 0; i = next[i] {
-			for _, j := range ix.PoolTypes[i].Offerings {
+			for _, j := range types[i].Offerings {
 				s.order, s.amounts = append(s.order, int32(j)), append(s.amounts, amount)
 			}
 		}
@@ -60,7 +61,7 @@ func (ix *Index) sizesOf(axis int) sizes {
 // readFrom fills in the sets of from. They share one allocation.
 func (s *sizes) readFrom(offerings int) {
 	set := dense.NewSet(offerings)
-	s.from = make([]dense.Set, (offerings+sizeStep-1)/sizeStep)
+	s.from = make([]dense.Set, (len(s.order)+sizeStep-1)/sizeStep)
 	memory := make(dense.Set, len(s.from)*len(set))
 	for i := len(s.order) - 1; i >= 0; i-- {
 		set.Add(int(s.order[i]))
@@ -83,6 +84,43 @@ func (s *sizes) KeepAtLeast(set dense.Set, least int64) {
 	for _, j := range s.order[at/sizeStep*sizeStep : at] {
 		set.Remove(int(j))
 	}
+}
+
+// MostFree has the greatest amount of each resource that an empty node of one of the offerings has.
+func (ix *Index) MostFree(set dense.Set) resource.Vector {
+	free := make(resource.Vector, len(ix.Sizes))
+	if set.Len() > len(ix.Offerings)/4 {
+		for r := range free {
+			free[r] = ix.Sizes[r].most(set)
+		}
+		return free
+	}
+	for j := range set.All() {
+		for r, amount := range ix.PoolTypeOf(j).Free {
+			free[r] = max(free[r], amount)
+		}
+	}
+	return free
+}
+
+// most is the greatest amount that an offering of the set has. It is zero for an empty set.
+func (s *sizes) most(set dense.Set) int64 {
+	for i := len(s.order) - 1; i >= 0; i-- {
+		if set.Has(int(s.order[i])) {
+			return s.amounts[i]
+		}
+	}
+	return 0
+}
+
+// least is the least amount that an offering of the set has. It is zero for an empty set.
+func (s *sizes) least(set dense.Set) int64 {
+	for i, j := range s.order {
+		if set.Has(int(j)) {
+			return s.amounts[i]
+		}
+	}
+	return 0
 }
 
 // KeepRoom removes the offerings from the set whose empty node has no room for the need.

@@ -63,7 +63,7 @@ func Pack(state *placement.State, planned []*placement.PlannedNode) ([]*placemen
 // packTier plans nodes from the pools of one weight. Lighter pools get what these cannot take.
 func (p *packer) packTier(tier dense.Set) {
 	waiting := p.waiting(tier)
-	if len(waiting) == 0 {
+	if len(waiting) == 0 || len(waiting) > fewDemands && !p.canBuy(tier, waiting) {
 		return
 	}
 	p.tier = tier
@@ -75,6 +75,23 @@ func (p *packer) packTier(tier dense.Set) {
 	q := p.newQueue(waiting)
 	p.fillPlanned(q)
 	p.planNodes(q)
+}
+
+// canBuy reports whether limits and reservations leave any offering of the tier for one of the
+// demands. Otherwise the units can only go to nodes that are planned already. Package repair puts
+// them there, which is quicker for many demands.
+func (p *packer) canBuy(tier dense.Set, waiting []int32) bool {
+	offers := p.state.Offers
+	if !tier.Intersects(offers.Limited) {
+		return true
+	}
+	allowed := tier.Clone()
+	p.KeepAllowed(allowed)
+	most := offers.MostFree(allowed)
+	return slices.ContainsFunc(waiting, func(i int32) bool {
+		d := p.state.Demands[i]
+		return most.Fits(d.Need) && d.Feasibility.Buyable.Intersects(allowed)
+	})
 }
 
 // waiting returns the demands that wait and that can buy one of the offerings.

@@ -95,12 +95,16 @@ func (s *State) PrepareDemands() {
 	if s.prepared == len(s.Demands) {
 		return
 	}
-	for _, d := range s.Demands {
+	for _, d := range s.Demands[s.prepared:] {
 		if d.Feasibility == nil {
 			d.Feasibility = s.Offers.FeasibilityFor(d.Group, d.Alternatives, d.Need)
 		}
+		s.constrained = s.constrained || len(d.Hosts.AntiAffinity)+len(d.Hosts.Spread)+len(d.Group.Ports) > 0
 	}
-	s.readHostConstraints()
+	s.prepared = len(s.Demands)
+	if s.constrained {
+		s.readHostConstraints()
+	}
 }
 
 // Holds reports whether an empty node of offering j can hold a unit.

@@ -47,7 +47,6 @@ func (s *State) readHostConstraints() {
 	r := &hostReader{state: s, views: map[string]*podView{}}
 	r.constraints.byText = map[string]int{}
 	ports := r.readConstraints()
-	s.prepared = len(s.Demands)
 	s.generation++
 	if len(r.constraints.selectors) == 0 && !ports {
 		return

@@ -1,6 +1,9 @@
 package placement
 
-import "github.com/whittle-dev/whittle/shared/planner/offering"
+import (
+	"github.com/whittle-dev/whittle/shared/planner/dense"
+	"github.com/whittle-dev/whittle/shared/planner/offering"
+)
 
 // Ledger is what the planned nodes leave of NodePool limits and capacity reservations.
 type Ledger struct {
@@ -53,6 +56,28 @@ func (l *Ledger) Allows(j int) bool {
 	return true
 }
 
+// KeepAllowed removes the offerings from the set that Allows does not allow.
+func (l *Ledger) KeepAllowed(set dense.Set) {
+	for pool, left := range l.Limits {
+		l.index.KeepWithin(set, pool, left)
+	}
+	if l.index.Reserved.Intersects(set) {
+		for j := range l.index.Reserved.All() {
+			if l.reserved[l.index.Offerings[j].Reservation] <= 0 {
+				set.Remove(j)
+			}
+		}
+	}
+}
+
+// KeepReplacing removes the offerings from the set that may not take the place of a counted node of
+// offering from.
+func (l *Ledger) KeepReplacing(set dense.Set, from int) {
+	l.Take(from, -1)
+	l.KeepAllowed(set)
+	l.Take(from, 1)
+}
+
 // Take counts further nodes of offering j. A negative number gives nodes back.
 func (l *Ledger) Take(j, nodes int) {
 	if !l.index.Limited.Has(j) && !l.index.Reserved.Has(j) {
@@ -66,15 +91,4 @@ func (l *Ledger) Take(j, nodes int) {
 	for i := range left {
 		left[i] -= int64(nodes) * t.LimitUse[i]
 	}
-}
-
-// Replaces reports whether a counted node may change its offering.
-func (l *Ledger) Replaces(from, to int) bool {
-	if !l.index.Limited.Has(to) && !l.index.Reserved.Has(to) {
-		return true
-	}
-	l.Take(from, -1)
-	allowed := l.Allows(to)
-	l.Take(from, 1)
-	return allowed
 }

@@ -1,10 +1,5 @@
 package placement
 
-import (
-	"github.com/whittle-dev/whittle/shared/planner/dense"
-	"github.com/whittle-dev/whittle/shared/planner/resource"
-)
-
 // This file places single units on planned nodes. Package repair uses it for units that packing
 // could not place, or whose places were taken back.
 
@@ -51,23 +46,19 @@ func (s *State) PlaceOrGrow(n *PlannedNode, d *Demand, count int) {
 // grown is a copy of the planned node with another offering of its pool: the cheapest one that has
 // room for so many further units. It is nil if there is none.
 func (s *State) grown(n *PlannedNode, d *Demand, count int) *PlannedNode {
-	set := s.growth.scratch
-	copy(set, s.offeringsToGrowTo(n))
-	set.And(d.Feasibility.Offerings)
-	used := make(resource.Vector, len(d.Need))
+	used := s.memory.used
 	for r, amount := range s.Offers.PoolTypeOf(n.Offering).Free {
-		used[r] = amount - n.Free[r]
+		used[r] = amount - n.Free[r] + int64(count)*d.Need[r]
 	}
-	used.Add(d.Need, int64(count))
-	s.Offers.KeepRoom(set, used)
-	if set.Empty() {
+	to := s.offeringsToGrowTo(n, used)
+	if !to.most.Fits(used) {
 		return nil
 	}
-	ledger := s.NewLedger(s.Planned)
+	set := s.growth.scratch
+	copy(set, to.offerings)
+	set.And(d.Feasibility.Offerings)
+	s.Offers.KeepRoom(set, used)
 	for j := range set.All() {
-		if !ledger.Replaces(n.Offering, j) {
-			continue
-		}
 		other := n.Clone()
 		s.ChangeOffering(other, j)
 		if s.Room(other, d, count) < count {
@@ -86,8 +77,7 @@ func (s *State) grown(n *PlannedNode, d *Demand, count int) *PlannedNode {
 // nil if limits, reservations or minValues allow no such node beside the planned ones.
 func (s *State) PlanNodeFor(d *Demand) *PlannedNode {
 	s.PrepareDemands()
-	ledger := s.NewLedger(s.Planned)
-	set := dense.NewSet(len(s.Offers.Offerings))
+	ledger, set := s.plannedLedger(), s.growth.scratch
 	for i := range 2 * len(s.Offers.Tiers) {
 		// The second time around allows exotic types, in case limits leave nothing else.
 		allowed, tier := d.Feasibility.Buyable, s.Offers.Tiers[i%len(s.Offers.Tiers)]
@@ -97,10 +87,8 @@ func (s *State) PlanNodeFor(d *Demand) *PlannedNode {
 		copy(set, allowed)
 		set.And(tier)
 		s.Offers.KeepRoom(set, d.Need)
+		ledger.KeepAllowed(set)
 		for j := range set.All() {
-			if !ledger.Allows(j) {
-				continue
-			}
 			n := s.NewNode(j)
 			if s.Room(n, d, 1) == 0 {
 				continue
@@ -109,6 +97,7 @@ func (s *State) PlanNodeFor(d *Demand) *PlannedNode {
 			if s.CanMeetMinValuesAmong(s.Planned, n, nil) {
 				d.Waiting--
 				s.Planned = append(s.Planned, n)
+				s.growth.planned(j)
 				s.values.forget()
 				return n
 			}

@@ -139,6 +139,13 @@ func TestLedger(t *testing.T) {
 				t.Errorf("with %v planned, offering %d is allowed: %v", test.planned, j, got)
 			}
 		}
+		kept := stages.Offers.Pools[0].Offerings.Clone()
+		ledger.KeepAllowed(kept)
+		for j, want := range test.allowed {
+			if kept.Has(j) != want {
+				t.Errorf("with %v planned, KeepAllowed keeps offering %d: %v", test.planned, j, !want)
+			}
+		}
 		before := slices.Clone(ledger.Limits[stages.Offers.Pools[0]])
 		ledger.Take(eight, 2)
 		ledger.Take(eight, -2)
@@ -147,8 +154,12 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	ledger := stages.State.NewLedger([]*placement.PlannedNode{stages.State.NewNode(eight)})
-	if !ledger.Replaces(eight, reserved) || !ledger.Replaces(eight, eight) || ledger.Replaces(onDemand, eight) {
-		t.Error("a large node may shrink or stay, and no small node may become a large one")
+	for from, want := range map[int][]int{eight: {reserved, onDemand, eight}, onDemand: {reserved, onDemand}} {
+		kept := stages.Offers.Pools[0].Offerings.Clone()
+		ledger.KeepReplacing(kept, from)
+		if got := slices.Collect(kept.All()); !slices.Equal(got, want) {
+			t.Errorf("%v may replace offering %d, want %v", got, from, want)
+		}
 	}
 	// Nodes are planned until the limit stops them: the reservation, a large node and a small one.
 	d, cpu := demandOf(t, stages, "web"), int64(0)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,8 +25,10 @@ type State struct {
 	Round int
 	// Leftovers are the pods that found no place in this round.
 	Leftovers []Leftover
-	// prepared is how many demands PrepareDemands has seen, and generation how often it saw new ones.
+	// prepared is how many demands PrepareDemands has seen. generation counts how often it read their
+	// constraints over hosts again, which constrained says there are.
 	prepared, generation int
+	constrained          bool
 	values               plannedValues
 	growth               growth
 	memory               memory
@@ -38,6 +41,8 @@ type memory struct {
 	units   [][]*corev1.Pod
 	// alternatives is the result of AlternativesFor.
 	alternatives dense.Set
+	// used is what a node would need to grow.
+	used resource.Vector
 }
 
 // New reads the existing nodes and the nodes in flight. Nothing is placed yet.
@@ -46,6 +51,7 @@ func New(work *workload.Workload, offers *offering.Index) *State {
 		Work: work, Offers: offers, values: newPlannedValues(), growth: newGrowth(len(offers.Offerings)),
 	}
 	s.memory.alternatives = dense.NewSet(len(offers.Offerings))
+	s.memory.used = make(resource.Vector, len(work.Axes.Names))
 	s.readExisting()
 	s.readNominated()
 	return s
@@ -82,7 +88,9 @@ func (s *State) NewDemand() *Demand {
 func (s *State) DropDemand(d *Demand) {
 	s.Demands = s.Demands[:d.Index]
 	// The next demand gets the same index, so a count of demands would not notice it.
-	s.prepared = -1
+	if s.prepared = min(s.prepared, d.Index); s.constrained {
+		s.prepared = 0
+	}
 }
 
 // Units makes a unit of each pod. Unlike Single, it shares memory with other calls.
