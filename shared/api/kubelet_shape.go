@@ -81,43 +81,53 @@ func (f *findings) validateValue(path string, value, shape any) {
 }
 
 // scalarProblem returns what the shape takes instead of the value, or an empty text where the value
-// suits it.
+// suits it. A shape without an entry takes every value.
 func scalarProblem(shape string, value any) string {
-	text, isText := value.(string)
-	number, isNumber := value.(float64)
-	_, isBoolean := value.(bool)
-	whole := isNumber && number == math.Trunc(number)
-	var suits bool
-	var want string
-	switch shape {
-	case "any":
-		suits = true
-	case "string":
-		suits, want = isText, "a text in quotes"
-	case "boolean":
-		suits, want = isBoolean, "true or false"
-	case "int32":
-		suits, want = whole && math.Abs(number) <= math.MaxInt32, "a whole number"
-	case "int64":
-		suits, want = whole, "a whole number"
-	case "count":
-		suits, want = whole && number >= 0, "a whole number, zero or more"
-	case "number":
-		suits, want = isNumber, "a number"
-	case "duration":
-		_, err := time.ParseDuration(text)
-		suits, want = isText && err == nil, "a duration such as 30s"
-	case "quantity":
-		_, err := resource.ParseQuantity(text)
-		suits, want = isNumber || isText && err == nil, "an amount such as 100m or 200Mi"
-	case "time":
-		_, err := time.Parse(time.RFC3339, text)
-		suits, want = isText && err == nil, "a time such as 2026-01-02T15:04:05Z"
+	if kind, ok := scalars()[shape]; ok && !kind.suits(value) {
+		return kind.want
 	}
-	if suits {
-		return ""
+	return ""
+}
+
+// scalar is a kind of values of JSON: which of them suit, and what to write for others.
+//
+// +kubebuilder:object:generate=false
+type scalar struct {
+	want  string
+	suits func(value any) bool
+}
+
+func scalars() map[string]scalar {
+	text := func(parses func(string) bool) func(any) bool {
+		return func(value any) bool { text, ok := value.(string); return ok && parses(text) }
 	}
-	return want
+	number := func(suits func(float64) bool) func(any) bool {
+		return func(value any) bool { number, ok := value.(float64); return ok && suits(number) }
+	}
+	whole := func(n float64) bool { return n == math.Trunc(n) }
+	isAmount := text(func(text string) bool { _, err := resource.ParseQuantity(text); return err == nil })
+	return map[string]scalar{
+		"string":  {"a text in quotes", text(func(string) bool { return true })},
+		"boolean": {"true or false", func(value any) bool { _, ok := value.(bool); return ok }},
+		"int32": {"a whole number", number(func(n float64) bool {
+			return whole(n) && math.Abs(n) <= math.MaxInt32
+		})},
+		"int64":  {"a whole number", number(whole)},
+		"count":  {"a whole number, zero or more", number(func(n float64) bool { return whole(n) && n >= 0 })},
+		"number": {"a number", number(func(float64) bool { return true })},
+		"quantity": {"an amount such as 100m or 200Mi", func(value any) bool {
+			_, isNumber := value.(float64)
+			return isNumber || isAmount(value)
+		}},
+		"duration": {"a duration such as 30s", text(func(text string) bool {
+			_, err := time.ParseDuration(text)
+			return err == nil
+		})},
+		"time": {"a time such as 2026-01-02T15:04:05Z", text(func(text string) bool {
+			_, err := time.Parse(time.RFC3339, text)
+			return err == nil
+		})},
+	}
 }
 
 // jsonText is a value as a person wrote it, shortened.

@@ -8,6 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/budget"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/guard"
 )
 
@@ -57,20 +58,14 @@ func Candidates(s *Snapshot, now time.Time) (chosen []Candidate, notices []Notic
 // wanted returns the nodes that a policy wants to replace and that nothing protects. Budgets do not
 // count here.
 func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
-	pools, moving, due := s.poolsByName(), s.moving(), s.repairs(now)
-	policies, onlyUnhealthy := policies(due), s.HasRecentPendingPods(now)
+	pools, due := s.poolsByName(), s.repairs(now)
+	policies, movable := policies(due), s.movable(due, now)
+	notices = s.keptFromRepair(due)
 	noticed := map[string]bool{}
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
 		pool := pools[node.pool()]
-		_, isDue := due[node.Claim.Name]
-		if isDue && node.doNotRepair() && !node.leaving() {
-			notices = append(notices, Notice{
-				Node: node, Message: "The node is unhealthy, and has the annotation " + api.DoNotRepairAnnotationKey,
-			})
-		}
-		calm := !onlyUnhealthy && node.mayBeReplaced(now) && !node.awaits(moving)
-		if pool == nil || !calm && !(isDue && node.mayBeRepaired(now)) {
+		if pool == nil || !movable(node) {
 			continue
 		}
 		var candidate *Candidate
@@ -99,6 +94,18 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 		wanted = append(wanted, *candidate)
 	}
 	return wanted, notices
+}
+
+// movable returns which nodes may be replaced, as far as their pods and budgets allow. While a recent
+// pod is pending, these are only unhealthy nodes.
+func (s *Snapshot) movable(due map[string]repair.UnhealthyCondition, now time.Time) func(*Node) bool {
+	moving, recent := s.moving(), s.HasRecentPendingPods(now)
+	return func(node *Node) bool {
+		if _, isDue := due[node.Claim.Name]; isDue && node.mayBeRepaired(now) {
+			return true
+		}
+		return !recent && node.mayBeReplaced(now) && !node.awaits(moving)
+	}
 }
 
 // candidate returns the node with the first policy that wants it, or nil. The error is the first

@@ -254,7 +254,8 @@ func TestTheDrainOfAnUnhealthyNodeIsBounded(t *testing.T) {
 		if patch == nil {
 			return nil
 		}
-		return patch["metadata"].(map[string]any)["annotations"].(map[string]any)[api.NodeClaimTerminationTimestampAnnotationKey]
+		annotations := patch["metadata"].(map[string]any)["annotations"].(map[string]any)
+		return annotations[api.NodeClaimTerminationTimestampAnnotationKey]
 	}
 	short := func(n *disruption.Node) {
 		n.Claim.Spec.TerminationGracePeriod = &metav1.Duration{Duration: time.Minute}

@@ -32,6 +32,20 @@ func (s *Snapshot) repairs(now time.Time) map[string]repair.UnhealthyCondition {
 	return due
 }
 
+// keptFromRepair says of each node whose repair is due that a person keeps it.
+func (s *Snapshot) keptFromRepair(due map[string]repair.UnhealthyCondition) []Notice {
+	var notices []Notice
+	for i := range s.Nodes {
+		node := &s.Nodes[i]
+		if _, isDue := due[node.Claim.Name]; isDue && node.doNotRepair() {
+			notices = append(notices, Notice{
+				Node: node, Message: "The node is unhealthy, and has the annotation " + api.DoNotRepairAnnotationKey,
+			})
+		}
+	}
+	return notices
+}
+
 // mayBeRepaired tells whether the node may be replaced as an unhealthy one, as far as its pool's
 // budgets allow. What keeps a healthy node from disruption does not count.
 func (n *Node) mayBeRepaired(now time.Time) bool {

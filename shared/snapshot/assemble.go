@@ -134,7 +134,8 @@ func moves(pod *corev1.Pod, claim *api.NodeClaim, o *Objects, now time.Time) boo
 	if !scheduling.IsReschedulable(pod) {
 		return false
 	}
-	return pod.DeletionTimestamp != nil || drainEndsSoon(claim, now) || !protection.Immovable(pod, o.PodDisruptionBudgets, now)
+	return pod.DeletionTimestamp != nil || drainEndsSoon(claim, now) ||
+		!protection.Immovable(pod, o.PodDisruptionBudgets, now)
 }
 
 // drainEndsWithin is the longest drain of an unhealthy node.
