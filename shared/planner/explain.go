@@ -64,17 +64,26 @@ func (p *planning) explain(pool *offering.Pool, d *placement.Demand) string {
 	return "its nodes were given to other pods first; it is tried again"
 }
 
+// problemsNamed is the most problems with node terms that a reason names.
+const problemsNamed = 8
+
 // explainNodes is explain for pods that tolerate the pool's taints. It is empty if nothing keeps
 // them from its nodes.
 func (p *planning) explainNodes(pool *offering.Pool, d *placement.Demand) string {
 	var problems []string
 	for _, alternative := range d.Alternatives.List() {
+		if len(problems) >= problemsNamed && !pool.Requirements.IsCompatible(alternative, p.offers.Undefined) {
+			continue
+		}
 		if err := pool.Requirements.Compatible(alternative, p.offers.Undefined); err != nil {
 			problems = append(problems, fmt.Sprintf("%v; change the pod's nodeSelector or node affinity, "+
 				"or what the pool's spec.template sets (metadata.labels, spec.requirements)", err))
 			continue
 		}
 		set, _ := p.offers.Feasibilities.Meeting(pool, alternative)
+		if set.Empty() && len(problems) >= problemsNamed {
+			continue
+		}
 		if set.Empty() {
 			problems = append(problems, p.explainTypes(pool, alternative))
 			continue
@@ -161,6 +170,9 @@ const valuesNamed = 8
 // existingValues names the values of a label that the pool's nodes can have. It is empty if there
 // are none, or many.
 func (p *planning) existingValues(pool *offering.Pool, key string) string {
+	if len(p.offers.Feasibilities.Domains(key)) == 0 {
+		return ""
+	}
 	var values []string
 	for j := range pool.Offerings.All() {
 		for _, value := range p.offers.ValuesOf(pool, j, key) {

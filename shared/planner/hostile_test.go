@@ -200,6 +200,9 @@ func hostileSnapshot(t testing.TB, ordinary int, pods int, change func(pod int, 
 // because they are the same on every machine. A plan without limits makes about 100,000.
 const mostAllocations = 2_000_000
 
+// mostReason is the most bytes that a reason may have, whatever the pod asks for.
+const mostReason = 4000
+
 // solveWithin plans, and fails if the plan takes too much work.
 func solveWithin(t *testing.T, s *plan.Snapshot) *plan.Plan {
 	t.Helper()
@@ -228,6 +231,9 @@ func TestHostilePodsKeepNobodyWaiting(t *testing.T) {
 				}
 				if len(unplaced.Reasons) == 0 || unplaced.Reasons[0].Message == "" {
 					t.Fatalf("%v has no place, and no reason", unplaced.Pod)
+				}
+				if length := len(unplaced.Reasons[0].Message); length > mostReason {
+					t.Fatalf("the reason for %v has %d bytes, more than %d", unplaced.Pod, length, mostReason)
 				}
 			}
 		})
@@ -327,12 +333,7 @@ func addConstraint(p *corev1.Pod, kind, pod, n int) {
 func BenchmarkSolveHostile(b *testing.B) {
 	for _, hostile := range hostilePods {
 		b.Run(hostile.name, func(b *testing.B) {
-			s := hostileSnapshot(b, 1000, hostile.pods, hostile.change)
-			b.ReportAllocs()
-			b.ResetTimer()
-			for range b.N {
-				planner.Solve(s)
-			}
+			measureSolve(b, hostileSnapshot(b, 1000, hostile.pods, hostile.change))
 		})
 	}
 }

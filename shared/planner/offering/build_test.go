@@ -417,6 +417,41 @@ func TestMostAndLeast(t *testing.T) {
 	}
 }
 
+// TestAllowing compares the offerings that a requirement allows with a look at each offering.
+func TestAllowing(t *testing.T) {
+	const team = "example.com/team"
+	named := func(name, label string) catalog.InstanceType {
+		typ := stagetest.OnSpot(stagetest.Type(name, 4, 16, 0.2, "a", "b"), 0.1)
+		if label != "" {
+			typ.Requirements.Add(scheduling.In(team, label))
+		}
+		return typ
+	}
+	special := named("special", "")
+	special.Offerings[1].Requirements = scheduling.NewRequirements(scheduling.In(team, "red"))
+	ix := build(stagetest.Snapshot([]catalog.InstanceType{
+		named("red", "red"), named("red-too", "red"), named("blue", "blue"), named("none", ""), special,
+	}))
+	for _, r := range []scheduling.Requirement{
+		scheduling.In(team, "red"), scheduling.In(team, "blue", "green"), scheduling.NotIn(team, "red"),
+		scheduling.Exists(team), scheduling.DoesNotExist(team), scheduling.In("example.com/unknown", "x"),
+		scheduling.In(zone, "b"), scheduling.NotIn(api.CapacityTypeLabelKey, api.CapacityTypeSpot),
+	} {
+		got := ix.Feasibilities.Allowing(r)
+		for j := range ix.Offerings {
+			have, ok := ix.PoolTypeOf(j).Type.Requirements[r.Key()]
+			want := (!ok || offering.IsOfferingKey(r.Key()) || have.Intersects(r)) &&
+				ix.Offerings[j].Source.AllowedBy(scheduling.Requirements{r.Key(): r})
+			if got.Has(j) != want {
+				t.Errorf("%v allows %s: %v", r, describe(ix, j), got.Has(j))
+			}
+		}
+	}
+	if domains := ix.Feasibilities.Domains("example.com/unknown"); len(domains) > 0 {
+		t.Errorf("a label that nothing mentions has the values %v", domains)
+	}
+}
+
 // TestLimits checks what existing nodes leave of limits: nodes that leave and nodes in flight count.
 func TestLimits(t *testing.T) {
 	types := []catalog.InstanceType{stagetest.Type("large", 8, 32, 0.4, "a"), stagetest.Type("small", 2, 8, 0.1, "a")}

@@ -23,6 +23,10 @@ func (s *Feasibilities) Domains(key string) []Domain {
 		return domains
 	}
 	ix := s.index
+	if !s.mentions(key) && !ix.poolsMention(key) {
+		s.domains[key] = nil
+		return nil
+	}
 	at := map[string]int{}
 	var domains []Domain
 	for j := range ix.Offerings {

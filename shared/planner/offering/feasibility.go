@@ -74,6 +74,7 @@ type Feasibilities struct {
 	attributes attributeSets
 	narrowings narrowings
 	interned   interned
+	mentioned  mentions
 	// key is memory for the keys of these maps.
 	key []byte
 	// ScratchSet and ScratchList are memory for callers, who may overwrite them at any time. The

@@ -78,6 +78,9 @@ func (s *Feasibilities) mentionsOf(pool *Pool, key string) labelMentions {
 }
 
 func (s *Feasibilities) readMentions(pool *Pool, key string) labelMentions {
+	if !s.mentions(key) {
+		return labelMentions{}
+	}
 	ix := s.index
 	mentions := labelMentions{all: pool.FirstType < pool.EndType}
 	for i := pool.FirstType; i < pool.EndType; i++ {

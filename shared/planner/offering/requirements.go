@@ -16,19 +16,15 @@ func (s *Feasibilities) Allowing(r scheduling.Requirement) dense.Set {
 		return set
 	}
 	text := string(s.key)
-	ix := s.index
-	set := dense.NewSet(len(ix.Offerings))
-	ofOffering := IsOfferingKey(r.Key())
+	if !IsOfferingKey(r.Key()) {
+		s.allowing[text] = s.allowingTypes(r)
+		return s.allowing[text]
+	}
+	set := dense.NewSet(len(s.index.Offerings))
 	only := catalog.ReadOfferingRequirements(scheduling.Requirements{r.Key(): r})
-	for i := range ix.PoolTypes {
-		t := &ix.PoolTypes[i]
-		if have, ok := t.Type.Requirements[r.Key()]; ok && !ofOffering && !have.Intersects(r) {
-			continue
-		}
-		for _, j := range t.Offerings {
-			if o := ix.Offerings[j].Source; (!ofOffering && len(o.Requirements) == 0) || only.Allow(o) {
-				set.Add(j)
-			}
+	for j := range s.index.Offerings {
+		if only.Allow(s.index.Offerings[j].Source) {
+			set.Add(j)
 		}
 	}
 	s.allowing[text] = set
