@@ -1,7 +1,6 @@
 package bound_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -16,15 +15,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 )
-
-// pods are equal pods.
-func pods(count int, name, cpu, memory string, changes ...func(*corev1.Pod)) []corev1.Pod {
-	var list []corev1.Pod
-	for i := range count {
-		list = append(list, stagetest.Pod(fmt.Sprintf("%s-%d", name, i), cpu, memory, changes...))
-	}
-	return list
-}
 
 // divided reads a snapshot, and makes demands of its pods.
 func divided(s *plan.Snapshot) *placement.State {
@@ -58,19 +48,19 @@ func TestKnownBounds(t *testing.T) {
 	}{
 		{
 			// 10 cores are 2.5 nodes of 4 cores. The bound may buy parts of nodes.
-			name: "parts of nodes", types: []catalog.InstanceType{medium}, pods: pods(10, "a", "1", "1Gi"), want: 0.5,
+			name: "parts of nodes", types: []catalog.InstanceType{medium}, pods: stagetest.Pods(10, "a", "1", "1Gi"), want: 0.5,
 		},
 		{
 			// A fleet has one node, however little a pod needs.
-			name: "one node", types: []catalog.InstanceType{medium}, pods: pods(1, "a", "100m", "1Gi"), want: 0.2,
+			name: "one node", types: []catalog.InstanceType{medium}, pods: stagetest.Pods(1, "a", "100m", "1Gi"), want: 0.2,
 		},
 		{
 			// No two pods of 3 cores share 4 cores, though 15 cores are 3.75 nodes only.
-			name: "large pods", types: []catalog.InstanceType{medium}, pods: pods(5, "a", "3", "1Gi"), want: 1,
+			name: "large pods", types: []catalog.InstanceType{medium}, pods: stagetest.Pods(5, "a", "3", "1Gi"), want: 1,
 		},
 		{
 			// 10 pods fit on a node by their number.
-			name: "number of pods", types: []catalog.InstanceType{medium}, pods: pods(25, "a", "10m", "1Mi"), want: 0.5,
+			name: "number of pods", types: []catalog.InstanceType{medium}, pods: stagetest.Pods(25, "a", "10m", "1Mi"), want: 0.5,
 		},
 		{
 			// One node of each type is full: 8+4 cores and 8+32 GiB. With $0.225/7 a core and $0.0375/7 a
@@ -79,14 +69,14 @@ func TestKnownBounds(t *testing.T) {
 			types: []catalog.InstanceType{
 				stagetest.Type("compute", 8, 8, 0.3, "a"), stagetest.Type("memory", 4, 32, 0.3, "a"),
 			},
-			pods: append(pods(8, "a", "1", "1Gi"), pods(8, "b", "500m", "4Gi")...),
+			pods: append(stagetest.Pods(8, "a", "1", "1Gi"), stagetest.Pods(8, "b", "500m", "4Gi")...),
 			want: 0.6,
 		},
 		{
 			// Each pod needs a node of its own, and the cheapest type will do.
 			name:  "anti-affinity over hosts",
 			types: []catalog.InstanceType{stagetest.Type("small", 2, 8, 0.1, "a"), medium},
-			pods: pods(5, "a", "100m", "1Gi",
+			pods: stagetest.Pods(5, "a", "100m", "1Gi",
 				stagetest.App("web"), stagetest.Away(corev1.LabelHostname, "web")),
 			want: 0.5,
 		},
@@ -94,7 +84,7 @@ func TestKnownBounds(t *testing.T) {
 			// At most two pods share a host, so five need three.
 			name:  "spread over hosts",
 			types: []catalog.InstanceType{stagetest.Type("small", 2, 8, 0.1, "a"), medium},
-			pods: pods(5, "a", "100m", "1Gi",
+			pods: stagetest.Pods(5, "a", "100m", "1Gi",
 				stagetest.App("web"), stagetest.Spread(corev1.LabelHostname, 2, "web")),
 			want: 0.3,
 		},
@@ -102,12 +92,12 @@ func TestKnownBounds(t *testing.T) {
 			// Another plan could choose another zone, so the bound does not charge for the dear one.
 			name:  "spread over zones",
 			types: []catalog.InstanceType{medium, stagetest.Type("dear", 4, 16, 0.8, "b")},
-			pods:  pods(2, "a", "3", "1Gi", stagetest.App("web"), stagetest.Spread(corev1.LabelTopologyZone, 1, "web")),
+			pods:  stagetest.Pods(2, "a", "3", "1Gi", stagetest.App("web"), stagetest.Spread(corev1.LabelTopologyZone, 1, "web")),
 			want:  0.4,
 		},
 		{
 			// The reservation has one node left.
-			name: "reservation", types: []catalog.InstanceType{reserved}, pods: pods(3, "a", "3", "1Gi"), want: 0.41,
+			name: "reservation", types: []catalog.InstanceType{reserved}, pods: stagetest.Pods(3, "a", "3", "1Gi"), want: 0.41,
 		},
 		{name: "no pods", types: []catalog.InstanceType{medium}, want: 0},
 	}
@@ -183,7 +173,7 @@ func TestBoundWithAnEarlierDual(t *testing.T) {
 	types := []catalog.InstanceType{
 		stagetest.Type("compute", 8, 8, 0.3, "a"), stagetest.Type("memory", 4, 32, 0.3, "a"),
 	}
-	list := append(pods(8, "a", "1", "512Mi"), pods(8, "b", "500m", "4Gi")...)
+	list := append(stagetest.Pods(8, "a", "1", "512Mi"), stagetest.Pods(8, "b", "500m", "4Gi")...)
 	state := divided(stagetest.Snapshot(types, list...))
 	// 12 cores and 36 GiB are 15/14 nodes of the first type, and 12/14 of the second.
 	const want = 0.3 * 27 / 14

@@ -1,7 +1,6 @@
 package packing_test
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"testing"
@@ -18,15 +17,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 )
-
-// pods are equal pods.
-func pods(count int, name, cpu, memory string, changes ...func(*corev1.Pod)) []corev1.Pod {
-	var list []corev1.Pod
-	for i := range count {
-		list = append(list, stagetest.Pod(fmt.Sprintf("%s-%d", name, i), cpu, memory, changes...))
-	}
-	return list
-}
 
 // pack runs the stages up to packing, without existing nodes' places.
 func pack(s *plan.Snapshot) (*placement.State, []*placement.PlannedNode) {
@@ -78,43 +68,43 @@ func TestKnownPlans(t *testing.T) {
 		{name: "nothing waits", types: []catalog.InstanceType{medium}},
 		{
 			name: "one node of the type that is cheapest for all", types: []catalog.InstanceType{medium, large},
-			pods: pods(8, "a", "1", "1Gi"), cost: 0.36, nodes: 1,
+			pods: stagetest.Pods(8, "a", "1", "1Gi"), cost: 0.36, nodes: 1,
 		},
 		{
 			name: "the rest on a smaller node", types: []catalog.InstanceType{medium, large},
-			pods: pods(9, "a", "1", "1Gi"), cost: 0.56, nodes: 2,
+			pods: stagetest.Pods(9, "a", "1", "1Gi"), cost: 0.56, nodes: 2,
 		},
 		{
 			// Only a pattern of one large and one small pod fills nodes.
 			name: "pairs", types: []catalog.InstanceType{medium},
-			pods: append(pods(40, "a", "3", "1Gi"), pods(40, "b", "1", "1Gi")...), cost: 8, nodes: 40,
+			pods: append(stagetest.Pods(40, "a", "3", "1Gi"), stagetest.Pods(40, "b", "1", "1Gi")...), cost: 8, nodes: 40,
 		},
 		{
 			name: "anti-affinity", types: []catalog.InstanceType{medium},
-			pods: pods(5, "a", "100m", "1Gi", stagetest.App("a"), stagetest.Away(corev1.LabelHostname, "a")),
+			pods: stagetest.Pods(5, "a", "100m", "1Gi", stagetest.App("a"), stagetest.Away(corev1.LabelHostname, "a")),
 			cost: 1, nodes: 5,
 		},
 		{
 			name: "a spread over hosts", types: []catalog.InstanceType{medium},
-			pods: pods(6, "a", "100m", "1Gi", stagetest.App("a"), stagetest.Spread(corev1.LabelHostname, 2, "a")),
+			pods: stagetest.Pods(6, "a", "100m", "1Gi", stagetest.App("a"), stagetest.Spread(corev1.LabelHostname, 2, "a")),
 			cost: 0.6, nodes: 3,
 		},
 		{
 			// The limit allows two nodes of 4 cores, and a large one would leave none.
 			name: "a limit", types: []catalog.InstanceType{medium}, change: limited,
-			pods: pods(12, "a", "1", "1Gi"), cost: 0.4, nodes: 2, left: 4,
+			pods: stagetest.Pods(12, "a", "1", "1Gi"), cost: 0.4, nodes: 2, left: 4,
 		},
 		{
 			name: "a larger node within a limit", types: []catalog.InstanceType{medium, large}, change: limited,
-			pods: append(pods(2, "a", "3", "1Gi"), pods(2, "b", "1", "1Gi")...), cost: 0.36, nodes: 1,
+			pods: append(stagetest.Pods(2, "a", "3", "1Gi"), stagetest.Pods(2, "b", "1", "1Gi")...), cost: 0.36, nodes: 1,
 		},
 		{
 			name: "a reservation of one instance", types: []catalog.InstanceType{reserved},
-			pods: pods(8, "a", "1", "1Gi"), cost: 0.21, nodes: 2,
+			pods: stagetest.Pods(8, "a", "1", "1Gi"), cost: 0.21, nodes: 2,
 		},
 		{
 			name: "no type can hold it", types: []catalog.InstanceType{medium},
-			pods: append(pods(1, "a", "5", "1Gi"), pods(4, "b", "1", "1Gi")...), cost: 0.2, nodes: 1, left: 1,
+			pods: append(stagetest.Pods(1, "a", "5", "1Gi"), stagetest.Pods(4, "b", "1", "1Gi")...), cost: 0.2, nodes: 1, left: 1,
 		},
 	}
 	for _, test := range tests {
@@ -137,7 +127,7 @@ func TestKnownPlans(t *testing.T) {
 // TestHeavierPoolFirst checks that packing turns to a lighter pool only for what heavier ones cannot
 // hold, whatever the prices.
 func TestHeavierPoolFirst(t *testing.T) {
-	s := stagetest.Snapshot(nil, append(pods(2, "small", "3", "1Gi"), pods(1, "large", "7", "1Gi")...)...)
+	s := stagetest.Snapshot(nil, append(stagetest.Pods(2, "small", "3", "1Gi"), stagetest.Pods(1, "large", "7", "1Gi")...)...)
 	weight := int32(10)
 	s.NodePools = append(s.NodePools, stagetest.Pool("heavy", func(p *api.NodePool) { p.Spec.Weight = &weight }))
 	s.InstanceTypes = map[string][]catalog.InstanceType{

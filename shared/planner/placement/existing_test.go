@@ -206,3 +206,27 @@ func TestNominations(t *testing.T) {
 		}
 	}
 }
+
+// TestTakeBack takes units off an existing node again, and wants their room and their turn back.
+func TestTakeBack(t *testing.T) {
+	s := stagetest.Snapshot(nil, stagetest.Pods(5, "web", "1", "1Gi")...)
+	s.Nodes = []plan.Node{stagetest.Node("node", "a", 8)}
+	stages := stagetest.Read(s)
+	stages.Domain.Divide(stages.Work.Groups)
+	stages.State.PrepareDemands()
+	e, d := stages.State.Existing[0], stages.State.Demands[0]
+	before := slices.Clone(e.Free)
+	if taken := stages.State.TakeBack(e, d, 1); taken != 0 {
+		t.Errorf("%d units came off an empty node", taken)
+	}
+	stages.State.FillNode(e, d, 4)
+	for _, step := range []struct{ most, taken, waiting, fills int }{{1, 1, 2, 1}, {9, 3, 5, 0}} {
+		if taken := stages.State.TakeBack(e, d, step.most); taken != step.taken || d.Waiting != step.waiting ||
+			len(e.Fills) != step.fills {
+			t.Errorf("%d units came off, %d wait, %d demands stay: want %+v", taken, d.Waiting, len(e.Fills), step)
+		}
+	}
+	if !slices.Equal(e.Free, before) {
+		t.Errorf("the node has %v free, and had %v", e.Free, before)
+	}
+}

@@ -61,6 +61,22 @@ func (s *State) FillNode(e *ExistingNode, d *Demand, limit int) int {
 	return n
 }
 
+// TakeBack takes at most so many units of the demand off the node again. It raises Demand.Waiting
+// and returns the number of units. Their volumes still count as attached.
+func (s *State) TakeBack(e *ExistingNode, d *Demand, most int) int {
+	i := slices.IndexFunc(e.Fills, func(f Fill) bool { return f.Demand == d.Index })
+	if i < 0 {
+		return 0
+	}
+	n := min(most, e.Fills[i].Count)
+	if e.Fills[i].Count -= n; e.Fills[i].Count == 0 {
+		e.Fills = slices.Delete(e.Fills, i, i+1)
+	}
+	e.Free.Add(d.Need, int64(n))
+	d.Waiting += n
+	return n
+}
+
 // roomBesides is how many units of the demand the pods on the node allow, at most limit.
 func (s *State) roomBesides(e *ExistingNode, d *Demand, limit int) int {
 	if d.Conflicts != nil {

@@ -42,19 +42,16 @@ func (r *Repairer) retract(d *placement.Demand, count int, condition func(topolo
 	qualifies := func(fills []placement.Fill, at topology.Place) bool {
 		return taken < count && slices.ContainsFunc(fills, ofDemand) && (condition == nil || condition(at))
 	}
-	take := func(fills []placement.Fill) ([]placement.Fill, int) {
-		i := slices.IndexFunc(fills, ofDemand)
-		n := min(count-taken, fills[i].Count)
-		if fills[i].Count -= n; fills[i].Count == 0 {
-			fills = slices.Delete(fills, i, i+1)
-		}
-		taken += n
-		d.Waiting += n
-		return fills, n
-	}
 	for _, n := range slices.Backward(r.state.Planned) {
 		if qualifies(n.Fills, topology.Place{Planned: n}) {
-			fills, _ := take(slices.Clone(n.Fills))
+			fills := slices.Clone(n.Fills)
+			i := slices.IndexFunc(fills, ofDemand)
+			units := min(count-taken, fills[i].Count)
+			if fills[i].Count -= units; fills[i].Count == 0 {
+				fills = slices.Delete(fills, i, i+1)
+			}
+			taken += units
+			d.Waiting += units
 			*n = *r.state.NodeWith(n.Offering, fills)
 		}
 	}
@@ -62,9 +59,7 @@ func (r *Repairer) retract(d *placement.Demand, count int, condition func(topolo
 	r.state.Planned = slices.DeleteFunc(r.state.Planned, func(n *placement.PlannedNode) bool { return len(n.Fills) == 0 })
 	for _, e := range slices.Backward(r.state.Existing) {
 		if qualifies(e.Fills, topology.Place{Existing: e}) {
-			fills, n := take(e.Fills)
-			e.Fills = fills
-			e.Free.Add(d.Need, int64(n))
+			taken += r.state.TakeBack(e, d, count-taken)
 		}
 	}
 	return taken

@@ -1,6 +1,8 @@
 package stagetest
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +26,15 @@ func Pod(name, cpu, memory string, changes ...func(*corev1.Pod)) corev1.Pod {
 		change(&pod)
 	}
 	return pod
+}
+
+// Pods returns so many equal pods with numbered names.
+func Pods(count int, name, cpu, memory string, changes ...func(*corev1.Pod)) []corev1.Pod {
+	list := make([]corev1.Pod, count)
+	for i := range list {
+		list[i] = Pod(fmt.Sprintf("%s-%d", name, i), cpu, memory, changes...)
+	}
+	return list
 }
 
 // App sets the label app, by which the constraints below select pods.
