@@ -118,7 +118,8 @@ func layers() []layer {
 		// none.
 		{path: "shared/metrics"},
 		{path: "shared/queue"},
-		{path: "shared/cluster", imports: "shared/api"},
+		{path: "shared/cluster", imports: "shared/api shared/cluster/lean"},
+		{path: "shared/cluster/lean", imports: ""},
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/launch shared/nodeclass"},
 		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/launch"},
 		{path: "shared/status", imports: "shared/api shared/cluster"},

@@ -88,6 +88,7 @@ func Find(ctx context.Context, client *eks.Client, name string) (Endpoint, error
 type Client struct {
 	Endpoint Endpoint
 	rest     *rest.RESTClient
+	decoder  runtime.Decoder // of built-in kinds
 	dryRun   bool
 	// consistent makes every read see the newest version.
 	consistent bool
@@ -138,18 +139,22 @@ func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
 	// function has seconds, and the API server's priority and fairness protects the cluster. Each
 	// function bounds how many requests it has under way. This limit is for a missing bound.
 	config.QPS, config.Burst = 1000, 1000
+	codecs := serializer.NewCodecFactory(newScheme())
 	config.ContentConfig = rest.ContentConfig{
 		GroupVersion:         &schema.GroupVersion{Version: "v1"},
-		NegotiatedSerializer: serializer.NewCodecFactory(newScheme()).WithoutConversion(),
-		AcceptContentTypes:   runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON,
+		NegotiatedSerializer: codecs.WithoutConversion(),
+		AcceptContentTypes:   protobufOrJSON,
 		ContentType:          runtime.ContentTypeProtobuf,
 	}
 	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to cluster %q at %s: %w", endpoint.Name, endpoint.URL, err)
 	}
-	return &Client{Endpoint: endpoint, rest: client}, nil
+	return &Client{Endpoint: endpoint, rest: client, decoder: codecs.UniversalDeserializer()}, nil
 }
+
+// protobufOrJSON are the media types of built-in kinds.
+const protobufOrJSON = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 
 // newScheme knows only the built-in kinds that Whittle uses. A full clientset doubles a function's
 // size and cold start.
@@ -167,8 +172,8 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// list reads a whole collection of a built-in kind, from the watch cache unless the client is
-// consistent or the parameters name a resourceVersion.
+// list reads a whole collection of a built-in kind without managedFields, from the watch cache unless
+// the client is consistent or the parameters name a resourceVersion.
 func (c *Client) list(ctx context.Context, path string, into runtime.Object, parameters ...string) error {
 	request := c.rest.Get().AbsPath(path)
 	if !c.consistent && !slices.Contains(parameters, versionParameter) {
@@ -180,7 +185,7 @@ func (c *Client) list(ctx context.Context, path string, into runtime.Object, par
 	if err := request.Do(ctx).Into(into); err != nil {
 		return fmt.Errorf("listing %s: %w", path, err)
 	}
-	return nil
+	return withoutManagedFields(into)
 }
 
 // readJSON reads an object or a collection of a custom kind.

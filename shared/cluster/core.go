@@ -12,8 +12,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/cluster/lean"
 )
 
 // UnboundPods lists the pending pods without a node.
@@ -23,23 +24,17 @@ func (c *Client) UnboundPods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, err
 }
 
-// Pods lists every pod of the cluster, without managedFields. Those of twenty thousand pods take a
-// large part of a function's memory.
+// Pods lists every pod of the cluster, with what functions read of it: see package lean. The pods
+// share memory, so that nobody may change one in place.
 func (c *Client) Pods(ctx context.Context) ([]corev1.Pod, error) {
-	var pods []corev1.Pod
-	err := c.pages(ctx, "/api/v1/pods", func() { pods = nil }, func(read func(runtime.Object) error) (string, error) {
-		var page corev1.PodList
-		err := read(&page)
-		for i := range page.Items {
-			page.Items[i].ManagedFields = nil
+	decoder := lean.NewPodDecoder()
+	asJSON := builtIn(c, &corev1.PodList{}, func(page *corev1.PodList) []corev1.Pod { return page.Items })
+	return pages(ctx, c, "/api/v1/pods", protobufOrJSON, func(body []byte) ([]corev1.Pod, string, error) {
+		if lean.IsProtobuf(body) {
+			return decoder.Page(body)
 		}
-		pods = append(pods, page.Items...)
-		return page.Continue, err
+		return asJSON(body)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return pods, nil
 }
 
 // PodsVersion returns the present resourceVersion of the cluster's pods, for PodsOnNode.
@@ -67,20 +62,18 @@ func (c *Client) PodsOnNode(ctx context.Context, node, version string) ([]corev1
 // use the watch cache: the instance of a node that is not listed would be terminated without a
 // drain.
 func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
-	var nodes []corev1.Node
-	err := c.pages(ctx, "/api/v1/nodes", func() { nodes = nil }, func(read func(runtime.Object) error) (string, error) {
-		var page corev1.NodeList
-		err := read(&page)
+	asJSON := builtIn(c, &corev1.NodeList{}, func(page *corev1.NodeList) []corev1.Node {
 		for i := range page.Items {
-			page.Items[i].ManagedFields, page.Items[i].Status.Images = nil, nil
+			page.Items[i].Status.Images = nil
 		}
-		nodes = append(nodes, page.Items...)
-		return page.Continue, err
-	}, versionParameter, "")
-	if err != nil {
-		return nil, err
-	}
-	return nodes, nil
+		return page.Items
+	})
+	return pages(ctx, c, "/api/v1/nodes", protobufOrJSON, func(body []byte) ([]corev1.Node, string, error) {
+		if lean.IsProtobuf(body) {
+			return lean.Nodes(body)
+		}
+		return asJSON(body)
+	})
 }
 
 // Node reads one node. It returns IsGone when there is none. A cached node may be a moment old; a

@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -80,9 +82,14 @@ func (c *Client) PatchNodeOverlayStatus(ctx context.Context, name string, patch 
 // NodeClaims lists every NodeClaim. It does not use the watch cache: the pods of a claim that was
 // just written and is not listed would be planned for again.
 func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
-	var list api.NodeClaimList
-	err := c.readJSON(ctx, nodeClaimsPath, &list)
-	return list.Items, err
+	return pages(ctx, c, nodeClaimsPath, runtime.ContentTypeJSON, func(body []byte) ([]api.NodeClaim, string, error) {
+		var page api.NodeClaimList
+		err := json.Unmarshal(body, &page)
+		for i := range page.Items {
+			page.Items[i].ManagedFields = nil
+		}
+		return page.Items, page.Continue, err
+	})
 }
 
 // SelectNodeClaims lists the NodeClaims that the selector matches. Cached ones may be a moment old,

@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -19,41 +22,81 @@ const (
 	maximumStarts = 3
 )
 
-// pages reads a collection of a built-in kind page by page, all as of one version. The caller's page
-// receives a function that reads the next page into a list. It keeps what it needs, and returns the
-// list's continue token. An API server forgets a version after some minutes, and compacts it under
-// load. Then the list begins anew, after reset. An API server may ignore the page size for a list
-// from its watch cache.
+// pages reads a collection page by page, all as of one version, which is the newest. decode returns
+// the objects of one page that are to be kept, and the page's continue token. An API server forgets
+// a version after some minutes, and compacts it under load. Then the list begins anew.
+//
+// The list does not come from the watch cache: with resourceVersion 0 an API server ignores the page
+// size, and a large cluster's pods would be in memory twice.
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
-func (c *Client) pages(
-	ctx context.Context, path string, reset func(), page func(read func(runtime.Object) error) (string, error),
-	parameters ...string,
-) error {
+func pages[T any](
+	ctx context.Context, c *Client, path, accept string, decode func(body []byte) ([]T, string, error),
+) ([]T, error) {
 	for start := 1; ; start++ {
-		err := c.readPages(ctx, path, page, parameters)
+		found, err := readPages(ctx, c, path, accept, decode)
 		if err == nil || !apierrors.IsResourceExpired(err) || start == maximumStarts {
-			return err
+			return found, err
 		}
-		reset()
 	}
 }
 
 // readPages reads all pages once.
-func (c *Client) readPages(
-	ctx context.Context, path string, page func(read func(runtime.Object) error) (string, error), first []string,
-) error {
-	next := ""
+func readPages[T any](
+	ctx context.Context, c *Client, path, accept string, decode func(body []byte) ([]T, string, error),
+) (found []T, err error) {
+	token := ""
 	for range maximumPages {
-		parameters := append([]string{"limit", strconv.Itoa(pageSize)}, first...)
-		if next != "" {
-			// The token contains the version.
-			parameters = []string{"limit", strconv.Itoa(pageSize), "continue", next, versionParameter, ""}
+		request := c.rest.Get().AbsPath(path).SetHeader("Accept", accept).Param("limit", strconv.Itoa(pageSize))
+		if token != "" {
+			request = request.Param("continue", token) // it contains the version
 		}
-		following, err := page(func(into runtime.Object) error { return c.list(ctx, path, into, parameters...) })
-		if err != nil || following == "" {
-			return err
+		result := request.Do(ctx)
+		body, err := result.Raw()
+		if err != nil {
+			// The error of Result.Error has the server's message and reason; Raw's has not.
+			return nil, fmt.Errorf("listing %s: %w", path, cmp.Or(result.Error(), err))
 		}
-		next = following
+		var page []T
+		if page, token, err = decode(body); err != nil {
+			return nil, fmt.Errorf("listing %s: %w", path, err)
+		}
+		found = append(found, page...)
+		if token == "" {
+			return found, nil
+		}
 	}
-	return fmt.Errorf("listing %s: more than %d pages", path, maximumPages)
+	return nil, fmt.Errorf("listing %s: more than %d pages", path, maximumPages)
+}
+
+// builtIn returns a function that decodes a page of a built-in kind whose objects are small.
+func builtIn[T any, L interface {
+	runtime.Object
+	metav1.ListInterface
+}](c *Client, page L, items func(L) []T) func([]byte) ([]T, string, error) {
+	return func(body []byte) ([]T, string, error) {
+		fresh, _ := page.DeepCopyObject().(L)
+		if err := c.decode(body, fresh); err != nil {
+			return nil, "", err
+		}
+		return items(fresh), fresh.GetContinue(), nil
+	}
+}
+
+// decode decodes a list in Protocol Buffers or JSON, without managedFields.
+func (c *Client) decode(body []byte, into runtime.Object) error {
+	if _, _, err := c.decoder.Decode(body, nil, into); err != nil {
+		return err
+	}
+	return withoutManagedFields(into)
+}
+
+// withoutManagedFields drops the managedFields of a list's objects, which nobody reads.
+func withoutManagedFields(list runtime.Object) error {
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := meta.Accessor(item)
+		if err == nil {
+			object.SetManagedFields(nil)
+		}
+		return err
+	})
 }

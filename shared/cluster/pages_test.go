@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 	"testing"
 
@@ -97,6 +99,40 @@ func TestListsComePageByPage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLargeKindsAreListedPageByPage: with resourceVersion 0 an API server ignores the page size.
+func TestLargeKindsAreListedPageByPage(t *testing.T) {
+	server := &empty{}
+	client := clientOf(t, server)
+	for _, list := range []func() error{
+		func() error { _, err := client.Pods(t.Context()); return err },
+		func() error { _, err := client.NodeClaims(t.Context()); return err },
+		func() error { _, err := client.PersistentVolumeClaims(t.Context()); return err },
+		func() error { _, err := client.PersistentVolumes(t.Context()); return err },
+		func() error { _, err := client.CSINodes(t.Context()); return err },
+	} {
+		server.query = nil
+		if err := list(); err != nil || server.query.Get("limit") != "500" || server.query.Get("resourceVersion") != "" {
+			t.Errorf("%s: the request has the parameters %v, %v", server.path, server.query, err)
+		}
+	}
+}
+
+// empty is a fake API server without objects. It notes the last request.
+type empty struct {
+	path  string
+	query url.Values
+}
+
+func (e *empty) RoundTrip(request *http.Request) (*http.Response, error) {
+	e.path, e.query = request.URL.Path, request.URL.Query()
+	kinds := map[string]string{
+		"pods": "v1 PodList", "nodeclaims": "karpenter.sh/v1 NodeClaimList", "csinodes": "storage.k8s.io/v1 CSINodeList",
+		"persistentvolumeclaims": "v1 PersistentVolumeClaimList", "persistentvolumes": "v1 PersistentVolumeList",
+	}
+	version, kind, _ := strings.Cut(kinds[path.Base(e.path)], " ")
+	return answer(http.StatusOK, fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"items":[]}`, kind, version)), nil
 }
 
 func TestAnEndlessListEnds(t *testing.T) {

@@ -12,22 +12,14 @@ import (
 
 // PersistentVolumeClaims lists every PersistentVolumeClaim.
 func (c *Client) PersistentVolumeClaims(ctx context.Context) ([]corev1.PersistentVolumeClaim, error) {
-	var list corev1.PersistentVolumeClaimList
-	err := c.list(ctx, "/api/v1/persistentvolumeclaims", &list)
-	for i := range list.Items {
-		list.Items[i].ManagedFields = nil
-	}
-	return list.Items, err
+	return pages(ctx, c, "/api/v1/persistentvolumeclaims", protobufOrJSON, builtIn(c, &corev1.PersistentVolumeClaimList{},
+		func(page *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return page.Items }))
 }
 
 // PersistentVolumes lists every PersistentVolume.
 func (c *Client) PersistentVolumes(ctx context.Context) ([]corev1.PersistentVolume, error) {
-	var list corev1.PersistentVolumeList
-	err := c.list(ctx, "/api/v1/persistentvolumes", &list)
-	for i := range list.Items {
-		list.Items[i].ManagedFields = nil
-	}
-	return list.Items, err
+	return pages(ctx, c, "/api/v1/persistentvolumes", protobufOrJSON, builtIn(c, &corev1.PersistentVolumeList{},
+		func(page *corev1.PersistentVolumeList) []corev1.PersistentVolume { return page.Items }))
 }
 
 // StorageClasses lists every StorageClass.
@@ -39,9 +31,8 @@ func (c *Client) StorageClasses(ctx context.Context) ([]storagev1.StorageClass, 
 
 // CSINodes lists what the storage drivers report of each node.
 func (c *Client) CSINodes(ctx context.Context) ([]storagev1.CSINode, error) {
-	var list storagev1.CSINodeList
-	err := c.list(ctx, "/apis/storage.k8s.io/v1/csinodes", &list)
-	return list.Items, err
+	return pages(ctx, c, "/apis/storage.k8s.io/v1/csinodes", protobufOrJSON, builtIn(c, &storagev1.CSINodeList{},
+		func(page *storagev1.CSINodeList) []storagev1.CSINode { return page.Items }))
 }
 
 // VolumeName returns the name of the PersistentVolume that the claim is bound to. It returns "",

@@ -17,8 +17,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// parallel is the number of objects that are written at a time.
-const parallel = 16
+const (
+	// parallel is the number of objects that are written at a time.
+	parallel = 16
+	// tries is how often a status is written.
+	tries = 3
+)
 
 // Fleet copies the nodes of a cluster.
 type Fleet struct {
@@ -131,8 +135,13 @@ func (f *Fleet) write(ctx context.Context, from seed, instance ec2.Instance, nam
 	if err != nil {
 		return err
 	}
-	if _, err := f.cluster.PatchNodeClaimStatus(ctx, name, map[string]any{"status": claim.Status}); err != nil {
-		return err
+	status := map[string]any{"status": claim.Status}
+	for try := 1; ; try++ { // a busy machine answers late
+		if _, err = f.cluster.PatchNodeClaimStatus(ctx, name, status); err == nil {
+			break
+		} else if try == tries {
+			return err
+		}
 	}
 	var node corev1.Node
 	if err := copied(&from.node, renamed, &node); err != nil {

@@ -44,7 +44,7 @@ func Images() []corev1.ContainerImage {
 
 // Pod returns the nth pod of the cluster, on a node (4 KB of JSON).
 func Pod(n int, node string) *corev1.Pod {
-	application, at := n%applications, since()
+	application, at := n%applications, metav1.NewTime(since().Add(time.Duration(n%10_000)*time.Second))
 	name := fmt.Sprintf("service-%03d", application)
 	set := fmt.Sprintf("%s-%010x", name, uint32(application+1)*2654435761)
 	yes := true
@@ -114,10 +114,13 @@ func podSpec(name, node string, labels map[string]string) corev1.PodSpec {
 			{Name: "kube-api-access-x7k2p", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 				Sources: []corev1.VolumeProjection{
 					{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: &expires, Path: "token"}},
-					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
+					{ConfigMap: &corev1.ConfigMapProjection{
+						LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
 				}}}},
 		},
-		Tolerations: []corev1.Toleration{tolerate("node.kubernetes.io/not-ready"), tolerate("node.kubernetes.io/unreachable")},
+		Tolerations: []corev1.Toleration{
+			tolerate("node.kubernetes.io/not-ready"), tolerate("node.kubernetes.io/unreachable"),
+		},
 		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
 			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway,
 			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
@@ -167,15 +170,18 @@ func podStatus(n int, name, node string, at metav1.Time) corev1.PodStatus {
 	}
 }
 
-const podSpecFields = `{"f:metadata":{"f:annotations":{".":{},"f:checksum/config":{},"f:prometheus.io/port":{},` +
-	`"f:prometheus.io/scrape":{}},"f:generateName":{},"f:labels":{".":{},"f:app.kubernetes.io/name":{},` +
-	`"f:app.kubernetes.io/part-of":{},"f:pod-template-hash":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"6a000000-0000-4000` +
-	`-8000-000000000000\"}":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"service-000\"}":{".":{},"f:args":{},"f:env":{".":{},` +
-	`"k:{\"name\":\"DATABASE_URL\"}":{".":{},"f:name":{},"f:value":{}}},"f:image":{},"f:imagePullPolicy":{},"f:name":{},` +
-	`"f:ports":{".":{},"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{}}},"f:resources":{}}},` +
-	`"f:dnsPolicy":{},"f:enableServiceLinks":{},"f:restartPolicy":{},"f:schedulerName":{},"f:volumes":{".":{}}}}`
+const podSpecFields = `` +
+	`{"f:metadata":{"f:annotations":{".":{},"f:checksum/config":{},"f:prometheus.io/port":{},"f:prometheu` +
+	`s.io/scrape":{}},"f:generateName":{},"f:labels":{".":{},"f:app.kubernetes.io/name":{},"f:app.kuberne` +
+	`tes.io/part-of":{},"f:pod-template-hash":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"6a000000-0000` +
+	`-4000-8000-000000000000\"}":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"service-000\"}":{".":{},"f` +
+	`:args":{},"f:env":{".":{},"k:{\"name\":\"DATABASE_URL\"}":{".":{},"f:name":{},"f:value":{}}},"f:imag` +
+	`e":{},"f:imagePullPolicy":{},"f:name":{},"f:ports":{".":{},"k:{\"containerPort\":8080,\"protocol\":\` +
+	`"TCP\"}":{".":{},"f:containerPort":{}}},"f:resources":{}}},"f:dnsPolicy":{},"f:enableServiceLinks":{` +
+	`},"f:restartPolicy":{},"f:schedulerName":{},"f:volumes":{".":{}}}}`
 
-const podStatusFields = `{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:lastProbeTime":{},` +
-	`"f:status":{},"f:type":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:status":{},"f:type":{}}},"f:containerStatuses":{},` +
-	`"f:hostIP":{},"f:phase":{},"f:podIP":{},"f:podIPs":{".":{},"k:{\"ip\":\"100.64.0.1\"}":{".":{},"f:ip":{}}},` +
-	`"f:startTime":{}}}`
+const podStatusFields = `` +
+	`{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:lastProbeTime":{},"f:stat` +
+	`us":{},"f:type":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:status":{},"f:type":{}}},"f:containerStatuse` +
+	`s":{},"f:hostIP":{},"f:phase":{},"f:podIP":{},"f:podIPs":{".":{},"k:{\"ip\":\"100.64.0.1\"}":{".":{}` +
+	`,"f:ip":{}}},"f:startTime":{}}}`
