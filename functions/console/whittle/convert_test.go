@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/api/legacy/legacytest"
 )
 
@@ -78,11 +79,7 @@ func TestConvertedFilesGiveTheSamePlan(t *testing.T) {
 		if plans[0] != plans[1] {
 			t.Errorf("seed %d: the plan is\n%s\nand for converted files\n%s", seed, plans[0], plans[1])
 		}
-		var shown struct{ Nodes []any }
-		if err := json.Unmarshal([]byte(plans[0]), &shown); err != nil {
-			t.Fatal(err)
-		}
-		planned += len(shown.Nodes)
+		planned += checkProvisionerLabels(t, plans[0])
 		again, _, err := runPlan(t, converted, "convert", "-f", "-")
 		if err != nil || again != converted {
 			t.Errorf("seed %d: a second conversion gives %v\n%s\nfor\n%s", seed, err, again, converted)
@@ -91,6 +88,33 @@ func TestConvertedFilesGiveTheSamePlan(t *testing.T) {
 	if planned == 0 {
 		t.Error("no plan has a node, so the plans say nothing")
 	}
+}
+
+// checkProvisionerLabels checks the nodes of Provisioners in a plan, and counts all nodes. API
+// servers accept the label of a Provisioner on a claim, and no requirement on it.
+func checkProvisionerLabels(t *testing.T, plan string) int {
+	t.Helper()
+	var shown struct {
+		Nodes []struct {
+			NodePool     string
+			Labels       map[string]string
+			Requirements []struct{ Key string }
+		}
+	}
+	if err := json.Unmarshal([]byte(plan), &shown); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range shown.Nodes {
+		if strings.HasPrefix(node.NodePool, "old-") && node.Labels[api.ProvisionerNameLabelKey] != node.NodePool {
+			t.Errorf("a node of %s has the labels %v", node.NodePool, node.Labels)
+		}
+		for _, requirement := range node.Requirements {
+			if requirement.Key == api.ProvisionerNameLabelKey {
+				t.Errorf("a claim of %s requires %s, which an API server refuses", node.NodePool, requirement.Key)
+			}
+		}
+	}
+	return len(shown.Nodes)
 }
 
 // TestConvertFlags checks the settings that old objects left to Karpenter.

@@ -100,7 +100,10 @@ func (w *claimWriter) newRequirements(
 	}
 	result.terms = make([]api.NodeSelectorRequirementWithMinValues, 0, len(list))
 	for _, r := range list {
-		result.terms = r.AppendTerms(result.terms)
+		// API servers refuse a requirement on this label of Provisioners. A label is enough for the node.
+		if r.Key() != api.ProvisionerNameLabelKey {
+			result.terms = r.AppendTerms(result.terms)
+		}
 		if value, ok := r.Single(); ok && !api.IsRestrictedLabel(r.Key()) {
 			result.labels[r.Key()] = value
 		}
