@@ -40,7 +40,8 @@ const (
 	leastBoot, meanBoot, mostBoot = 30 * time.Second, time.Minute, 90 * time.Second
 	// describeLag is how far describe calls are behind.
 	describeLag = time.Minute
-	// forget is how long EC2 still shows a terminated instance, instead of an hour.
+	// forget is how long EC2 still shows a terminated instance, instead of an hour. It is not scaled,
+	// because the functions look no more often in a fast world.
 	forget = time.Minute
 	// shuttingDown is how long an instance takes to end, pending how long it takes to run.
 	shuttingDown, stopping, pending = 3 * time.Minute, time.Minute, 10 * time.Second
@@ -79,7 +80,7 @@ func (m Mode) EC2(c ec2.Config) ec2.Config {
 
 // Consistency is the lag of describe calls.
 func (m Mode) Consistency() ec2.Consistency {
-	return ec2.Consistency{Seed: m.Seed, Lag: m.scaled(describeLag), Forget: m.scaled(forget)}
+	return ec2.Consistency{Seed: m.Seed, Lag: m.scaled(describeLag), Forget: forget}
 }
 
 // Machines makes the boots of machines differ.

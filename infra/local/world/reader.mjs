@@ -34,6 +34,20 @@ async function instanceTypes() {
   };
 }
 
+// eventually asks until EC2 knows the answer: its calls are behind each other.
+async function eventually(ask) {
+  for (const end = Date.now() + 60_000; ;) {
+    try {
+      const answer = await ask();
+      if (answer) return answer;
+      if (Date.now() > end) throw new Error('no answer within a minute');
+    } catch (error) {
+      if (error.code !== 'InvalidInstanceID.NotFound' || Date.now() > end) throw error;
+    }
+    await new Promise((resolve) => { setTimeout(resolve, 200); });
+  }
+}
+
 async function launch() {
   const { Subnets: subnets } = await ec2.describeSubnets({ Filters: [{ Name: 'availability-zone', Values: ['us-east-1b'] }] }).promise();
   const { Images: images } = await ec2.describeImages({ Owners: ['amazon'], Filters: [{ Name: 'architecture', Values: ['x86_64'] }] }).promise();
@@ -51,9 +65,11 @@ async function launch() {
     TagSpecifications: [{ ResourceType: 'instance', Tags: [{ Key: 'purpose', Value: 'reading & <writing>' }] }],
   }).promise();
   const [instanceId] = fleet.Instances[0].InstanceIds;
-  const described = await ec2.describeInstances({ Filters: [{ Name: 'tag:purpose', Values: ['reading*'] }] }).promise();
-  const [instance] = described.Reservations[0].Instances;
-  const ended = await ec2.terminateInstances({ InstanceIds: [instanceId] }).promise();
+  const instance = await eventually(async () => {
+    const described = await ec2.describeInstances({ Filters: [{ Name: 'tag:purpose', Values: ['reading*'] }] }).promise();
+    return described.Reservations[0]?.Instances[0];
+  });
+  const ended = await eventually(() => ec2.terminateInstances({ InstanceIds: [instanceId] }).promise());
   await ec2.deleteLaunchTemplate({ LaunchTemplateId: template.LaunchTemplateId }).promise();
   return {
     subnets: subnets.map((subnet) => ({ id: subnet.SubnetId, zone: subnet.AvailabilityZone, cidr: subnet.CidrBlock })),
