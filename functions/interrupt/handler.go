@@ -18,6 +18,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
+// answerTime is what remains of an invocation after the wake-ups, whose answers may be lost. Messages
+// that failed come back within seconds only if the function says so in time.
+const answerTime = time.Second
+
 // sender puts messages into a queue, and sets when received ones come back. Every error may be tried
 // again.
 type sender interface {
@@ -185,6 +189,11 @@ func fail(messages []*message, err error) {
 
 // wake wakes the functions that go on with the work, once for the whole batch.
 func (h *handler) wake(ctx context.Context, messages []*message) {
+	if end, set := ctx.Deadline(); set {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-answerTime))
+		defer cancel()
+	}
 	var displaced, look bool
 	for _, message := range messages {
 		displaced = displaced || message.displaced
