@@ -28,13 +28,6 @@ type Consistency struct {
 
 const replicas = 2
 
-// SetConsistency sets the lag of all changes from now on.
-func (s *Service) SetConsistency(c Consistency) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.consistency = c
-}
-
 // shownState is what replicas know of an instance's state.
 type shownState struct {
 	state           State

@@ -209,7 +209,9 @@ func TestOnlyOneAPIServerKnowsANewAccessEntry(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			token, known := a.token(t, signing{functionRole, "invocation", "prod", "sts.us-east-1.amazonaws.com", "60", time.Now()}), 0
+			token := a.token(t,
+				signing{functionRole, "invocation", "prod", "sts.us-east-1.amazonaws.com", "60", time.Now()})
+			known := 0
 			for range 10 {
 				if a.review(t, token, eks.WebhookPath).Authenticated {
 					known++

@@ -79,7 +79,8 @@ func properties(expression string, more map[string]any) map[string]any {
 func TestJitterDelaysEachRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
-		s := New(Options{AccountID: "123456789012", Region: "us-east-1", Functions: r, Jitter: Jitter{Most: 59 * time.Second}})
+		jitter := Jitter{Most: 59 * time.Second}
+		s := New(Options{AccountID: "123456789012", Region: "us-east-1", Functions: r, Jitter: jitter})
 		t.Cleanup(func() { _ = s.Close() })
 		began := time.Now()
 		if _, err := (scheduleType{s}).Create(t.Context(),

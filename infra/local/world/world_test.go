@@ -356,9 +356,8 @@ func rare(t *testing.T, setup scenario.Setup, variables map[string]string) {
 // ofTheMode reports whether an unkind AWS caused the error: the network lost a call and its
 // repetitions, or EC2 refused calls for longer than they were repeated.
 func ofTheMode(message string) bool {
-	return slices.ContainsFunc([]string{"connection reset by peer", "RequestLimitExceeded", "EOF"}, func(sign string) bool {
-		return strings.Contains(message, sign)
-	})
+	signs := []string{"connection reset by peer", "RequestLimitExceeded", "EOF"}
+	return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(message, sign) })
 }
 
 // nothingFailed checks every call and invocation of the run.
