@@ -15,7 +15,7 @@ import (
 // follows it.
 const (
 	reading = "\tsec, nsec, mono := runtimeNow()\n"
-	added   = "\tsec += ahead()\n"
+	added   = "\tsec, nsec = shown(sec, nsec)\n"
 )
 
 //go:embed ahead.go.txt

@@ -30,12 +30,25 @@ func Create(name string) (*Clock, error) {
 // Set puts the clock ahead of the machine's by whole seconds, or behind it by negative ones.
 // Running programs see the change at once.
 func (c *Clock) Set(ahead time.Duration) error {
-	var content [8]byte
-	binary.NativeEndian.PutUint64(content[:], uint64(ahead/time.Second))
+	if err := c.write(int64(ahead/time.Second), 0); err != nil {
+		return err
+	}
+	c.ahead.Store(int64(ahead / time.Second))
+	return nil
+}
+
+// Stop makes the clock stand at a second after 1970 until the next call of Stop or Set. Running
+// programs see the change at once.
+func (c *Clock) Stop(at time.Time) error { return c.write(0, at.Unix()) }
+
+// write writes how many seconds the clock is ahead, and the second at which it stands; 0 if it runs.
+func (c *Clock) write(ahead, stands int64) error {
+	var content [16]byte
+	binary.NativeEndian.PutUint64(content[:8], uint64(ahead))
+	binary.NativeEndian.PutUint64(content[8:], uint64(stands))
 	if _, err := c.file.WriteAt(content[:], 0); err != nil {
 		return fmt.Errorf("setting a clock: %w", err)
 	}
-	c.ahead.Store(int64(ahead / time.Second))
 	return nil
 }
 

@@ -60,11 +60,7 @@ func TestAProgramsClockIsSetWhileItRuns(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, ahead := range []time.Duration{0, 3 * time.Hour, -30 * time.Second} {
-		if err := clock.Set(ahead); err != nil {
-			t.Fatal(err)
-		}
-		before := time.Now()
+	asked := func() (shown int64, measures bool) {
 		if _, err := in.Write([]byte("\n")); err != nil {
 			t.Fatal(err)
 		}
@@ -73,19 +69,34 @@ func TestAProgramsClockIsSetWhileItRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after := time.Now()
 		words := strings.Fields(string(line[:n]))
-		seconds, err := strconv.ParseInt(words[0], 10, 64)
+		shown, err = strconv.ParseInt(words[0], 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
+		return shown, words[1] == "true"
+	}
+	for _, ahead := range []time.Duration{0, 3 * time.Hour, -30 * time.Second} {
+		if err := clock.Set(ahead); err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now()
+		seconds, measures := asked()
+		after := time.Now()
 		if least, most := before.Add(ahead).Unix(), after.Add(ahead).Unix(); seconds < least || seconds > most {
 			t.Errorf("set %s ahead, the program says %d, want %d to %d", ahead, seconds, least, most)
 		}
 		// What measures time goes by the machine.
-		if words[1] != "true" {
+		if !measures {
 			t.Errorf("set %s ahead, time.Since has passed with the clock", ahead)
 		}
+	}
+	stands := time.Now().Add(-time.Hour)
+	if err := clock.Stop(stands); err != nil {
+		t.Fatal(err)
+	}
+	if seconds, measures := asked(); seconds != stands.Unix() || !measures {
+		t.Errorf("the clock stands at %d, and the program says %d", stands.Unix(), seconds)
 	}
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
