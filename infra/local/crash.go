@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,9 +16,13 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 )
 
-// crashScenario is the variable that selects scenarios by parts of their titles, separated by bars.
-// Without it all run.
-const crashScenario = "CRASH_SCENARIO"
+const (
+	// crashScenario is the variable that selects scenarios by parts of their titles, separated by
+	// bars. Without it all run.
+	crashScenario = "CRASH_SCENARIO"
+	// crashHalf is the variable that chooses half of the kills: 1 or 2. Without it all happen.
+	crashHalf = "CRASH_HALF"
+)
 
 // crashWorlds is the number of worlds that run trials side by side, one for each processor of a
 // small machine.
@@ -46,6 +51,11 @@ func killEverywhere(ctx context.Context) (failure error) {
 			crashScenario,
 			os.Getenv(crashScenario))
 	}
+	sweep := crash.Sweep(os.Getenv(crashHalf))
+	if !slices.Contains(crash.Sweeps(), sweep) {
+		return fmt.Errorf("environment variable %s is %q: give 1 or 2 for a half of the kills, none, or nothing for all",
+			crashHalf, sweep)
+	}
 	folder, err := directory("crash")
 	if err != nil {
 		return err
@@ -67,7 +77,7 @@ func killEverywhere(ctx context.Context) (failure error) {
 		return err
 	}
 	fmt.Printf("the functions are built with a clock that can be set, after %.0f s\n", time.Since(began).Seconds())
-	matrix := &crash.Matrix{Worlds: make([]*crash.World, crashWorlds), Finished: func(row *crash.Row) {
+	matrix := &crash.Matrix{Worlds: make([]*crash.World, crashWorlds), Sweep: sweep, Finished: func(row *crash.Row) {
 		violations := row.Violations()
 		fmt.Printf("%6.0fs  %s: %s: %d calls, %d kills in %d trials, %d violations\n", time.Since(began).Seconds(),
 			row.Scenario.Function, row.Scenario.Name, row.Calls, row.Kills, row.Trials, len(violations))
@@ -95,9 +105,11 @@ func killEverywhere(ctx context.Context) (failure error) {
 	}
 	rows, failed := matrix.Run(ctx, scenarios)
 	fmt.Println()
-	unmade, err := crash.Unreached(root, rows)
-	if err != nil {
-		return errors.Join(failed, err)
+	var unmade []string
+	if len(scenarios) == len(crash.Scenarios()) { // some scenarios use some rights
+		if unmade, err = crash.Unreached(root, rows); err != nil {
+			return errors.Join(failed, err)
+		}
 	}
 	well, err := crash.Write(os.Stdout, rows, unmade)
 	if err = errors.Join(failed, err); err != nil {

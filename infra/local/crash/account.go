@@ -19,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/pricing"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/ssm"
+	"github.com/whittle-dev/whittle/infra/local/unkind"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
@@ -33,7 +34,9 @@ const (
 // account is the local AWS of one trial.
 type account struct {
 	server   *wire.Server
+	people   *identity.Service
 	ec2      *ec2.Service
+	mode     unkind.Mode
 	queues   *sqs.Service
 	urls     map[string]string // of queues, by function
 	operator identity.Credentials
@@ -60,16 +63,17 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.operator = people.Operator()
+	a.people, a.operator = people, people.Operator()
+	// Delays pass by the functions' clock. A call fails only where a scenario says so.
+	a.mode = unkind.Mode{Seed: 1, Boot: step, Now: w.now}
 	parameters := ssm.New(accountID, region)
 	a.ec2, err = ec2.New(ec2.Config{
 		AccountID: accountID, Region: region, InstanceTypes: w.types, Parameters: parameters, InstanceProfiles: people,
+		Consistency: a.mode.Consistency(), SilentRepeats: true, Now: w.now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	// EC2 promises no more to a repeated launch.
-	a.ec2.SilenceRepeats(true)
 	a.ec2.RegisterCluster(clusterName, w.version)
 	a.queues = sqs.New(sqs.Options{AccountID: accountID, Region: region, Endpoint: func() string { return w.gate.awsURL }})
 	clusters, err := eks.New(eks.Config{AccountID: accountID, Region: region, Verifier: people, Instances: a.ec2})
@@ -115,6 +119,9 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	return a, nil
 }
 
+// delay makes IAM know later what functions write from now on.
+func (a *account) delay() { a.people.SetPropagation(a.mode.Propagation()) }
+
 func (a *account) close() error { return errors.Join(a.queues.Close(), a.ec2.Close()) }
 
 // environment returns the variables that the stack and Lambda set for the functions.
@@ -137,23 +144,6 @@ func (a *account) running() []ec2.Instance {
 	return slices.DeleteFunc(a.ec2.Instances(), func(i ec2.Instance) bool {
 		return i.State == ec2.ShuttingDown || i.State == ec2.Terminated
 	})
-}
-
-// received takes all messages that are in a function's queue now.
-func (a *account) received(ctx context.Context, name string) ([]sqs.Message, error) {
-	var all []sqs.Message
-	for {
-		batch, err := a.queues.Receive(ctx, name, sqs.ReceiveOptions{Maximum: 10})
-		if err != nil || len(batch) == 0 {
-			return all, err
-		}
-		for _, message := range batch {
-			if err := a.queues.Delete(name, message.ReceiptHandle); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, batch...)
-	}
 }
 
 // direct sends requests to a server in this process, without a network.

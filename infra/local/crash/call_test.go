@@ -20,8 +20,9 @@ func TestCallNamesOmitGeneratedNames(t *testing.T) {
 		},
 		{"PATCH", "/api/v1/namespaces/whittle-system", "PATCH namespaces"},
 	} {
-		if got := kubernetesCall(httptest.NewRequest(test.method, test.path, http.NoBody)); got != test.want {
-			t.Errorf("%s %s is named %q, want %q", test.method, test.path, got, test.want)
+		got, _, err := kubernetesRequest(httptest.NewRequest(test.method, test.path, http.NoBody))
+		if err != nil || got.name != test.want {
+			t.Errorf("%s %s is named %q, want %q (%v)", test.method, test.path, got.name, test.want, err)
 		}
 	}
 	signed := func(method, path, service, body, target string) *http.Request {
@@ -40,15 +41,56 @@ func TestCallNamesOmitGeneratedNames(t *testing.T) {
 		{"POST", "/", "sqs", "{}", "AmazonSQS.SendMessageBatch", "sqs:SendMessageBatch"},
 		{"GET", "/clusters/prod", "eks", "", "", "eks:GET clusters"},
 	} {
-		if got := awsCall(signed(test.method, test.path, test.service, test.body, test.target),
-			[]byte(test.body)); got != test.want {
-			t.Errorf("%s %s of %s is named %q, want %q", test.method, test.path, test.service, got, test.want)
+		if got := awsRequest(signed(test.method, test.path, test.service, test.body, test.target),
+			[]byte(test.body)); got.name != test.want {
+			t.Errorf("%s %s of %s is named %q, want %q", test.method, test.path, test.service, got.name, test.want)
+		}
+	}
+}
+
+func TestCallsHaveTheKindOfTheirArguments(t *testing.T) {
+	for _, test := range []struct{ method, path, body, want string }{
+		{"GET", "/api/v1/pods?resourceVersion=0&limit=500", "", "cached"},
+		{"GET", "/api/v1/pods?limit=500", "", ""},
+		{"GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dip-1&resourceVersion=", "", "spec.nodeName"},
+		{
+			"GET", "/apis/karpenter.sh/v1/nodeclaims?labelSelector=a.b%2Fc+in+%28i-1%2Ci-2%29%2C%21d&resourceVersion=0", "",
+			"! d,cached,in a.b/c",
+		},
+		{
+			"PATCH", "/api/v1/nodes/ip-1", `{"metadata":{"resourceVersion":"1","labels":{"a":"b"}},"spec":{"taints":[]}}`,
+			"metadata.labels,spec.taints",
+		},
+		{"POST", "/api/v1/namespaces/default/pods/web-1/eviction", `{"metadata":{"name":"web-1"}}`, ""},
+	} {
+		got, _, err := kubernetesRequest(httptest.NewRequest(test.method, test.path, strings.NewReader(test.body)))
+		if err != nil || got.kind != test.want {
+			t.Errorf("%s %s %s has the kind %q, want %q (%v)", test.method, test.path, test.body, got.kind, test.want, err)
+		}
+	}
+	for _, test := range []struct{ target, body, want string }{
+		{"", "Action=DescribeInstances&Version=1&InstanceId.1=i-1&InstanceId.2=i-2", "InstanceId"},
+		{
+			"", "Action=DescribeInstances&Filter.1.Name=tag%3Aa&Filter.1.Value.1=b&Filter.2.Name=tag-key&MaxResults=1000",
+			"MaxResults,tag-key,tag:a",
+		},
+		{"AmazonSQS.SendMessageBatch", `{"QueueUrl":"http://local/1/provision","Entries":[]}`, "provision"},
+		{"AmazonSSM.GetParameter", `{"Name":"/aws/service/a"}`, "Name"},
+	} {
+		request := httptest.NewRequest("POST", "/", strings.NewReader(test.body))
+		if test.target != "" {
+			request.Header.Set("X-Amz-Target", test.target)
+		}
+		if got := awsRequest(request, []byte(test.body)); got.kind != test.want {
+			t.Errorf("%s has the kind %q, want %q", test.body, got.kind, test.want)
 		}
 	}
 }
 
 func TestLedgerKillsOnceAtEachCall(t *testing.T) {
-	l := newLedger("provision", []Kill{{Call: Call{1, "LIST pods", 2}, After: true}, {Call: Call{2, "LIST pods", 1}}})
+	l := newLedger("provision", []Kill{
+		{Call: Call{1, "LIST pods", "cached", 2}, After: true}, {Call: Call{2, "LIST pods", "cached", 1}},
+	})
 	const begins = ""
 	want := []struct {
 		function, call string
@@ -58,6 +100,7 @@ func TestLedgerKillsOnceAtEachCall(t *testing.T) {
 		{"lifecycle", "LIST pods", lives}, // another function's
 		{"provision", "LIST pods", lives},
 		{"provision", "LIST nodes", lives},
+		{"provision", "LIST pods, consistently", lives}, // another kind
 		{"provision", "LIST pods", diesAfter},
 		{"provision", "LIST pods", lives}, // a call of the killed process
 		{"provision", begins, lives},      // its first invocation comes again
@@ -71,14 +114,22 @@ func TestLedgerKillsOnceAtEachCall(t *testing.T) {
 	for i, step := range want {
 		if step.call == begins {
 			l.begin(step.function)
-		} else if got := l.note(step.function, step.call); got != step.fate {
+		} else if got := l.note(step.function, cachedRequest(step.call)); got != step.fate {
 			t.Errorf("call %d: fate %d, want %d", i, got, step.fate)
 		}
 	}
 	l.close()
-	if l.note("provision", "LIST pods"); len(l.made()) != 7 || len(l.deaths()) != 2 {
+	if l.note("provision", cachedRequest("LIST pods")); len(l.made()) != 8 || len(l.deaths()) != 2 {
 		t.Errorf("calls %v, deaths %v", l.made(), l.deaths())
 	}
+}
+
+func cachedRequest(call string) request {
+	name, _, consistent := strings.Cut(call, ",")
+	if consistent {
+		return request{name: name}
+	}
+	return request{name, "cached"}
 }
 
 func TestEachCallIsKilledTwice(t *testing.T) {
@@ -89,21 +140,23 @@ func TestEachCallIsKilledTwice(t *testing.T) {
 		trials int
 	}{
 		{"no call", nil, false, 0},
-		{"one invocation of one call", []Call{{1, "POST a", 1}}, false, 2},
-		{"one invocation", []Call{{1, "POST a", 1}, {1, "POST a", 2}, {1, "ec2:RunInstances", 1}}, false, 3},
+		{"one invocation of one call", []Call{{1, "POST a", "", 1}}, false, 2},
+		{"one invocation", []Call{{1, "POST a", "", 1}, {1, "POST a", "", 2}, {1, "ec2:RunInstances", "", 1}}, false, 3},
 		{
 			"what only reads",
 			[]Call{
-				{1, "GET a", 1}, {1, "LIST a", 1}, {1, "ec2:DescribeInstances", 1}, {1, "ec2:CreateFleet (dry run)", 1},
-				{1, "eks:GET clusters", 1},
+				{1, "GET a", "", 1}, {1, "LIST a", "", 1}, {1, "ec2:DescribeInstances", "", 1},
+				{1, "ec2:CreateFleet (dry run)", "", 1},
+				{1, "eks:GET clusters", "", 1},
 			},
 			false, 3,
 		},
 		{
-			"three invocations, one of which makes no call", []Call{{1, "POST a", 1}, {1, "POST b", 1}, {3, "POST a", 1}}, false,
+			"three invocations, one of which makes no call",
+			[]Call{{1, "POST a", "", 1}, {1, "POST b", "", 1}, {3, "POST a", "", 1}}, false,
 			3,
 		},
-		{"each by itself", []Call{{1, "GET a", 1}, {2, "GET b", 1}}, true, 4},
+		{"each by itself", []Call{{1, "GET a", "", 1}, {2, "GET b", "", 1}}, true, 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			trials := grouped(test.calls, test.alone)

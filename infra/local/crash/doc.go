@@ -14,8 +14,14 @@
 // - No pod is evicted twice, and no disruption budget is violated.
 // - At the end, NodeClaims, instances and Nodes belong together one to one.
 // - Nothing is launched twice, and no finalizer holds an object.
-// - Each kill happens. A kill that does not happen is a violation, unless the function died at
-// another call of the same name.
+// - Each kill happens at its call: its name, the kind of its arguments, its count in the invocation.
+// - Each right of a function is used by a scenario.
+//
+// The tables of excuses.go name the exceptions with their reasons.
+//
+// A trial is deterministic. The functions' clock stands while they work, and the times in the
+// answers of AWS and of the API server are translated into its times. A read from the API server's
+// watch cache shows the cluster as it was a round before.
 //
 // The functions are the real programs behind a Lambda Runtime API, built with a clock that can be
 // set. The control plane is a real one. The package simulates the scheduler and the kubelets, so

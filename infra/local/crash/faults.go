@@ -58,12 +58,13 @@ func (t *trial) check(ctx context.Context, carried effect) {
 	}
 }
 
-// lost reports pods that still ran on an instance when the functions terminated it.
+// lost reports pods that still ran on an instance when the functions terminated it. Pods that tolerate
+// everything end with their node, as those of daemon sets do.
 func (t *trial) lost(s *state) {
 	for i := range s.pods {
 		pod := &s.pods[i]
 		node := s.node(pod.Spec.NodeName)
-		if node == nil || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+		if node == nil || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning || isDaemon(pod) {
 			continue
 		}
 		if instance := s.instance(node.Spec.ProviderID); instance != nil &&
@@ -71,6 +72,13 @@ func (t *trial) lost(s *state) {
 			t.fault("instance %s was ended under the pod %s", instance.ID, pod.Name)
 		}
 	}
+}
+
+// isDaemon reports whether the pod tolerates every taint.
+func isDaemon(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(one corev1.Toleration) bool {
+		return one.Key == "" && one.Operator == corev1.TolerationOpExists && one.Effect == ""
+	})
 }
 
 // fault records a violation once.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/whittle-dev/whittle/infra/local/apiproxy"
 )
 
 // errDead is the error of a call whose process was killed. Nothing reads it.
@@ -26,7 +28,8 @@ type gate struct {
 	awsURL, kubernetesURL string
 	authority             []byte // PEM; the authority of the gate's certificate
 
-	forward http.RoundTripper // to the API server, with all rights
+	lag     *apiproxy.Lag // to the API server, with all rights
+	times   *times
 	target  *url.URL
 	servers []*http.Server
 	serving sync.WaitGroup
@@ -69,7 +72,7 @@ type opener struct{}
 
 // enter admits a call, unless its caller is dead or dies before the call. The caller of enter calls
 // carried.Done when the call is through.
-func (g *gate) enter(ctx context.Context, name string) (*passage, error) {
+func (g *gate) enter(ctx context.Context, made request) (*passage, error) {
 	f, t := g.now()
 	if f == nil || t == nil || f.gone() {
 		return nil, errDead
@@ -78,7 +81,7 @@ func (g *gate) enter(ctx context.Context, name string) (*passage, error) {
 	if by, _ := ctx.Value(opener{}).(*function); by != nil && by != f {
 		return nil, errDead
 	}
-	p := &passage{caller: f, trial: t, end: t.ledger.note(f.name, name)}
+	p := &passage{caller: f, trial: t, end: t.ledger.note(f.name, made)}
 	if p.end == diesBefore {
 		f.kill()
 		return nil, errDead
@@ -105,28 +108,36 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		panic(http.ErrAbortHandler) // killed while it wrote
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
-	name := awsCall(request, body)
-	passage, err := g.enter(request.Context(), name)
+	made := awsRequest(request, body)
+	passage, err := g.enter(request.Context(), made)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	defer g.carried.Done()
 	recorder := httptest.NewRecorder()
 	passage.trial.world.account.server.ServeHTTP(recorder, request)
-	if err := passage.leave(request.Context(), effect{call: name, changes: name == "ec2:TerminateInstances"}); err != nil {
+	if recorder.Code == http.StatusOK && made.name == sendMessages {
+		passage.trial.post(body)
+	}
+	err = passage.leave(request.Context(), effect{call: made.name, changes: made.name == "ec2:TerminateInstances"})
+	if err != nil || passage.trial.loses(made) {
 		panic(http.ErrAbortHandler)
 	}
 	for key, values := range recorder.Header() {
 		w.Header()[key] = values
 	}
+	w.Header().Del("Content-Length")
 	w.WriteHeader(recorder.Code)
-	_, _ = w.Write(recorder.Body.Bytes()) // a caller that is gone needs it no more
+	_, _ = w.Write(g.times.shift(recorder.Body.Bytes())) // a caller that is gone needs it no more
 }
 
 // RoundTrip sends a function's call to Kubernetes.
 func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
-	name, about := kubernetesCall(request), objectOf(request.URL.Path)
-	passage, err := g.enter(request.Context(), name)
+	made, about, err := kubernetesRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	passage, err := g.enter(request.Context(), made)
 	if err != nil {
 		return nil, err
 	}
@@ -142,13 +153,17 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	request.Header.Del("Authorization")
 	request.Header.Set("Impersonate-User", "function")
 	request.Header["Impersonate-Group"] = groups
-	newest(request)
-	response, err := g.forward.RoundTrip(request)
+	// The gate changes the times in the answers, and knows them in JSON.
+	request.Header.Set("Accept", "application/json")
+	response, err := g.lag.RoundTrip(request)
+	if err == nil {
+		err = g.times.replace(response)
+	}
 	if err != nil {
 		return nil, err
 	}
 	err = passage.leave(request.Context(), effect{
-		call: name, object: about, refused: response.StatusCode == http.StatusForbidden,
+		call: made.name, object: about, refused: response.StatusCode == http.StatusForbidden,
 		changes: request.Method != http.MethodGet && response.StatusCode < http.StatusMultipleChoices,
 	})
 	if err != nil {
@@ -158,41 +173,32 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// newest makes a list come from the store instead of the API server's watch cache. The cache may
-// lag, and the result of a scenario would depend on it.
-func newest(request *http.Request) {
-	query := request.URL.Query()
-	if query.Get("resourceVersion") == "0" {
-		query.Del("resourceVersion")
-		request.URL.RawQuery = query.Encode()
-	}
-}
-
 // open starts to listen for calls to AWS and to Kubernetes.
 func (g *gate) open(admin *rest.Config) error {
-	var err error
-	if g.forward, err = rest.TransportFor(admin); err != nil {
+	forward, err := rest.TransportFor(admin)
+	if err != nil {
 		return err
 	}
 	if g.target, err = url.Parse(admin.Host); err != nil {
 		return err
 	}
+	g.lag = apiproxy.NewLag(forward, g.target)
 	proxy := &httputil.ReverseProxy{
 		Transport: g,
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(g.target) },
 		// A failed call gives no answer, since its caller is dead.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	certificate, err := newCertificate()
+	certificate, err := apiproxy.NewCertificate()
 	if err != nil {
 		return err
 	}
-	g.authority = certificate.authority
+	g.authority = certificate.Authority
 	aws, err := g.serve(&http.Server{Handler: g, ReadHeaderTimeout: time.Minute})
 	if err != nil {
 		return err
 	}
-	kubernetes, err := g.serve(&http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute, TLSConfig: certificate.tls()})
+	kubernetes, err := g.serve(&http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute, TLSConfig: certificate.TLS()})
 	g.awsURL, g.kubernetesURL = "http://"+aws, "https://"+kubernetes
 	return err
 }

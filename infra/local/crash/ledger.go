@@ -6,14 +6,23 @@ import (
 	"sync"
 )
 
-// Call identifies a call of a function: its invocation, its name, and its count among the calls of
-// that name.
+// Call identifies a call of a function: its invocation, its name, the kind of its arguments, and its
+// count among such calls of the invocation.
 type Call struct {
 	// Invocation counts completed invocations. A killed invocation and its repetition have the same
 	// number.
 	Invocation int // from 1
 	Name       string
+	Kind       string
 	Nth        int // from 1
+}
+
+// what names the call without its count.
+func (c Call) what() string {
+	if c.Kind == "" {
+		return c.Name
+	}
+	return c.Name + " [" + c.Kind + "]"
 }
 
 // Kill is a call at which a function dies: before it is sent, or after it was carried out and
@@ -24,11 +33,14 @@ type Kill struct {
 }
 
 func (k Kill) String() string {
-	when := "before"
+	return fmt.Sprintf("killed %s %s (no. %d in invocation %d)", k.side(), k.what(), k.Nth, k.Invocation)
+}
+
+func (k Kill) side() string {
 	if k.After {
-		when = "after"
+		return "after"
 	}
-	return fmt.Sprintf("killed %s %s (no. %d in invocation %d)", when, k.Name, k.Nth, k.Invocation)
+	return "before"
 }
 
 // fate reports whether a function survives a call.
@@ -50,7 +62,7 @@ type ledger struct {
 	invocation int
 	killed     bool // the last invocation was
 	calls      []Call
-	counts     map[string]int // of the invocation
+	counts     map[request]int // of the invocation
 	done       []Kill
 	closed     bool
 }
@@ -69,18 +81,18 @@ func (l *ledger) begin(function string) {
 	if !l.killed {
 		l.invocation++
 	}
-	l.killed, l.counts = false, map[string]int{}
+	l.killed, l.counts = false, map[request]int{}
 }
 
 // note records a call and returns the function's fate.
-func (l *ledger) note(function, name string) fate {
+func (l *ledger) note(function string, made request) fate {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if function != l.function || l.closed || l.killed {
 		return lives
 	}
-	l.counts[name]++
-	call := Call{l.invocation, name, l.counts[name]}
+	l.counts[made]++
+	call := Call{l.invocation, made.name, made.kind, l.counts[made]}
 	l.calls = append(l.calls, call)
 	at := slices.IndexFunc(l.kills, func(kill Kill) bool { return kill.Call == call && !slices.Contains(l.done, kill) })
 	if at < 0 {

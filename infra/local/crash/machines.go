@@ -82,7 +82,7 @@ func (t *trial) boot(ctx context.Context, s *state, instance *ec2.Instance) erro
 	switch {
 	case at < 0 && instance.State == ec2.Running:
 		t.acted = true
-		node := newNode(instance)
+		node := newNode(instance, t.world.now())
 		node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
 		if t.scenario.NodesNeverReady {
 			node.Status.Conditions[0].Status, node.Status.Conditions[0].Reason = corev1.ConditionFalse, "KubeletNotReady"
@@ -93,7 +93,7 @@ func (t *trial) boot(ctx context.Context, s *state, instance *ec2.Instance) erro
 		t.acted = true
 		silent := fmt.Sprintf(
 			`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown",`+
-				`"lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
+				`"lastTransitionTime":%q}]}}`, t.world.now().Format(time.RFC3339))
 		_, err := nodes.Patch(ctx, s.nodes[at].Name, types.StrategicMergePatchType, []byte(silent), metav1.PatchOptions{},
 			"status")
 		return ignoreGone(err)
@@ -112,8 +112,8 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// newNode returns the Node that a kubelet registers after boot.
-func newNode(instance *ec2.Instance) *corev1.Node {
+// newNode returns the Node that a kubelet registers after boot, now.
+func newNode(instance *ec2.Instance, now time.Time) *corev1.Node {
 	cpu := int64(instance.Facts.VCPUs)
 	size := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(cpu, resource.DecimalSI),
@@ -128,8 +128,8 @@ func newNode(instance *ec2.Instance) *corev1.Node {
 	node.Spec.ProviderID = instance.ProviderID()
 	node.Status.Capacity, node.Status.Allocatable = size, size
 	node.Status.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now(),
-		LastTransitionTime: metav1.Now(),
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.NewTime(now),
+		LastTransitionTime: metav1.NewTime(now),
 	}}
 	return node
 }
@@ -194,8 +194,8 @@ func (t *trial) report(ctx context.Context, pod *corev1.Pod, condition corev1.Po
 	t.acted = true
 	patch := fmt.Sprintf(`{"status":{"phase":%q,"startTime":%q,"conditions":[{"type":%q,"status":%q,"reason":%q,`+
 		`"message":%q,"lastTransitionTime":%q}]}}`,
-		phase, time.Now().UTC().Format(time.RFC3339), condition.Type, condition.Status, condition.Reason, condition.Message,
-		time.Now().UTC().Format(time.RFC3339))
+		phase, t.world.now().Format(time.RFC3339), condition.Type, condition.Status, condition.Reason, condition.Message,
+		t.world.now().Format(time.RFC3339))
 	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch),
 		metav1.PatchOptions{}, "status")
 	return err

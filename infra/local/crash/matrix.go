@@ -15,27 +15,10 @@ type Row struct {
 	Calls    int // in the trial without kills
 	Kills    int
 	Missed   []Kill // that never happened
-	died     map[death]bool
 	Trials   int
 	Took     time.Duration
 	Faults   []Fault
-	Names    map[string]bool // of the calls
-}
-
-// death is a call name at which the function died somewhere in the scenario, before or after the
-// call.
-type death struct {
-	name  string
-	after bool
-}
-
-// count records a kill that has happened.
-func (r *Row) count(kill Kill) {
-	r.Kills++
-	if r.died == nil {
-		r.died = map[death]bool{}
-	}
-	r.died[death{kill.Name, kill.After}] = true
+	Names    map[string]bool // of the calls, in all trials
 }
 
 // Fault is a violation that a trial found, with or without kills.
@@ -53,34 +36,46 @@ func (f Fault) String() string {
 	return strings.Join(when, " and ") + ": " + strings.Join(f.Texts, "; ")
 }
 
-// triesAlone is how often a kill is tried by itself. A function's work in a round also depends on
-// the second of the minute and on the machine's speed, so a call may move to a neighbouring
-// invocation.
-const triesAlone = 5
-
-// shifted moves a kill for its next try: one invocation earlier than the first, one later, two
-// earlier, two later.
-func shifted(kill Kill, tried int) Kill {
-	if tried%2 == 1 {
-		kill.Invocation -= tried
-	} else {
-		kill.Invocation += tried
-	}
-	return kill
-}
+// triesAlone is how often a kill is tried by itself.
+const triesAlone = 2
 
 // job is one trial to run.
 type job struct {
-	row      *Row
-	kills    []Kill
-	tried    int  // how often the kill was tried by itself before
-	original Kill // the one that it was to be, once it was tried
+	row   *Row
+	kills []Kill
+	tried int // how often the kill was tried by itself before
+}
+
+// Sweep says which trials with kills a matrix runs. It always runs each scenario without kills.
+type Sweep string
+
+// The sweeps. The two halves make the whole.
+const (
+	Whole      Sweep = ""
+	FirstHalf  Sweep = "1"
+	SecondHalf Sweep = "2"
+	NoKills    Sweep = "none"
+)
+
+// Sweeps returns all sweeps.
+func Sweeps() []Sweep { return []Sweep{Whole, FirstHalf, SecondHalf, NoKills} }
+
+// takes reports whether the sweep has a scenario's trial of the index.
+func (s Sweep) takes(index int) bool {
+	switch s {
+	case FirstHalf:
+		return index%2 == 0
+	case SecondHalf:
+		return index%2 == 1
+	}
+	return s == Whole
 }
 
 // Matrix runs the scenarios in several worlds side by side: each first without kills, then with
 // kills at each of its function's calls. It calls Finished after the last trial of each scenario.
 type Matrix struct {
 	Worlds   []*World
+	Sweep    Sweep
 	Finished func(*Row)
 
 	mutex sync.Mutex
@@ -138,6 +133,12 @@ func (m *Matrix) try(ctx context.Context, world *World, queue *jobs, next job) e
 	row := next.row
 	row.Trials++
 	row.Took += time.Since(began)
+	if row.Names == nil {
+		row.Names = map[string]bool{}
+	}
+	for _, call := range outcome.Calls {
+		row.Names[call.Name] = true
+	}
 	if len(outcome.Faults) > 0 {
 		row.Faults = append(row.Faults, Fault{Kills: outcome.Kills, Texts: outcome.Faults, Log: outcome.Log})
 	}
@@ -158,42 +159,31 @@ func (m *Matrix) try(ctx context.Context, world *World, queue *jobs, next job) e
 // undisturbed records a trial without kills, and adds the trials with a kill at each of its calls.
 // It is called with the lock held.
 func (m *Matrix) undisturbed(queue *jobs, next job, outcome Outcome) {
-	if outcome.Swept && next.tried < triesAlone {
-		next.tried++
-		m.add(queue, next)
-		return
-	}
 	row := next.row
-	row.Calls, row.Names = len(outcome.Calls), map[string]bool{}
-	for _, call := range outcome.Calls {
-		row.Names[call.Name] = true
-	}
+	row.Calls = len(outcome.Calls)
 	if len(outcome.Faults) > 0 {
 		return
 	}
-	for _, kills := range grouped(outcome.Calls, row.Scenario.Alone) {
-		m.add(queue, job{row: row, kills: kills})
+	for i, kills := range grouped(outcome.Calls, row.Scenario.Alone) {
+		if m.Sweep.takes(i) {
+			m.add(queue, job{row: row, kills: kills})
+		}
 	}
 }
 
-// alone records a trial with one kill. A kill that did not happen is tried again nearby, at most
-// triesAlone times. It is called with the lock held.
+// alone records a trial with one kill. A kill that did not happen is tried again. It is called with
+// the lock held.
 func (m *Matrix) alone(queue *jobs, next job, outcome Outcome) {
 	m.left[next.row]--
 	next.tried++
-	if len(outcome.Kills) > 0 {
-		next.row.count(outcome.Kills[0])
-		return
+	switch {
+	case len(outcome.Kills) > 0:
+		next.row.Kills++
+	case next.tried == triesAlone:
+		next.row.Missed = append(next.row.Missed, next.kills[0])
+	default:
+		m.add(queue, next)
 	}
-	if next.tried == 1 {
-		next.original = next.kills[0]
-	}
-	if next.tried == triesAlone {
-		next.row.Missed = append(next.row.Missed, next.original)
-		return
-	}
-	next.kills = []Kill{shifted(next.kills[0], next.tried)}
-	m.add(queue, next)
 }
 
 // together records a trial with several kills. Each kill that did not happen is tried alone.
@@ -202,7 +192,7 @@ func (m *Matrix) together(queue *jobs, next job, outcome Outcome) {
 	m.left[next.row]--
 	for _, kill := range next.kills {
 		if slices.Contains(outcome.Kills, kill) {
-			next.row.count(kill)
+			next.row.Kills++
 		} else {
 			m.add(queue, job{row: next.row, kills: []Kill{kill}})
 		}

@@ -1,11 +1,11 @@
 package crash
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 func TestWorkersDoJobsThatAreAddedMeanwhile(t *testing.T) {
@@ -37,48 +37,65 @@ func TestWorkersDoJobsThatAreAddedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestReportFailsForFaultsAndMissedKills(t *testing.T) {
+func TestReportFailsForFaultsMissedKillsAndUnusedRights(t *testing.T) {
 	scenario := &Scenario{Function: "provision", Name: "a scenario"}
-	kill := Kill{Call: Call{1, "ec2:CreateFleet", 1}, After: true}
+	kill := Kill{Call: Call{1, "ec2:CreateFleet", "Type", 1}, After: true}
 	for _, test := range []struct {
-		name string
-		row  Row
-		well bool
-		says string
+		name   string
+		row    Row
+		unmade []string
+		well   bool
+		says   string
 	}{
 		{
-			"all is well", Row{Calls: 10, Kills: 20, Trials: 7}, true,
-			"crash matrix: 1 scenarios, 10 calls, 20 kills in 7 trials, 0 kills covered by another one, 0 violations; 2 " +
-				"calls are allowed and never made",
+			"all is well", Row{Calls: 10, Kills: 20, Trials: 7}, nil, true,
+			"crash matrix: 1 scenarios, 10 calls, 20 kills in 7 trials, 0 violations",
 		},
 		{
-			"a fault", Row{Calls: 10, Kills: 20, Faults: []Fault{{Kills: []Kill{kill}, Texts: []string{"two instances"}}}},
-			false, "VIOLATION provision/a scenario: killed after ec2:CreateFleet (no. 1 in invocation 1): two instances",
+			"a fault", Row{Calls: 10, Kills: 20, Faults: []Fault{{Kills: []Kill{kill}, Texts: []string{"two instances"}}}}, nil,
+			false, "VIOLATION provision/a scenario: killed after ec2:CreateFleet [Type] (no. 1 in invocation 1): two instances",
 		},
 		{
-			"a kill that did not come about", Row{Calls: 10, Kills: 19, Missed: []Kill{kill}}, false,
-			"VIOLATION provision/a scenario: killed after ec2:CreateFleet (no. 1 in invocation 1): it never happened",
+			"a kill that did not come about", Row{Calls: 10, Kills: 19, Missed: []Kill{kill}}, nil, false,
+			"VIOLATION provision/a scenario: killed after ec2:CreateFleet [Type] (no. 1 in invocation 1): it never happened",
 		},
+		{"no call at all", Row{Trials: 1}, nil, false, "its function makes no call"},
 		{
-			"one for which another stands",
-			Row{Calls: 10, Kills: 19, Missed: []Kill{kill}, died: map[death]bool{{"ec2:CreateFleet", true}: true}}, true,
-			"1 kills covered by another one, 0 violations",
+			"a right without a call", Row{Calls: 10, Kills: 20, Trials: 7}, []string{"provision ec2:CreateFleet"}, false,
+			"VIOLATION a right that no scenario uses: provision ec2:CreateFleet",
 		},
-		{
-			"one that came about on the other side alone",
-			Row{Calls: 10, Kills: 19, Missed: []Kill{kill}, died: map[death]bool{{"ec2:CreateFleet", false}: true}}, false,
-			"it never happened",
-		},
-		{"no call at all", Row{Trials: 1}, false, "its function makes no call"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.row.Scenario = scenario
 			var out strings.Builder
-			well, err := Write(&out, []*Row{&test.row}, []string{"provision ec2:CreateTags", "provision GET nodes"})
+			well, err := Write(&out, []*Row{&test.row}, test.unmade)
 			if err != nil || well != test.well || !strings.Contains(out.String(), test.says) {
 				t.Errorf("well %t, %v: %s", well, err, out.String())
 			}
 		})
+	}
+}
+
+func TestHalvesMakeTheWhole(t *testing.T) {
+	for i := range 5 {
+		if FirstHalf.takes(i) == SecondHalf.takes(i) || !Whole.takes(i) || NoKills.takes(i) {
+			t.Errorf("trial %d: %t, %t, %t, %t", i, FirstHalf.takes(i), SecondHalf.takes(i), Whole.takes(i), NoKills.takes(i))
+		}
+	}
+}
+
+// TestExcusesHaveTheirObjects holds that an excuse goes with the scenario or the right that it is for.
+func TestExcusesHaveTheirObjects(t *testing.T) {
+	for key := range unreachable() {
+		if !slices.ContainsFunc(Scenarios(), func(s Scenario) bool { return strings.HasPrefix(key, s.title()+": ") }) {
+			t.Errorf("no scenario has the title of %q", key)
+		}
+	}
+	for right := range unused() {
+		function, call, _ := strings.Cut(right, " ")
+		if allowed, err := permitted("../../..", function); err != nil || !slices.Contains(allowed, call) {
+			t.Errorf("function %s has no right to %s (%v)", function, call, err)
+		}
 	}
 }
 
@@ -102,20 +119,5 @@ func TestScenarioTitlesAreUnique(t *testing.T) {
 		t.Errorf("%d scenarios are interrupt's", len(selected))
 	} else if both := Select(Scenarios(), "interrupt/|ticker/"); len(both) != len(selected)+1 {
 		t.Errorf("%d scenarios are interrupt's and ticker's", len(both))
-	}
-}
-
-func TestScenariosBeginFarFromASweep(t *testing.T) {
-	for from, want := range map[string]string{
-		"12:29:30.5": "12:31:00", "12:30:59.9": "12:31:00", "12:00:00": "12:01:00", "12:00:59": "12:01:00",
-		"12:01:00": "12:01:00", "12:28:00": "12:28:00", "12:28:01": "12:31:00", "12:59:59": "13:01:00",
-	} {
-		now, err := time.Parse(time.TimeOnly, from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if begins := now.Add(untilNoSweep(now)).Format("15:04:05.999"); begins != want {
-			t.Errorf("at %s a scenario begins at %s, want %s", from, begins, want)
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
@@ -29,23 +30,22 @@ func held() []schema.GroupVersionResource {
 		{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"},
 		{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"},
 		{Group: "karpenter.k8s.aws", Version: "v1", Resource: "ec2nodeclasses"},
+		overlays(),
 	}
 }
 
+func overlays() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: api.Group, Version: api.OverlayVersion, Resource: api.NodeOverlayResource}
+}
+
 // reset returns the world to its first state: no process, an account without instances, a cluster
-// without nodes and pods, and a clock that shows the real time. Near a half hour it waits up to
-// three minutes for lifecycle's sweep to pass. It must not set the clock forward instead: claims
-// would look older to the functions and exceed the five minutes that a launch may take.
+// without nodes and pods, and a clock that shows the time at which trials begin.
 func (w *World) reset(ctx context.Context) error {
 	w.end()
 	w.gate.attach(nil)
 	w.log.take()
-	select {
-	case <-time.After(untilNoSweep(time.Now())):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := w.pass(-w.ahead); err != nil {
+	w.gate.lag.Show("")
+	if err := w.begin(); err != nil {
 		return err
 	}
 	if err := w.clear(ctx); err != nil {
@@ -67,23 +67,6 @@ func (w *World) reset(ctx context.Context) error {
 		return nil
 	}
 	return w.undisturbed(ctx, "install", installEvent(cfn.RequestCreate, ""))
-}
-
-// sweeps is the interval of lifecycle's sweeps, which run in the first minute of each half hour.
-const sweeps = 30 * time.Minute
-
-// untilNoSweep returns the wait until no sweep is near. The sweep is a scenario of its own and no
-// part of the others.
-func untilNoSweep(now time.Time) time.Duration {
-	const sweepTakes, trialTakes = time.Minute, 2 * time.Minute
-	into, wait := now.Sub(now.Truncate(sweeps)), time.Duration(0)
-	switch {
-	case into < sweepTakes:
-		wait = sweepTakes - into
-	case into > sweeps-trialTakes:
-		wait = sweeps - into + sweepTakes
-	}
-	return wait
 }
 
 // undisturbed invokes a function outside of any scenario.
@@ -117,7 +100,13 @@ func (w *World) clear(ctx context.Context) error {
 		w.core.CoreV1().ConfigMaps(whittleNamespace).DeleteCollection(ctx, metav1.DeleteOptions{},
 			metav1.ListOptions{FieldSelector: "metadata.name!=" + catalogName + ",metadata.name!=kube-root-ca.crt"}),
 	}
-	for _, resource := range held() {
+	kinds := held()
+	if w.claimed {
+		kinds = append(kinds, schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"},
+			schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"})
+		w.claimed = false
+	}
+	for _, resource := range kinds {
 		failed = append(failed, w.clearAll(ctx, resource))
 	}
 	// A scenario may have deleted the catalogue.
@@ -167,12 +156,13 @@ func (w *World) clearAll(ctx context.Context, resource schema.GroupVersionResour
 		return err
 	}
 	for _, object := range list.Items {
+		objects := w.objects.Resource(resource).Namespace(object.GetNamespace())
 		if len(object.GetFinalizers()) > 0 {
-			_, err = w.objects.Resource(resource).Patch(ctx, object.GetName(), types.MergePatchType,
+			_, err = objects.Patch(ctx, object.GetName(), types.MergePatchType,
 				[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		}
 		if err == nil {
-			err = w.objects.Resource(resource).Delete(ctx, object.GetName(), metav1.DeleteOptions{})
+			err = objects.Delete(ctx, object.GetName(), metav1.DeleteOptions{})
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err

@@ -26,6 +26,8 @@ type Scenario struct {
 	Ticked []string
 	// Step is the time between two rounds of ticks; 0 means 6 s.
 	Step time.Duration
+	// Loses names a call to AWS whose first answer is lost.
+	Loses string
 	// Alone returns each kill its own trial, for scenarios that are too short for two kills.
 	Alone bool
 	// Launches is the exact number of instances that the functions launch; anyNumber if it depends

@@ -9,9 +9,13 @@ import (
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
 // classScenarios are about EC2NodeClasses and the AWS resources that lifecycle creates for them.
@@ -21,7 +25,7 @@ func classScenarios() []Scenario {
 		{
 			Function: "lifecycle", Name: "a class is new", Ticked: alone,
 			Arrange: func(s *stage) {
-				s.class()
+				s.class(nil)
 				s.pool(nil)
 			},
 			Done: func(t *trial, s *state) string {
@@ -30,6 +34,16 @@ func classScenarios() []Scenario {
 					return "the class is not ready, or nothing holds it"
 				}
 				return t.remains(0, 1)
+			},
+		},
+		{
+			Function: "lifecycle", Name: "a class with a placement group and with reservations is new", Ticked: alone,
+			Arrange: func(s *stage) { s.classOfPlaces() },
+			Done: func(_ *trial, s *state) string {
+				if len(s.classes) != 1 || !api.ConditionTrue(s.classes[0].Status.Conditions, api.ConditionReady) {
+					return "the class is not ready"
+				}
+				return ""
 			},
 		},
 		{
@@ -56,12 +70,21 @@ func classScenarios() []Scenario {
 				s.readyClass()
 				s.pool(nil)
 				s.template("idle")
+				s.profile("idle")
+				s.lease("gone")
 				// The sweep runs each half hour and removes resources older than an hour. It starts
 				// with the scenario: see nextMinute.
 				now := s.world.now()
 				s.later(now.Truncate(30 * time.Minute).Add(2*time.Hour + time.Second).Sub(now))
 			},
-			Done: func(t *trial, _ *state) string { return t.remains(0, 1) },
+			// The profile stays for an hour after it was found unused.
+			Done: func(t *trial, _ *state) string {
+				_, err := t.world.core.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(context.Background(), "gone", getNow)
+				if !apierrors.IsNotFound(err) {
+					return fmt.Sprintf("the lease of a node that is gone is there still (%v)", err)
+				}
+				return t.remains(0, 2)
+			},
 		},
 	}
 }
@@ -81,6 +104,32 @@ func (s *stage) template(name string) {
 			}}},
 	})
 	s.try(err)
+}
+
+// profile creates an instance profile as provision does for a class that is gone.
+func (s *stage) profile(class string) {
+	if s.err != nil {
+		return
+	}
+	gone := &api.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: class, UID: "gone"}}
+	gone.Spec.Role = nodeRole
+	profiles := fleet.Profiles{IAM: awsiam.NewFromConfig(s.world.account.config), Cluster: clusterName, Region: region}
+	_, err := profiles.Ensure(s.ctx, gone)
+	s.try(err)
+}
+
+// lease creates the lease of a node that is gone.
+func (s *stage) lease(node string) {
+	if s.err != nil {
+		return
+	}
+	renewed := metav1.NewMicroTime(s.world.now())
+	stored, err := s.world.core.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(s.ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed},
+	}, metav1.CreateOptions{})
+	if s.try(err) {
+		s.world.gate.times.note(stored)
+	}
 }
 
 // remains compares the numbers of launch templates and instance profiles, and describes a

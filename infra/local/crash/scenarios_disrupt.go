@@ -56,6 +56,16 @@ func disruptScenarios() []Scenario {
 			RolledBack: rolledBack, PartDone: ordered,
 		},
 		{
+			Function: "disrupt", Name: "a node whose pod has a volume", Launches: 1, Done: replaced, RolledBack: rolledBack,
+			PartDone: ordered,
+			Arrange: func(s *stage) {
+				recommendedNode(s)
+				s.unavailable()
+				s.volumeClaim("data", "")
+				s.pods("guest", 1, "1500m").shape = apart("data")
+			},
+		},
+		{
 			Function: "disrupt", Name: "a node that has drifted", Launches: 1, Done: replaced, RolledBack: rolledBack,
 			PartDone: ordered,
 			Arrange: func(s *stage) {
@@ -119,7 +129,7 @@ func disruptScenarios() []Scenario {
 				s.pool(nil)
 				claim, _ := s.node("old")
 				s.annotate(claim, disruption.MarkDeparture(claim,
-					disruption.Departure{At: time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second), Because: "retirement"}))
+					disruption.Departure{At: s.world.now().Add(48 * time.Hour), Because: "retirement"}))
 				s.pods("guest", 2, "1500m")
 			},
 		},
@@ -157,7 +167,7 @@ func recommendedNode(s *stage) {
 	s.readyClass()
 	s.pool(nil)
 	claim, _ := s.node("old")
-	s.annotate(claim, disruption.MarkRebalance(claim, time.Now(), time.Now()))
+	s.annotate(claim, disruption.MarkRebalance(claim, s.world.now(), s.world.now()))
 }
 
 // nextMinute advances the clock to the next minute, because disrupt proposes moves as a minute

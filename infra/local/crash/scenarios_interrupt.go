@@ -23,20 +23,23 @@ func interruptScenarios() []Scenario {
 		s.pods("guest", 2, "1500m")
 	}
 	// reported lets EC2 do something to the node's instance and send the event about it.
-	reported := func(act func(*ec2.Service, string) error, detail func(id string) events.Detail) func(*stage) any {
+	reported := func(
+		act func(*ec2.Service, string) error, detail func(s *stage, id string) events.Detail,
+	) func(*stage) any {
 		return func(s *stage) any {
 			id := s.only().ID
 			if act != nil {
 				s.try(act(s.world.account.ec2, id))
 			}
-			return eventOf(s.world, detail(id))
+			return eventOf(s.world, detail(s, id))
 		}
 	}
-	change := func(ahead time.Duration, status events.HealthStatus) func(id string) events.Detail {
-		return func(id string) events.Detail {
+	recommendation := func(_ *stage, id string) events.Detail { return &events.RebalanceRecommendation{InstanceID: id} }
+	change := func(ahead time.Duration, status events.HealthStatus) func(*stage, string) events.Detail {
+		return func(s *stage, id string) events.Detail {
 			return &events.ScheduledChange{
 				InstanceIDs: []string{id}, Status: status, Code: "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", EventARN: "arn:change",
-				StartTime: time.Now().Add(ahead), Page: 1, TotalPages: 1,
+				StartTime: s.world.now().Add(ahead), Page: 1, TotalPages: 1,
 			}
 		}
 	}
@@ -44,28 +47,39 @@ func interruptScenarios() []Scenario {
 	return []Scenario{
 		{
 			Function: "interrupt", Name: "a spot warning", Launches: 1, Ticked: moving, Done: replaced, Arrange: occupied,
-			Event: reported(nil, func(id string) events.Detail {
+			Event: reported(nil, func(_ *stage, id string) events.Detail {
+				return &events.SpotInterruption{InstanceID: id, Action: events.ActionTerminate}
+			}),
+		},
+		{
+			Function: "interrupt", Name: "a spot warning, while other offerings are unavailable", Launches: 1, Ticked: moving,
+			Done: replaced,
+			Arrange: func(s *stage) {
+				occupied(s)
+				s.unavailable()
+			},
+			Event: reported(nil, func(_ *stage, id string) events.Detail {
 				return &events.SpotInterruption{InstanceID: id, Action: events.ActionTerminate}
 			}),
 		},
 		{
 			Function: "interrupt", Name: "an instance that has stopped", Launches: 1, Ticked: moving, Done: replaced,
 			Arrange: occupied, IgnoresBudgets: true,
-			Event: reported((*ec2.Service).Stop, func(id string) events.Detail {
+			Event: reported((*ec2.Service).Stop, func(_ *stage, id string) events.Detail {
 				return &events.StateChange{InstanceID: id, State: events.StateStopped}
 			}),
 		},
 		{
 			Function: "interrupt", Name: "an instance that has ended", Launches: 1, Ticked: moving, Done: replaced,
 			Arrange: occupied, IgnoresBudgets: true,
-			Event: reported((*ec2.Service).Terminate, func(id string) events.Detail {
+			Event: reported((*ec2.Service).Terminate, func(_ *stage, id string) events.Detail {
 				return &events.StateChange{InstanceID: id, State: events.StateTerminated}
 			}),
 		},
 		{
 			Function: "interrupt", Name: "a rebalance recommendation", Ticked: []string{},
 			Done: annotated(disruption.RebalanceRecommendedAnnotationKey), Arrange: occupied,
-			Event: reported(nil, func(id string) events.Detail { return &events.RebalanceRecommendation{InstanceID: id} }),
+			Event: reported(nil, recommendation),
 		},
 		{
 			Function: "interrupt", Name: "an event during standby", Ticked: []string{},
@@ -74,7 +88,7 @@ func interruptScenarios() []Scenario {
 				occupied(s)
 				s.karpenter()
 			},
-			Event: reported(nil, func(id string) events.Detail { return &events.RebalanceRecommendation{InstanceID: id} }),
+			Event: reported(nil, recommendation),
 		},
 		{
 			Function: "interrupt", Name: "a change weeks ahead", Ticked: []string{},

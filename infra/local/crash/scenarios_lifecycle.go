@@ -8,6 +8,8 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
 func lifecycleScenarios() []Scenario {
@@ -34,6 +36,7 @@ func lifecycleScenarios() []Scenario {
 			// The pods move to the other node one at a time.
 			Function: "lifecycle", Name: "a drain under a budget", Ticked: alone, Done: replaced, Event: ending,
 			Arrange: func(s *stage) {
+				s.learned()
 				s.pool(nil)
 				s.node("old")
 				s.node("spare")
@@ -51,6 +54,20 @@ func lifecycleScenarios() []Scenario {
 				})
 				s.pods("guest", 1, "1500m").grace = 60
 				s.budget("guest", 1)
+			},
+		},
+		{
+			// The volume stays attached, because its pod stays, as those of daemon sets do.
+			Function: "lifecycle", Name: "a drain of pods with volumes", Ticked: alone, Done: claims(0), Event: ending,
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				_, instance := s.node("old")
+				s.volumeClaim("kept", "volume-kept")
+				s.attach("volume-kept", instance)
+				s.pods("daemon", 1, "1").shape = func(pod *corev1.Pod) {
+					mounting("kept")(pod)
+					pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+				}
 			},
 		},
 		{
@@ -96,6 +113,17 @@ func lifecycleScenarios() []Scenario {
 			},
 		},
 	}
+}
+
+// learned stores the capacity of nodes of another type.
+func (s *stage) learned() {
+	if s.err != nil {
+		return
+	}
+	known := &catalog.Learned{}
+	known.Observe("m5.large", "ami-other", 8<<30, s.world.now())
+	_, err := inventory.PutLearned(s.ctx, s.world.client, known, s.world.now())
+	s.try(err)
 }
 
 // later advances the clock before the scenario begins.

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -26,7 +29,7 @@ func provisionScenarios() []Scenario {
 			Function: "provision", Name: "a batch of equal nodes, with a class that is new", Launches: together,
 			Done: running(together),
 			Arrange: func(s *stage) {
-				s.class()
+				s.class(nil)
 				s.pool(nil)
 				s.pods("equal", together, "14")
 			},
@@ -64,7 +67,24 @@ func provisionScenarios() []Scenario {
 			Function: "provision", Ticked: launching, Name: "no room on spot", Launches: 1, Done: running(1),
 			Arrange: func(s *stage) {
 				s.world.account.ec2.Starve(ec2.Starvation{CapacityType: "spot"})
+				s.unavailable()
 				lone(s)
+			},
+		},
+		{
+			// The repeated call names no instance, so that provision has to find it.
+			Function: "provision", Ticked: launching, Name: "a launch whose answer is lost", Launches: 1, Done: running(1),
+			Loses: "ec2:CreateFleet", Arrange: lone,
+		},
+		{
+			Function: "provision", Ticked: launching, Name: "a pod with a volume and with needs in other namespaces",
+			Launches: 1, Done: running(1),
+			Arrange: func(s *stage) {
+				s.classOfPlaces()
+				s.pool(nil)
+				s.overlay()
+				s.volumeClaim("data", "")
+				s.pods("careful", 1, "3").shape = apart("data")
 			},
 		},
 		{
@@ -91,6 +111,24 @@ func provisionScenarios() []Scenario {
 			},
 		},
 	}
+}
+
+// overlay creates a NodeOverlay that changes prices a little.
+func (s *stage) overlay() {
+	if s.err != nil {
+		return
+	}
+	made := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": api.OverlayAPIVersion, "kind": "NodeOverlay", "metadata": map[string]any{"name": "discount"},
+		"spec": map[string]any{
+			"requirements": []any{
+				map[string]any{"key": api.CapacityTypeLabelKey, "operator": "In", "values": []any{api.CapacityTypeSpot}},
+			},
+			"priceAdjustment": "-1%",
+		},
+	}}
+	_, err := s.world.objects.Resource(overlays()).Create(s.ctx, made, metav1.CreateOptions{})
+	s.try(err)
 }
 
 // running is the end at which a number of nodes are ready and every pod runs on one of them.

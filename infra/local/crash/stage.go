@@ -18,8 +18,10 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
 // stage creates a scenario's initial state. After the first failure its methods do nothing; err
@@ -51,36 +53,61 @@ func (s *stage) object(group, resource, kind, name string, spec map[string]any, 
 		"apiVersion": group + "/v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
 	made.SetAnnotations(annotations)
-	_, err := s.world.objects.Resource(schema.GroupVersionResource{
+	stored, err := s.world.objects.Resource(schema.GroupVersionResource{
 		Group: group, Version: "v1", Resource: resource,
 	}).Create(s.ctx, made, metav1.CreateOptions{})
-	s.try(err)
+	if s.try(err) {
+		s.world.gate.times.note(stored)
+	}
 }
 
-// class creates the EC2NodeClass "default", without a status.
-func (s *stage) class() {
+// class creates the EC2NodeClass "default", without a status. More are further fields of its spec.
+func (s *stage) class(more map[string]any) {
 	byTag := []any{map[string]any{"tags": map[string]any{"karpenter.sh/discovery": clusterName}}}
-	s.object("karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", "default", map[string]any{
+	spec := map[string]any{
 		"role": nodeRole, "amiSelectorTerms": []any{map[string]any{"alias": "al2023@latest"}}, "subnetSelectorTerms": byTag,
 		"securityGroupSelectorTerms": byTag,
-	}, nil)
+	}
+	maps.Copy(spec, more)
+	s.object("karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", "default", spec, nil)
+}
+
+// classOfPlaces creates the class with a placement group and with reservations, of which there are
+// none.
+func (s *stage) classOfPlaces() {
+	if s.err != nil {
+		return
+	}
+	const group = "spread"
+	_, err := s.world.account.sdk().CreatePlacementGroup(s.ctx,
+		&awsec2.CreatePlacementGroupInput{GroupName: aws.String(group), Strategy: ec2types.PlacementStrategySpread})
+	s.try(err)
+	s.class(map[string]any{
+		"placementGroupSelector": map[string]any{"name": group},
+		"capacityReservationSelectorTerms": []any{
+			map[string]any{"tags": map[string]any{"karpenter.sh/discovery": clusterName}},
+		},
+	})
+}
+
+// unavailable leaves out offerings that no scenario needs, so that functions change what they find.
+func (s *stage) unavailable() {
+	if s.err != nil {
+		return
+	}
+	marks := &catalog.Unavailable{}
+	marks.LeaveOut(catalog.CapacityTypeKey(api.CapacityTypeReserved), s.world.now().Add(time.Hour))
+	s.try(inventory.MarkUnavailable(s.ctx, s.world.client, marks, s.world.now()))
 }
 
 // readyClass creates the class with the status that lifecycle gives it.
 func (s *stage) readyClass() {
-	s.class()
-	if s.world.readyClass == nil {
-		s.run("lifecycle", tickFor(s.world))
-	}
+	s.class(nil)
 	classes, err := s.world.client.NodeClasses(s.ctx)
 	if !s.try(err) {
 		return
 	}
-	if s.world.readyClass == nil {
-		s.world.readyClass = &classes[0]
-		return
-	}
-	// Later classes copy the status of the first one, which takes fewer calls.
+	// It has the status of the world's first class, which takes fewer calls.
 	profiles := fleet.Profiles{IAM: awsiam.NewFromConfig(s.world.account.config), Cluster: clusterName, Region: region}
 	status := s.world.readyClass.Status
 	status.InstanceProfile, err = profiles.Ensure(s.ctx, &classes[0])
@@ -184,6 +211,7 @@ func (s *stage) claim(name string, change ...func(*api.NodeClaim)) *api.NodeClai
 	if !s.try(err) {
 		return &api.NodeClaim{}
 	}
+	s.world.gate.times.note(stored)
 	return stored
 }
 
@@ -195,7 +223,7 @@ func (s *stage) launched(name string, change ...func(*api.NodeClaim)) (*api.Node
 			instance.Zone
 		claim.Labels[api.CapacityTypeLabelKey], claim.Labels[api.LabelInstanceID] = api.CapacityTypeSpot, instance.ID
 	}}, change...)...)
-	return s.status(name, instance, time.Now(), api.ConditionTypeLaunched), instance
+	return s.status(name, instance, s.world.now(), api.ConditionTypeLaunched), instance
 }
 
 // status sets the claim's conditions to true, with a transition time.
@@ -212,7 +240,8 @@ func (s *stage) status(name string, instance *ec2.Instance, since time.Time, con
 	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID, "conditions": list}
 	if len(conditions) > 1 {
 		status["nodeName"] = instance.PrivateDNSName
-		status["capacity"], status["allocatable"] = newNode(instance).Status.Capacity, newNode(instance).Status.Allocatable
+		node := newNode(instance, since)
+		status["capacity"], status["allocatable"] = node.Status.Capacity, node.Status.Allocatable
 	}
 	stored, err := s.world.client.PatchNodeClaimStatus(s.ctx, name, map[string]any{"status": status})
 	if !s.try(err) {
@@ -227,20 +256,22 @@ func (s *stage) node(name string, change ...func(*api.NodeClaim)) (*api.NodeClai
 	_, instance := s.launched(name, append([]func(*api.NodeClaim){func(claim *api.NodeClaim) {
 		claim.Annotations[api.AnnotationInstanceTagged] = "true"
 	}}, change...)...)
-	claim := s.status(name, instance, time.Now().Add(-time.Hour),
+	claim := s.status(name, instance, s.world.now().Add(-time.Hour),
 		api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized, api.ConditionReady)
 	if s.err != nil {
 		return claim, instance
 	}
-	node, block := newNode(instance), true
+	node, block := newNode(instance, s.world.now()), true
 	maps.Copy(node.Labels, claim.Labels)
 	node.Labels[api.NodeRegisteredLabelKey], node.Labels[api.NodeInitializedLabelKey] = "true", "true"
 	node.Finalizers = []string{api.TerminationFinalizer}
 	node.OwnerReferences = []metav1.OwnerReference{
 		{APIVersion: api.APIVersion, Kind: api.NodeClaimKind, Name: claim.Name, UID: claim.UID, BlockOwnerDeletion: &block},
 	}
-	_, err := s.world.core.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
-	s.try(err)
+	stored, err := s.world.core.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
+	if s.try(err) {
+		s.world.gate.times.note(stored)
+	}
 	return claim, instance
 }
 

@@ -37,6 +37,12 @@ func (t *trial) observe(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	s.pods = pods.Items
+	for i := range s.claims {
+		w.gate.times.note(&s.claims[i])
+	}
+	for i := range s.pods {
+		w.gate.times.note(&s.pods[i])
+	}
 	return s, t.observeControlled(ctx, s)
 }
 
@@ -47,6 +53,9 @@ func (t *trial) observeControlled(ctx context.Context, s *state) error {
 		return err
 	}
 	s.nodes = nodes.Items
+	for i := range s.nodes {
+		t.world.gate.times.note(&s.nodes[i])
+	}
 	if t.stage.deployed {
 		deployments, err := t.world.core.AppsV1().Deployments(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
 		if err != nil {

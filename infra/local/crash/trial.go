@@ -20,6 +20,8 @@ const (
 	rounds = 30
 	// step is the time between two rounds.
 	step = 6 * time.Second
+	// knownAfter is when all of EC2 knows what a scenario begins with.
+	knownAfter = 10 * time.Second
 	// fullLook is the number of rounds between two ticks of lifecycle.
 	fullLook = 3
 )
@@ -34,8 +36,12 @@ type trial struct {
 	undelivered map[string]any
 	acted       bool // play has changed something since it read the world
 
+	lossy  bool   // the answer that the scenario loses is lost
+	cached string // the version of the cluster that the next round's watch cache shows
+
 	mutex     sync.Mutex
-	evictions map[string]int // by pod
+	letters   map[string][]letter // by function
+	evictions map[string]int      // by pod
 	faults    []string
 }
 
@@ -44,7 +50,6 @@ type Outcome struct {
 	Calls  []Call // of the scenario's function
 	Kills  []Kill // that have happened
 	Rounds int
-	Swept  bool // it went on into a time of lifecycle's sweeps, which is a scenario by itself
 	Faults []string
 	Log    string // of the functions
 }
@@ -53,7 +58,8 @@ type Outcome struct {
 // is for a world that cannot be used; violations are in Faults.
 func (w *World) Try(ctx context.Context, scenario *Scenario, kills []Kill) (Outcome, error) {
 	t := &trial{
-		world: w, scenario: scenario, ledger: newLedger("", nil), undelivered: map[string]any{}, evictions: map[string]int{},
+		world: w, scenario: scenario, ledger: newLedger("", nil), undelivered: map[string]any{},
+		letters: map[string][]letter{}, evictions: map[string]int{},
 	}
 	if err := w.reset(ctx); err != nil {
 		return Outcome{}, err
@@ -66,13 +72,12 @@ func (w *World) Try(ctx context.Context, scenario *Scenario, kills []Kill) (Outc
 	}
 	t.ledger = newLedger(scenario.Function, kills)
 	w.gate.attach(t)
-	began := w.now().Truncate(sweeps)
 	turns, err := t.advance(ctx)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("scenario %s: %w\n%s", scenario.title(), err, w.log.take())
 	}
 	return Outcome{
-		Calls: t.ledger.made(), Kills: t.ledger.deaths(), Rounds: turns, Swept: w.now().After(began.Add(sweeps)),
+		Calls: t.ledger.made(), Kills: t.ledger.deaths(), Rounds: turns,
 		Faults: t.faults, Log: w.log.take(),
 	}, nil
 }
@@ -87,6 +92,16 @@ func (t *trial) begin(ctx context.Context) error {
 	if _, err := t.simulate(ctx); err != nil {
 		return err
 	}
+	t.world.account.delay()
+	if passed := t.world.now().Sub(t.world.first); passed < knownAfter {
+		if err := t.world.pass(knownAfter - passed); err != nil {
+			return err
+		}
+	}
+	var err error
+	if t.cached, err = t.world.gate.lag.Present(ctx); err != nil {
+		return err
+	}
 	event := tickFor
 	if t.scenario.Event != nil {
 		t.undelivered[t.scenario.Function] = t.scenario.Event(t.stage)
@@ -94,6 +109,17 @@ func (t *trial) begin(ctx context.Context) error {
 	}
 	t.undelivered[t.scenario.Function] = event(t.world)
 	return nil
+}
+
+// loses reports whether the answer to the call is lost, which happens once.
+func (t *trial) loses(made request) bool {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if made.name != t.scenario.Loses || t.lossy {
+		return false
+	}
+	t.lossy = true
+	return true
 }
 
 // advance runs rounds until the scenario has ended, and one more: the end must be stable.
@@ -156,7 +182,12 @@ func (t *trial) missing(ctx context.Context, s *state) ([]string, error) {
 // round invokes each function once, with its undelivered event, the messages of its queue, and a
 // tick.
 func (t *trial) round(ctx context.Context, number int) error {
-	began := time.Now()
+	// The watch cache is a round behind, or more where a function dies meanwhile.
+	t.world.gate.lag.Show(t.cached)
+	var err error
+	if t.cached, err = t.world.gate.lag.Present(ctx); err != nil {
+		return err
+	}
 	with := t.scenario.Ticked
 	if with == nil {
 		with = []string{"provision", "lifecycle", "disrupt"}
@@ -166,10 +197,7 @@ func (t *trial) round(ctx context.Context, number int) error {
 		return name == t.scenario.Function
 	})...)
 	for _, name := range order {
-		event, err := t.wake(ctx, name, number, slices.Contains(with, name))
-		if err != nil {
-			return err
-		}
+		event := t.wake(name, number, slices.Contains(with, name))
 		if event == nil {
 			continue
 		}
@@ -203,36 +231,28 @@ func (t *trial) round(ctx context.Context, number int) error {
 	if after == 0 {
 		after = step
 	}
-	// A round takes the same time on a busy machine, because functions depend on the second of the
-	// minute.
-	return t.world.pass(max(0, after-time.Since(began)).Round(time.Second))
+	return t.world.pass(after)
 }
 
 // wake returns the payload for a function; nil for none.
-func (t *trial) wake(ctx context.Context, name string, round int, ticks bool) (any, error) {
+func (t *trial) wake(name string, round int, ticks bool) any {
 	event := t.undelivered[name]
 	batch, messages := event.(lambdaevents.SQSEvent)
 	if event != nil && !messages || !ticks {
-		return event, nil
+		return event
 	}
 	if t.world.account.urls[name] == "" {
-		return event, nil // it is woken by events alone
+		return event // it is woken by events alone
 	}
-	sent, err := t.world.account.received(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	for _, one := range sent {
-		batch.Records = append(batch.Records, lambdaevents.SQSMessage{MessageId: one.ID, Body: one.Body})
-	}
+	batch.Records = append(batch.Records, t.due(name)...)
 	// Ticks of lifecycle are a minute apart. In between, it continues by its own messages.
 	if name == "lifecycle" && round%fullLook > 0 {
 		next := queue.Message{Cluster: clusterName, At: t.world.now(), Reason: queue.ReasonContinue, Hop: 1}
 		batch.Records = append(batch.Records, message(next, fmt.Sprint("continue-", round)))
-		return batch, nil
+		return batch
 	}
 	batch.Records = append(batch.Records, tickMessage(t.world))
-	return batch, nil
+	return batch
 }
 
 // failed returns the part of an event that the function's answer returns; nil for none.

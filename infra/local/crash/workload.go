@@ -8,11 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
@@ -22,6 +24,7 @@ type workload struct {
 	count int
 	cpu   string
 	grace int64 // seconds that a pod may take to end
+	shape func(*corev1.Pod)
 	made  int
 }
 
@@ -61,7 +64,67 @@ func (l *workload) pod() *corev1.Pod {
 	pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(l.cpu)},
 	}}}
+	if l.shape != nil {
+		l.shape(pod)
+	}
 	return pod
+}
+
+// storage is the StorageClass of the scenarios' volumes.
+const storage = "disks"
+
+// volumeClaim creates a claim for a volume, which is bound to the volume where one is named.
+func (s *stage) volumeClaim(name, volume string) {
+	if s.err != nil {
+		return
+	}
+	s.world.claimed = true
+	class := storage
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	claim.Spec.AccessModes, claim.Spec.StorageClassName = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, &class
+	claim.Spec.VolumeName = volume
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	_, err := s.world.core.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault).Create(s.ctx, claim,
+		metav1.CreateOptions{})
+	s.try(err)
+}
+
+// attach records that a volume is attached to the node of an instance.
+func (s *stage) attach(volume string, instance *ec2.Instance) {
+	if s.err != nil {
+		return
+	}
+	s.world.claimed = true
+	attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "attached-" + volume}}
+	attachment.Spec = storagev1.VolumeAttachmentSpec{
+		Attacher: "ebs.csi.aws.com", NodeName: instance.PrivateDNSName,
+		Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &volume},
+	}
+	_, err := s.world.core.StorageV1().VolumeAttachments().Create(s.ctx, attachment, metav1.CreateOptions{})
+	s.try(err)
+}
+
+// mounting shapes pods that mount a claim.
+func mounting(claim string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+		}}}
+	}
+}
+
+// apart shapes pods that mount a claim and keep away from pods of all namespaces that do not exist.
+func apart(claim string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		mounting(claim)(pod)
+		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey:       corev1.LabelHostname,
+				LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nobody"}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}},
+			}},
+		}}
+	}
 }
 
 // budget creates a PodDisruptionBudget with a minimum of healthy pods.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/cfn"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
@@ -44,17 +46,18 @@ type World struct {
 	gate     *gate
 	runtime  *runtimeAPI
 	clock    *clock.Clock
-	ahead    time.Duration
+	first    time.Time // at which trials begin
 	binaries string
 
 	types      []instancetypes.InstanceType
 	prices     *pricing.Service
 	catalog    *corev1.ConfigMap // as the catalog function wrote it
-	readyClass *api.EC2NodeClass // as lifecycle has left it the first time
+	readyClass *api.EC2NodeClass // as lifecycle has left it
 
 	account     *account
 	uninstalled bool // a scenario may have taken the rights away
 	deployed    bool // a scenario may have left Deployments
+	claimed     bool // a scenario may have left claims for volumes
 	functions   map[string]*function
 	processes   sync.WaitGroup
 	log         output
@@ -67,7 +70,7 @@ type World struct {
 // Open creates a world. Whittle's own install function installs Whittle, and its catalog function
 // writes the catalogue. The caller closes the world.
 func Open(ctx context.Context, options Options) (*World, error) {
-	w := &World{binaries: options.Functions, functions: map[string]*function{}, gate: &gate{}}
+	w := &World{binaries: options.Functions, functions: map[string]*function{}, gate: &gate{times: &times{}}}
 	if err := w.open(ctx, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("making a world: %w", err), w.Close(), errors.New(w.log.take()))
 	}
@@ -83,6 +86,10 @@ func (w *World) open(ctx context.Context, options Options) error {
 		return err
 	}
 	w.closers = append(w.closers, w.clock.Close)
+	w.first = time.Now().UTC().Round(time.Hour).Add(intoTheHour)
+	if err := w.begin(); err != nil {
+		return err
+	}
 	w.plane, err = kubernetes.Start(ctx, kubernetes.Options{
 		Binary: options.ControlPlane, Directory: filepath.Join(options.Directory, "kubernetes"),
 		// The nodes renew no lease and stay ready nevertheless.
@@ -126,20 +133,13 @@ func (w *World) connect() error {
 	if w.objects, err = dynamic.NewForConfig(admin); err != nil {
 		return err
 	}
-	admin.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			request = request.Clone(request.Context())
-			newest(request)
-			return next.RoundTrip(request)
-		})
-	})
-	w.client, err = cluster.NewForConfig(cluster.Endpoint{Name: clusterName, URL: w.plane.Endpoint}, admin)
-	return err
+	reader, err := cluster.NewForConfig(cluster.Endpoint{Name: clusterName, URL: w.plane.Endpoint}, admin)
+	if err != nil {
+		return err
+	}
+	w.client = reader.Consistent()
+	return nil
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 func (w *World) serveRuntime() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -170,20 +170,62 @@ func (w *World) furnish(ctx context.Context) error {
 	if err := w.undisturbed(ctx, "install", installEvent(cfn.RequestCreate, "")); err != nil {
 		return err
 	}
+	later := storagev1.VolumeBindingWaitForFirstConsumer
+	_, err = w.core.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: storage}, Provisioner: "ebs.csi.aws.com", VolumeBindingMode: &later,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
 	if err := w.undisturbed(ctx, "catalog", struct{}{}); err != nil {
 		return err
 	}
-	w.catalog, err = w.core.CoreV1().ConfigMaps(whittleNamespace).Get(ctx, catalogName, getNow)
-	return err
+	if w.catalog, err = w.core.CoreV1().ConfigMaps(whittleNamespace).Get(ctx, catalogName, getNow); err != nil {
+		return err
+	}
+	return w.resolveClass(ctx)
 }
 
-// now is the functions' time.
-func (w *World) now() time.Time { return time.Now().Add(w.ahead) }
+// resolveClass lets lifecycle make a class ready, for the scenarios that begin with one.
+func (w *World) resolveClass(ctx context.Context) error {
+	first := &stage{world: w, ctx: ctx}
+	first.class(nil)
+	first.later(knownAfter)
+	if first.err != nil {
+		return first.err
+	}
+	if err := w.undisturbed(ctx, "lifecycle", tickFor(w)); err != nil {
+		return err
+	}
+	classes, err := w.client.NodeClasses(ctx)
+	if err != nil {
+		return err
+	}
+	w.readyClass = &classes[0]
+	if !api.ConditionTrue(w.readyClass.Status.Conditions, api.ConditionReady) {
+		return fmt.Errorf("the world's first class is not ready: %v", w.readyClass.Status.Conditions)
+	}
+	return nil
+}
 
-// pass advances the functions' clock.
+// intoTheHour is when each trial begins, because functions do some work in some minutes of the hour
+// and in some seconds of the minute.
+const intoTheHour = 7*time.Minute + 20*time.Second
+
+// begin sets the functions' clock to the time at which trials begin.
+func (w *World) begin() error {
+	w.gate.times.begin(w.first)
+	return w.clock.Stop(w.first)
+}
+
+// now is the functions' time. It stands while functions work.
+func (w *World) now() time.Time { return w.gate.times.now() }
+
+// pass advances the functions' clock by whole seconds.
 func (w *World) pass(d time.Duration) error {
-	w.ahead += d
-	return w.clock.Set(w.ahead)
+	at := w.now().Add(d.Truncate(time.Second))
+	w.gate.times.set(at)
+	return w.clock.Stop(at)
 }
 
 // Close ends everything that the world started.

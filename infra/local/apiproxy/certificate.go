@@ -1,4 +1,4 @@
-package crash
+package apiproxy
 
 import (
 	"crypto/ecdsa"
@@ -13,21 +13,24 @@ import (
 	"time"
 )
 
-// certificate is a self-signed certificate for 127.0.0.1.
-type certificate struct {
-	key       *ecdsa.PrivateKey
-	der       []byte
-	authority []byte // PEM
+// Certificate is a self-signed certificate for 127.0.0.1.
+type Certificate struct {
+	// Authority is what clients trust it by, in PEM.
+	Authority []byte
+
+	key *ecdsa.PrivateKey
+	der []byte
 }
 
-func newCertificate() (*certificate, error) {
+// NewCertificate makes a certificate that is valid for 30 days, and was for the last 30 days.
+func NewCertificate() (*Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	// The certificate is valid at every time that a scenario's clock may show.
+	// It is valid at every time that a program's clock may show.
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: clusterName},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "apiproxy"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore:   time.Now().Add(-30 * 24 * time.Hour), NotAfter: time.Now().Add(30 * 24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
@@ -37,11 +40,12 @@ func newCertificate() (*certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &certificate{key: key, der: der, authority: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})},
+	return &Certificate{Authority: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key: key, der: der},
 		nil
 }
 
-func (c *certificate) tls() *tls.Config {
+// TLS returns the configuration of a server with the certificate.
+func (c *Certificate) TLS() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{c.der}, PrivateKey: c.key}},
 	}
