@@ -253,3 +253,45 @@ func TestReadSettings(t *testing.T) {
 		}
 	}
 }
+
+// volume returns a price list item of a volume's usage.
+func volume(usage, unit, currency, amount string) string {
+	return `{"product": {"sku": "ABC", "attributes": {"usagetype": "` + usage + `"}},
+		"terms": {"OnDemand": {"ABC.1": {"priceDimensions": {"ABC.1.2":
+		{"unit": "` + unit + `", "pricePerUnit": {"` + currency + `": "` + amount + `"}}}}}}}`
+}
+
+func TestParseVolumePrice(t *testing.T) {
+	for _, test := range []struct {
+		name, text, usage string
+		price             float64
+		want              string // in the error
+	}{
+		{"us-east-1", volume("EBS:VolumeUsage.gp3", "GB-Mo", "USD", "0.08"), "VolumeUsage.gp3", 0.08, ""},
+		{"another region", volume("EUC1-EBS:VolumeUsage.gp3", "GB-Mo", "USD", "0.0952"), "VolumeUsage.gp3", 0.0952, ""},
+		{"another spelling", volume("EBS:VolumeUsage.io2", "GB-month", "USD", "0.125"), "VolumeUsage.io2", 0.125, ""},
+		{"operations", volume("EBS:VolumeP-IOPS.piops", "IOPS-Mo", "USD", "0.065"), "VolumeP-IOPS.piops", 0.065, ""},
+		{"a GiB has 1,024 MiB", volume("EBS:VolumeP-Throughput.gp3", "GiBps-mo", "USD", "40.96"),
+			"VolumeP-Throughput.gp3", 0.04, ""},
+		{"requests", volume("EBS:VolumeIOUsage", "IOs", "USD", "0.00000005"), "VolumeIOUsage", 0, ""},
+		{"in another currency", volume("EBS:VolumeUsage", "GB-Mo", "CNY", "0.5"), "VolumeUsage", 0, ""},
+		{"a snapshot", volume("EBS:SnapshotUsage", "GB-Mo", "USD", "0.05"), "", 0, ""},
+		{"an instance", priced("Hrs", "USD", "0.1"), "", 0, ""},
+		{"no number", volume("EBS:VolumeUsage", "GB-Mo", "USD", "free"), "", 0,
+			`product ABC (EBS:VolumeUsage): pricePerUnit.USD "free"`},
+		{"not JSON", `<price/>`, "", 0, "not the JSON that is documented"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			usage, price, err := parseVolumePrice(test.text, "USD")
+			if test.want != "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error is %v, want %q", err, test.want)
+				}
+				return
+			}
+			if err != nil || usage != test.usage || math.Abs(price-test.price) > 1e-12 {
+				t.Errorf("%q, %v, %v", usage, price, err)
+			}
+		})
+	}
+}

@@ -79,12 +79,19 @@ func (h *handler) read(ctx context.Context, previous *catalog.Snapshot) (*catalo
 	var zonesOf map[string][]string
 	var onDemand map[string]float64
 	var spot map[string]map[string]float64
-	var onDemandFailed, spotFailed error
+	var volumes catalog.VolumePrices
+	var onDemandFailed, spotFailed, volumesFailed error
 	group, parallel := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { snapshot.InstanceTypes, err = h.instanceTypes(parallel); return err })
 	group.Go(func() (err error) { zonesOf, err = h.offerings(parallel); return err })
 	group.Go(func() (err error) { snapshot.Zones, err = h.zones(parallel); return err })
-	group.Go(func() error { onDemand, onDemandFailed = h.onDemandPrices(parallel); return nil })
+	group.Go(func() error {
+		limited, cancel := context.WithTimeout(parallel, priceListTime)
+		defer cancel()
+		onDemand, onDemandFailed = h.onDemandPrices(limited)
+		volumes, volumesFailed = h.volumePrices(limited)
+		return nil
+	})
 	group.Go(func() error { spot, spotFailed = h.spotPrices(parallel); return nil })
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("reading EC2's offer in %s: %w", h.region, err)
@@ -100,6 +107,7 @@ func (h *handler) read(ctx context.Context, previous *catalog.Snapshot) (*catalo
 	)
 	h.setOnDemandPrices(ctx, snapshot, previous, onDemand, onDemandFailed)
 	setSpotPrices(ctx, snapshot, previous, spot, spotFailed)
+	setVolumePrices(ctx, snapshot, previous, volumes, volumesFailed)
 	return snapshot, nil
 }
 

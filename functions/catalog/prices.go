@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -113,6 +114,22 @@ func setSpotPrices(
 			ctx, "cannot read all spot prices: using the last ones for the rest", "read", len(read), "read-before",
 			snapshot.SpotPriceTime, "error", failed,
 		)
+	}
+}
+
+// setVolumePrices sets the prices of volumes: from the price list, otherwise from the last
+// catalogue. Readers use the built-in ones for what is missing then.
+func setVolumePrices(
+	ctx context.Context, snapshot, previous *catalog.Snapshot, read catalog.VolumePrices, failed error,
+) {
+	snapshot.VolumePrices = catalog.VolumePrices{}
+	if previous != nil {
+		maps.Copy(snapshot.VolumePrices, previous.VolumePrices)
+	}
+	maps.Copy(snapshot.VolumePrices, read)
+	if failed != nil {
+		slog.ErrorContext(ctx, "cannot read all prices of volumes: using the last and the built-in ones for the rest",
+			"read", len(read), "error", failed)
 	}
 }
 

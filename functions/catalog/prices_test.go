@@ -236,3 +236,23 @@ func TestTypesThatAreUnknownOrUnusable(t *testing.T) {
 	}
 	infoOf(t, snapshot, "m5.2xlarge")
 }
+
+func TestPricesOfVolumes(t *testing.T) {
+	r := newRegion(t)
+	_, whole := r.run(t)
+	if !reflect.DeepEqual(whole.VolumePrices, catalog.BuiltinVolumePrices()) {
+		t.Errorf("volumes cost %v, want those of us-east-1", whole.VolumePrices)
+	}
+	r.edit = func(body string) string {
+		return strings.ReplaceAll(body, `\"USD\":\"0.0800000000\"`, `\"USD\":\"0.0952000000\"`)
+	}
+	_, dearer := r.run(t)
+	if dearer.VolumePrices["VolumeUsage.gp3"] != 0.0952 {
+		t.Errorf("gp3 costs %v", dearer.VolumePrices["VolumeUsage.gp3"])
+	}
+	// Where the list does not answer, the last prices stay.
+	r.refused["GetProducts"] = 0
+	if _, kept := r.run(t); !reflect.DeepEqual(kept.VolumePrices, dearer.VolumePrices) {
+		t.Errorf("volumes cost %v, before %v", kept.VolumePrices, dearer.VolumePrices)
+	}
+}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
+
+	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
 // priceListTime limits the reading of the price list. Without a route to the internet, the list
@@ -58,6 +62,7 @@ type priceListItem struct {
 		SKU        string `json:"sku"`
 		Attributes struct {
 			InstanceType string `json:"instanceType"`
+			UsageType    string `json:"usagetype"`
 		} `json:"attributes"`
 	} `json:"product"`
 	Terms struct {
@@ -72,13 +77,11 @@ type priceListItem struct {
 
 // onDemandPrices returns each type's price per hour for Linux, on shared hardware and on dedicated
 // bare metal. With an error it returns the prices before it. An invalid item costs only its own
-// price.
+// price. The context limits the time.
 func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error) {
 	if priceListRegion(h.region) == "" {
 		return nil, fmt.Errorf("no price list serves region %s", h.region)
 	}
-	ctx, cancel := context.WithTimeout(ctx, priceListTime)
-	defer cancel()
 	prices := map[string]float64{}
 	currency := currencyOf(h.region)
 	var failed, unreadable error
@@ -87,34 +90,19 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 		{"tenancy": "Shared", "productFamily": "Compute Instance"},
 		{"tenancy": "Dedicated", "productFamily": "Compute Instance (bare metal)"},
 	} {
-		product["regionCode"], product["operatingSystem"], product["preInstalledSw"] = h.region, "Linux", "NA"
+		product["operatingSystem"], product["preInstalledSw"] = "Linux", "NA"
 		product["capacitystatus"], product["marketoption"] = "Used", "OnDemand"
-		var filters []types.Filter
-		for field, value := range product {
-			filters = append(
-				filters, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(field), Value: aws.String(value)},
-			)
-		}
-		pages := pricing.NewGetProductsPaginator(
-			h.pricing, &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters},
-		)
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
+		err := h.products(ctx, product, func(text string) {
+			name, price, err := parsePrice(text, currency)
 			if err != nil {
-				// One of the two lists may fail without the other.
-				failed = errors.Join(failed, fmt.Errorf("reading the price list of %s: %w", product["productFamily"], err))
-				break
+				bad, unreadable = bad+1, err
 			}
-			for _, text := range page.PriceList {
-				name, price, err := parsePrice(text, currency)
-				if err != nil {
-					bad, unreadable = bad+1, err
-				}
-				if price > 0 {
-					prices[name] = price
-				}
+			if price > 0 {
+				prices[name] = price
 			}
-		}
+		})
+		// One of the two lists may fail without the other.
+		failed = errors.Join(failed, err)
 	}
 	if bad > 0 {
 		slog.WarnContext(ctx, "ignoring invalid items of the price list", "items", bad, "last", unreadable)
@@ -125,30 +113,126 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 	return prices, failed
 }
 
+// volumePrices returns the prices of EBS volumes. With an error it returns the prices before it. An
+// invalid item costs only its own price.
+func (h *handler) volumePrices(ctx context.Context) (catalog.VolumePrices, error) {
+	if priceListRegion(h.region) == "" {
+		return nil, fmt.Errorf("no price list serves region %s", h.region)
+	}
+	prices := catalog.VolumePrices{}
+	var failed, unreadable error
+	for _, family := range []string{"Storage", "System Operation", "Provisioned Throughput"} {
+		// Local zones have prices of their own.
+		err := h.products(ctx, map[string]string{"productFamily": family, "locationType": "AWS Region"}, func(text string) {
+			usage, price, err := parseVolumePrice(text, currencyOf(h.region))
+			if err != nil {
+				unreadable = err
+			}
+			if price > 0 {
+				prices[usage] = price
+			}
+		})
+		failed = errors.Join(failed, err)
+	}
+	if unreadable != nil {
+		slog.WarnContext(ctx, "ignoring invalid items of the price list", "last", unreadable)
+	}
+	if failed == nil && len(prices) == 0 {
+		failed = fmt.Errorf("the price list has no price of a volume for region %s", h.region)
+	}
+	return prices, failed
+}
+
+// products calls read with each item of the price list whose attributes have the values. The items
+// before an error count.
+func (h *handler) products(ctx context.Context, attributes map[string]string, read func(text string)) error {
+	filters := []types.Filter{{
+		Type: types.FilterTypeTermMatch, Field: aws.String("regionCode"), Value: aws.String(h.region),
+	}}
+	for field, value := range attributes {
+		filters = append(
+			filters, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(field), Value: aws.String(value)},
+		)
+	}
+	pages := pricing.NewGetProductsPaginator(
+		h.pricing, &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters},
+	)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return fmt.Errorf("reading the price list of %s: %w", attributes["productFamily"], err)
+		}
+		for _, text := range page.PriceList {
+			read(text)
+		}
+	}
+	return nil
+}
+
 // parsePrice reads one item of the price list. Without a price per hour in the currency it returns
 // zero.
 func parsePrice(text, currency string) (instanceType string, price float64, err error) {
-	var item priceListItem
-	if err := json.Unmarshal([]byte(text), &item); err != nil {
-		return "", 0, fmt.Errorf("an item of the price list is not the JSON that is documented: %w", err)
+	item, err := parseItem(text)
+	if err != nil {
+		return "", 0, err
 	}
+	if price, _, err = item.price(currency, "Hrs"); err != nil {
+		return "", 0, err
+	}
+	return item.Product.Attributes.InstanceType, price, nil
+}
+
+// parseVolumePrice reads one item of the price list. It returns the usage type and the unit price of
+// catalog.VolumePrices, or zero for an item that is no volume.
+func parseVolumePrice(text, currency string) (usage string, price float64, err error) {
+	item, err := parseItem(text)
+	if err != nil {
+		return "", 0, err
+	}
+	_, usage, isEBS := strings.Cut(item.Product.Attributes.UsageType, "EBS:")
+	if !isEBS || !strings.HasPrefix(usage, "Volume") {
+		return "", 0, nil
+	}
+	price, unit, err := item.price(currency, "GB-Mo", "GB-month", "IOPS-Mo", "MiBps-mo", "GiBps-mo")
+	if err != nil {
+		return "", 0, err
+	}
+	if strings.EqualFold(unit, "GiBps-mo") {
+		price /= 1024
+	}
+	return usage, price, nil
+}
+
+func parseItem(text string) (item priceListItem, err error) {
+	if err := json.Unmarshal([]byte(text), &item); err != nil {
+		return item, fmt.Errorf("an item of the price list is not the JSON that is documented: %w", err)
+	}
+	return item, nil
+}
+
+// price returns the highest price in the currency for one of the units, and the unit. It returns
+// zero without one.
+func (item *priceListItem) price(currency string, units ...string) (price float64, unit string, err error) {
 	for _, term := range item.Terms.OnDemand {
 		for _, dimension := range term.PriceDimensions {
 			amount, quoted := dimension.PricePerUnit[currency]
-			if !quoted || dimension.Unit != "Hrs" {
+			isUnit := func(unit string) bool { return strings.EqualFold(unit, dimension.Unit) }
+			if !quoted || !slices.ContainsFunc(units, isUnit) {
 				continue
 			}
 			parsed, valid := parseAmount(amount)
 			if !valid {
-				return "", 0, fmt.Errorf(
+				return 0, "", fmt.Errorf(
 					"price list, product %s (%s): pricePerUnit.%s %q is not a price", item.Product.SKU,
-					item.Product.Attributes.InstanceType, currency, amount,
+					cmp.Or(item.Product.Attributes.InstanceType, item.Product.Attributes.UsageType), currency, amount,
 				)
 			}
-			price = max(price, parsed)
+			if parsed >= price {
+				price, unit = parsed, dimension.Unit
+			}
 		}
 	}
-	return item.Product.Attributes.InstanceType, price, nil
+	return price, unit, nil
 }
 
 // parseAmount reads an amount of money that is neither negative nor infinite.

@@ -17,6 +17,8 @@ type Snapshot struct {
 	SpotPriceTime time.Time `json:"spotPriceTime,omitzero"`
 	// Prices describes the age and currency of the prices.
 	Prices Prices `json:"prices,omitzero"`
+	// VolumePrices are those of the price list. VolumePricesOf fills the gaps.
+	VolumePrices VolumePrices `json:"volumePrices,omitempty"`
 	// Settings are the same for all nodes of the cluster.
 	Settings Settings `json:"settings,omitzero"`
 	// InstanceTypes are sorted by name.

@@ -89,22 +89,33 @@ func newProduct(t *instancetypes.InstanceType, region, tenancy string) (product,
 	item.Product.SKU, item.ServiceCode, item.Version, item.PublicationDate = sku, serviceCode, "20261101000000", published
 	item.Product.Attributes = attributesOf(t, region, tenancy)
 	price := strconv.FormatFloat(t.OnDemandPrice, 'f', 10, 64)
+	item.Terms.OnDemand = onDemand(sku, "Hrs", price, fmt.Sprintf("$%g per On Demand Linux %s Instance Hour",
+		t.OnDemandPrice, t.Name))
+	return item.product()
+}
+
+func onDemand(sku, unit, price, description string) map[string]termJSON {
 	term := sku + "." + onDemandTerm
 	rate := term + "." + hourlyRate
-	item.Terms.OnDemand = map[string]termJSON{term: {
+	return map[string]termJSON{term: {
 		SKU: sku, EffectiveDate: published, OfferTermCode: onDemandTerm,
 		PriceDimensions: map[string]dimensionJSON{rate: {
-			Unit: "Hrs", BeginRange: "0", EndRange: "Inf", AppliesTo: []string{}, RateCode: rate,
-			PricePerUnit: map[string]string{"USD": price},
-			Description:  fmt.Sprintf("$%g per On Demand Linux %s Instance Hour", t.OnDemandPrice, t.Name),
+			Unit: unit, BeginRange: "0", EndRange: "Inf", AppliesTo: []string{}, RateCode: rate,
+			PricePerUnit: map[string]string{"USD": price}, Description: description,
 		}},
 	}}
+}
+
+func (item *itemJSON) product() (product, error) {
 	text, err := json.Marshal(item)
 	if err != nil {
 		return product{}, err
 	}
 	p := product{
-		text: string(text), attributes: map[string]string{"productfamily": item.Product.ProductFamily, "sku": sku},
+		text: string(text),
+		attributes: map[string]string{
+			"productfamily": item.Product.ProductFamily, "sku": item.Product.SKU,
+		},
 	}
 	for name, value := range item.Product.Attributes {
 		p.attributes[strings.ToLower(name)] = value

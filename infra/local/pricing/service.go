@@ -35,6 +35,13 @@ func New(region string, types []instancetypes.InstanceType) (*Service, error) {
 		}
 		s.products = append(s.products, of...)
 	}
+	for _, usage := range volumeUsages() {
+		of, err := newVolumeProduct(usage, region)
+		if err != nil {
+			return nil, fmt.Errorf("price list item of %s: %w", usage.usage, err)
+		}
+		s.products = append(s.products, of)
+	}
 	return s, nil
 }
 
