@@ -44,6 +44,7 @@ func layers() []layer {
 		{path: "shared/catalog", imports: "shared/api shared/guard shared/scheduling", deciding: true},
 		{path: "shared/catalog/builtin", imports: "shared/catalog testdata/instancetypes"},
 		{path: "shared/nodeclass", imports: "shared/api", deciding: true},
+		{path: "shared/nodecost", imports: "shared/api shared/catalog shared/nodeclass", deciding: true},
 
 		// Decisions: a snapshot in, a plan out.
 		{path: "shared/plan", imports: "shared/api shared/catalog shared/scheduling shared/volumes", deciding: true},
@@ -108,8 +109,8 @@ func layers() []layer {
 		},
 		{
 			path: "shared/snapshot",
-			imports: "shared/api shared/catalog shared/disruption shared/guard shared/nodeclass shared/plan " +
-				"shared/scheduling shared/volumes",
+			imports: "shared/api shared/catalog shared/disruption shared/guard shared/nodeclass shared/nodecost " +
+				"shared/plan shared/scheduling shared/volumes",
 			deciding: true,
 		},
 		{path: "shared/launch", imports: "shared/api shared/catalog shared/nodeclass shared/scheduling", deciding: true},

@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/nodecost"
 )
 
 var (
@@ -201,5 +202,7 @@ func (p *performer) countSavings(ctx context.Context, node *disruption.Node, rea
 		}
 		p.prices = known
 	}
-	p.metrics.Write(metrics.CountOf(metrics.DisruptionSavedDollars, reason, p.view.seen.Saved(node, p.prices)))
+	costs := nodecost.Of(p.prices, p.view.objects.NodeClasses, p.view.objects.NodePools)
+	saved := p.view.seen.Saved(node, costs.PriceOfClaim)
+	p.metrics.Write(metrics.CountOf(metrics.DisruptionSavedDollars, reason, saved))
 }

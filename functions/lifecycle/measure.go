@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/nodecost"
 )
 
 // pricesFor is how long a container uses the catalogue that it has read. Prices change by the hour.
@@ -47,12 +48,14 @@ func (h *handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 	if err != nil {
 		slog.WarnContext(ctx, "prices of nodes not read", "error", err)
 	}
-	h.metrics.Write(fleetValues(s.claims, known, h.now())...)
+	h.metrics.Write(fleetValues(s.claims, known, nodecost.Of(known, s.classes, s.pools), h.now())...)
 }
 
 // fleetValues counts the claims with an instance by capacity type, and adds up their prices in US
-// dollars per hour. The catalogue may be nil.
-func fleetValues(claims []api.NodeClaim, known *catalog.Snapshot, now time.Time) []metrics.Value {
+// dollars per hour. What spot saves is about the instances alone. The catalogue may be nil.
+func fleetValues(
+	claims []api.NodeClaim, known *catalog.Snapshot, costs nodecost.Costs, now time.Time,
+) []metrics.Value {
 	nodes := map[string]float64{}
 	var price, saved float64
 	for i := range claims {
@@ -65,11 +68,12 @@ func fleetValues(claims []api.NodeClaim, known *catalog.Snapshot, now time.Time)
 		if known == nil {
 			continue
 		}
-		costs, _ := known.Price(labels)
-		price += costs
+		whole, _ := costs.PriceOfClaim(&claims[i])
+		price += whole
 		if kind == api.CapacityTypeSpot {
+			instance, _ := known.Price(labels)
 			onDemand, _ := known.Price(onDemandLabels(labels))
-			saved += catalog.SavingsAgainst(onDemand, costs).PerHour
+			saved += catalog.SavingsAgainst(onDemand, instance).PerHour
 		}
 	}
 	var values []metrics.Value

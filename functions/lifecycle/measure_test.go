@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/nodecost"
 )
 
 func TestThePriceOfNodesIsMeasured(t *testing.T) {
@@ -15,10 +16,12 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 	known := &catalog.Snapshot{Time: now.Add(-time.Hour), SpotPriceTime: now, InstanceTypes: []catalog.InstanceTypeInfo{
 		{InstanceType: "m5.large", OnDemandPrice: 0.5, SpotPrices: map[string]float64{"us-east-1a": 0.125}},
 	}}
+	var pool api.NodePool
+	pool.Name, pool.Annotations = "default", map[string]string{api.NodeFeeAnnotationKey: "0.25"}
 	claim := func(kind, instance string) api.NodeClaim {
 		var made api.NodeClaim
 		made.Labels = map[string]string{api.CapacityTypeLabelKey: kind, corev1.LabelInstanceTypeStable: "m5.large",
-			corev1.LabelTopologyZone: "us-east-1a"}
+			corev1.LabelTopologyZone: "us-east-1a", api.NodePoolLabelKey: "default"}
 		made.Status.ProviderID = instance
 		return made
 	}
@@ -28,15 +31,16 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 		known *catalog.Snapshot
 		want  map[string]float64
 	}{
+		// The pool's fee is $0.25/h.
 		"with prices": {known, map[string]float64{
-			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "DollarsPerHour/": 0.75, "SavedDollarsPerHour/": 0.75,
+			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "DollarsPerHour/": 0.75 + 3*0.25, "SavedDollarsPerHour/": 0.75,
 			"CatalogAgeSeconds/": 3600,
 		}},
 		"without a catalogue": {nil, map[string]float64{"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]float64{}
-			for _, value := range fleetValues(claims, test.known, now) {
+			for _, value := range fleetValues(claims, test.known, nodecost.Of(test.known, nil, []api.NodePool{pool}), now) {
 				got[string(value.Name)+"/"+value.Series] = value.Numbers[0]
 			}
 			for key, want := range test.want {

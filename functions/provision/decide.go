@@ -117,12 +117,14 @@ func summary(decided *plan.Plan, pods int, now time.Time) *status.Plan {
 		group.Count++
 		group.Pods += len(planned.Pods)
 		group.PricePerHour += planned.PricePerHour
+		group.ExtrasPerHour += planned.ExtrasPerHour
 	}
 	shown := &status.Plan{
 		Time: now.UTC().Truncate(time.Second),
 		Pods: pods, Existing: len(decided.Nominations), Unplaced: len(decided.Unplaced),
 		Nodes:        make([]status.Nodes, 0, len(groups)),
-		PricePerHour: decided.PricePerHour, LowerBoundPerHour: decided.LowerBoundPerHour,
+		PricePerHour: decided.PricePerHour, ExtrasPerHour: decided.ExtrasPerHour,
+		LowerBoundPerHour: decided.LowerBoundPerHour,
 	}
 	for _, group := range groups {
 		shown.Nodes = append(shown.Nodes, *group)

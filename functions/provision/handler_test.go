@@ -225,6 +225,16 @@ func TestBadInputIsNamedAndStopsNothingElse(t *testing.T) {
 			"nowhere", api.ReasonNodeClassNotReady, []string{"spec.subnetSelectorTerms"},
 		},
 		{
+			"a pool whose fee is no price",
+			func(e *environment) {
+				pool := nodePool("priced", "default", nil)
+				pool.SetAnnotations(map[string]string{api.NodeFeeAnnotationKey: "2 cents"})
+				e.apply(pool)
+			},
+			"priced", api.EventReasonInvalidNodeFee,
+			[]string{`NodePool "priced"`, "metadata.annotations[whittle.dev/node-fee]", `"2 cents"`, "write US dollars an hour"},
+		},
+		{
 			"a pod that fits no type",
 			func(e *environment) { e.pod("giant", "4000", nil) },
 			"giant", "FailedScheduling", []string{`nodepool "default"`, "cpu"},

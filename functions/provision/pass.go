@@ -145,6 +145,9 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	for i := range offer.Unusable {
 		r.reportUnusable(ctx, &offer.Unusable[i])
 	}
+	for i := range offer.Pools {
+		r.reportFee(ctx, &offer.Pools[i])
+	}
 	r.writeOverlays(ctx, overlayStatuses(objects.NodeOverlays, offer.Problems, r.now()))
 	made := offer.Assemble(objects, r.now())
 	snapshot.AddUnlaunched(made, objects)
@@ -184,6 +187,19 @@ func (r *pass) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) 
 		"NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
 	r.record(cluster.Event{
 		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: unusable.Reason, Message: unusable.Message,
+	})
+}
+
+// reportFee says that the pool's fee cannot be read. The pool's nodes launch without it.
+func (r *pass) reportFee(ctx context.Context, pool *api.NodePool) {
+	_, err := pool.NodeFee()
+	if err == nil {
+		return
+	}
+	slog.WarnContext(ctx, "nodepool without its fee", "NodePool", pool.Name, "error", err)
+	r.record(cluster.Event{
+		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: api.EventReasonInvalidNodeFee,
+		Message: err.Error(),
 	})
 }
 

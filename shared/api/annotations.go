@@ -71,6 +71,9 @@ const (
 	// Deployment. It stands on a pod template, or on a NodePool for the pods of all its nodes.
 	// "false" on a pod template overrides the NodePool.
 	MoveByRestartAnnotationKey = OwnGroup + "/move-by-restart"
+	// NodeFeeAnnotationKey, on a NodePool, is what agents and licences charge for each of its nodes,
+	// in US dollars an hour. NodePool.NodeFee reads it.
+	NodeFeeAnnotationKey = OwnGroup + "/node-fee"
 	// MinimumSavingsAnnotationKey, on a NodePool, is the amount that a consolidation move must save
 	// for each pod that it evicts, in US dollars an hour.
 	MinimumSavingsAnnotationKey = OwnGroup + "/consolidation-minimum-savings"

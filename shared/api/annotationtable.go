@@ -46,6 +46,8 @@ func peoplesAnnotations() []Annotation {
 			Meaning: "`true` moves the only pod of a Deployment by a restart, new pod first. The namespace must allow it."},
 		{Key: RebalancePolicyAnnotationKey, On: pool, Default: RebalanceReplace,
 			Meaning: "`Replace` replaces a spot node that EC2 recommends to replace. `Ignore` leaves it."},
+		{Key: NodeFeeAnnotationKey, On: pool, Default: "0",
+			Meaning: "What agents and licences charge for each node, in US dollars an hour. It counts as part of its price."},
 		{Key: MinimumSavingsAnnotationKey, On: pool, Default: "0.001",
 			Meaning: "A consolidation move saves at least this for each pod that it evicts, in US dollars an hour."},
 		{Key: MinimumSavingsPercentAnnotationKey, On: pool, Default: "15",

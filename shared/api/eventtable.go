@@ -19,6 +19,9 @@ type EventReason struct {
 // object shows.
 const EventReasonInternalError = "InternalError"
 
+// EventReasonInvalidNodeFee is the reason of events about NodeFeeAnnotationKey.
+const EventReasonInvalidNodeFee = "InvalidNodeFee"
+
 // EventReasons returns the reasons of the events that Whittle writes, by function. Reasons that are
 // also in Karpenter have its meaning. The reasons of failed launches, which package fleet lists,
 // and the reasons of conditions, which ConditionTypes lists, are not among them.
@@ -37,6 +40,10 @@ func provisionEvents() []EventReason {
 		{
 			"InsufficientCapacityError", []string{NodeClaimKind, NodePoolKind}, by,
 			"EC2 or the pool has no capacity for the claim.",
+		},
+		{
+			EventReasonInvalidNodeFee, []string{NodePoolKind}, by,
+			"The annotation `whittle.dev/node-fee` cannot be read, and counts as no fee.",
 		},
 		{ReasonLaunchFailed, []string{NodeClaimKind}, by, "EC2 refused the launch, or the request could not be built."},
 		{"RequestLimitExceeded", []string{NodeClaimKind}, by, "EC2 throttled the launch. Whittle tries again."},

@@ -48,9 +48,11 @@ type Offering struct {
 	ReservationCapacity int    `json:"reservationCapacity,omitempty"`
 	// Requirements are further labels of a node of this offering. Most offerings have none.
 	Requirements scheduling.Requirements `json:"requirements,omitempty"`
-	// Price is in US dollars an hour. PriceOverlay is true where a NodeOverlay set it.
+	// Price is in US dollars an hour. PriceOverlay is true where a NodeOverlay set the instance's.
 	Price        float64 `json:"price"`
 	PriceOverlay bool    `json:"priceOverlay,omitempty"`
+	// Extras is the part of Price that the node costs beside its instance: see WithExtras.
+	Extras float64 `json:"extras,omitempty"`
 	// Available is false where the price is unknown or EC2 recently had no capacity. Unpriced is
 	// true where only the price is missing.
 	Available bool `json:"available"`

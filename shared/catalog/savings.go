@@ -19,11 +19,11 @@ func SavingsAgainst(onDemand, price float64) Savings {
 	return Savings{PerHour: onDemand - price, Fraction: (onDemand - price) / onDemand}
 }
 
-// Savings returns the savings of a node of the type with the offering. Using a reservation saves
+// Savings returns the savings of an instance of the type with the offering. Using a reservation saves
 // nothing, because it is paid for in any case. Its price only puts it first.
 func (t *InstanceType) Savings(offering Offering) Savings {
 	if offering.CapacityType == api.CapacityTypeReserved {
 		return Savings{}
 	}
-	return SavingsAgainst(t.OnDemandPrice, offering.Price)
+	return SavingsAgainst(t.OnDemandPrice, offering.Price-offering.Extras)
 }

@@ -90,7 +90,7 @@ func leavingOf(n *fleet.Node) Leaving {
 	l := Leaving{
 		NodeClaim: n.Source.NodeClaim.Name, Node: n.Name, NodePool: n.Pool.API.Name,
 		InstanceType: n.Label(corev1.LabelInstanceTypeStable), Zone: n.Label(corev1.LabelTopologyZone),
-		CapacityType: n.Label(api.CapacityTypeLabelKey), PricePerHour: n.Price,
+		CapacityType: n.Label(api.CapacityTypeLabelKey), PricePerHour: n.Price, ExtrasPerHour: n.Extras,
 	}
 	for i := range n.Source.Pods {
 		if pod := &n.Source.Pods[i]; scheduling.IsReschedulable(pod) {

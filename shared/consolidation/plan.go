@@ -18,9 +18,11 @@ type Plan struct {
 	Problems []Problem `json:"problems,omitempty"`
 	// PricePerHour is the price, in US dollars per hour, of all nodes with a NodeClaim and a known
 	// price. AfterPerHour is the same once Moves are carried out, with each new node at its
-	// cheapest offering.
-	PricePerHour float64 `json:"pricePerHour"`
-	AfterPerHour float64 `json:"afterPerHour"`
+	// cheapest offering. ExtrasPerHour is the part of PricePerHour that the nodes cost beside their
+	// instances.
+	PricePerHour  float64 `json:"pricePerHour"`
+	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
+	AfterPerHour  float64 `json:"afterPerHour"`
 }
 
 // Move deletes nodes, and launches others before that.
@@ -55,14 +57,17 @@ func (m *Move) SavingsPerDisturbance() float64 {
 
 // Leaving is a node to delete.
 type Leaving struct {
-	NodeClaim    string        `json:"nodeClaim"`
-	Node         string        `json:"node"`
-	NodePool     string        `json:"nodePool"`
-	InstanceType string        `json:"instanceType"`
-	Zone         string        `json:"zone"`
-	CapacityType string        `json:"capacityType"`
-	PricePerHour float64       `json:"pricePerHour"`
-	Pods         []plan.PodRef `json:"pods,omitempty"`
+	NodeClaim    string `json:"nodeClaim"`
+	Node         string `json:"node"`
+	NodePool     string `json:"nodePool"`
+	InstanceType string `json:"instanceType"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
+	// PricePerHour is the node's price. ExtrasPerHour is the part of it that the node costs beside
+	// its instance.
+	PricePerHour  float64       `json:"pricePerHour"`
+	ExtrasPerHour float64       `json:"extrasPerHour,omitempty"`
+	Pods          []plan.PodRef `json:"pods,omitempty"`
 }
 
 // Stay is a node that no move deletes, and why.
@@ -71,8 +76,10 @@ type Stay struct {
 	// Node is empty before the node has joined.
 	Node     string `json:"node,omitempty"`
 	NodePool string `json:"nodePool"`
-	// PricePerHour is in US dollars per hour. It is zero if it is not known.
-	PricePerHour float64 `json:"pricePerHour"`
+	// PricePerHour is in US dollars per hour. It is zero if it is not known. ExtrasPerHour is the part
+	// of it that the node costs beside its instance.
+	PricePerHour  float64 `json:"pricePerHour"`
+	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
 	// Because is the kind of the reason. Message is the reason for people to read.
 	Because Because `json:"because"`
 	Message string  `json:"message"`

@@ -132,6 +132,9 @@ func TestRandomClusters(t *testing.T) {
 	moved, launched := 0, 0
 	for seed := range uint64(300) {
 		s, random := randomCluster(seed)
+		if seed%2 == 1 {
+			s = plantest.WithExtras(s, seed)
+		}
 		if random.IntN(3) == 0 {
 			protectSome(s, random)
 		}

@@ -21,6 +21,7 @@ func Solve(s *Snapshot) *Plan {
 	for _, n := range f.Nodes {
 		if n.Source.NodeClaim != nil {
 			p.PricePerHour += n.Price
+			p.ExtrasPerHour += n.Extras
 		}
 	}
 	evaluator := evaluation.New(f)
@@ -64,7 +65,7 @@ func staysOf(found []search.Stay) []Stay {
 		n, claim := stay.Node, stay.Node.Source.NodeClaim
 		made := Stay{
 			NodeClaim: claim.Name, NodePool: claim.Labels[api.NodePoolLabelKey], PricePerHour: n.Price,
-			Because: stay.Reason.Because, Message: stay.Reason.Message,
+			ExtrasPerHour: n.Extras, Because: stay.Reason.Because, Message: stay.Reason.Message,
 		}
 		if n.Source.Node != nil {
 			made.Node = n.Source.Node.Name

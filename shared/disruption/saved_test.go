@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/nodecost"
 )
 
 func TestSaved(t *testing.T) {
@@ -68,7 +69,7 @@ func TestSaved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &disruption.Snapshot{Nodes: test.nodes}
 			for i, want := range test.want {
-				if got := s.Saved(&s.Nodes[i], known); math.Abs(got-want) > 1e-9 {
+				if got := s.Saved(&s.Nodes[i], nodecost.Of(known, nil, nil).PriceOfClaim); math.Abs(got-want) > 1e-9 {
 					t.Errorf("%s saves %g, want %g", s.Nodes[i].Claim.Name, got, want)
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -192,8 +191,7 @@ func blockDevices(mappings []*api.BlockDeviceMapping) []types.LaunchTemplateBloc
 				Throughput:               narrow(device.Throughput),
 			}
 			if device.VolumeSize != nil {
-				// EC2 uses whole GiB, so the size is rounded up.
-				request.Ebs.VolumeSize = aws.Int32(int32(math.Ceil(device.VolumeSize.AsApproximateFloat64() / (1 << 30))))
+				request.Ebs.VolumeSize = aws.Int32(int32(nodeclass.WholeGiB(*device.VolumeSize)))
 			}
 		}
 		requests = append(requests, request)

@@ -1,6 +1,7 @@
 package nodeclass
 
 import (
+	"math"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -23,6 +24,11 @@ func BlockDevices(class *api.EC2NodeClass) []*api.BlockDeviceMapping {
 		return []*api.BlockDeviceMapping{volume("/dev/sda1", "50Gi")}
 	}
 	return []*api.BlockDeviceMapping{volume("/dev/xvda", "20Gi")}
+}
+
+// WholeGiB returns the size of a volume in GiB. EC2 uses whole ones, so other sizes are rounded up.
+func WholeGiB(size resource.Quantity) int64 {
+	return int64(math.Ceil(size.AsApproximateFloat64() / (1 << 30)))
 }
 
 func volume(name, size string) *api.BlockDeviceMapping {

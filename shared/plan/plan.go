@@ -19,6 +19,8 @@ type Plan struct {
 	Unplaced []Unplaced `json:"unplaced,omitempty"`
 	// PricePerHour is the sum of the new nodes' prices in US dollars, each at its cheapest offering.
 	PricePerHour float64 `json:"pricePerHour"`
+	// ExtrasPerHour is the part of PricePerHour that these nodes cost beside their instances.
+	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
 	// LowerBoundPerHour is the proven least price of new nodes for the same pods in these NodePools,
 	// in US dollars.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
@@ -37,6 +39,8 @@ type PlannedNodeClaim struct {
 	Offerings []Choice `json:"offerings"`
 	// PricePerHour is the price of the first offering in US dollars.
 	PricePerHour float64 `json:"pricePerHour"`
+	// ExtrasPerHour is the part of PricePerHour that the node costs beside its instance.
+	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
 }
 
 // Choice is one way to buy an instance type.
@@ -48,6 +52,8 @@ type Choice struct {
 	ReservationID string `json:"reservationID,omitempty"`
 	// Price is in US dollars an hour.
 	Price float64 `json:"price"`
+	// Extras is the part of Price that the node costs beside its instance.
+	Extras float64 `json:"extras,omitempty"`
 }
 
 // PodRef names a pod.

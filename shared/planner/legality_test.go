@@ -71,6 +71,16 @@ func TestEveryPlanIsLegal(t *testing.T) {
 	})
 }
 
+// TestPlansWithExtrasAreLegal checks the same for clusters whose nodes cost more than their instances:
+// among the rules are that prices add up, and that no plan is below its bound.
+func TestPlansWithExtrasAreLegal(t *testing.T) {
+	eachRange(t, 2000, func(t *testing.T, seed uint64) {
+		if _, violations := solveAndCheck(plantest.WithExtras(plantest.Random(seed), seed)); len(violations) > 0 {
+			t.Errorf("cluster %d: %s", seed, strings.Join(violations, "\n\t"))
+		}
+	})
+}
+
 // faultCounts counts the clusters with faults of each class.
 type faultCounts struct {
 	mu       sync.Mutex
@@ -218,7 +228,13 @@ const improvementTolerance = 1.05
 // offerings are unavailable.
 func TestMoreChoiceIsNotDearer(t *testing.T) {
 	eachRange(t, 2000, func(t *testing.T, seed uint64) {
-		more, fewer := forPriceAlone(plantest.Random(seed)), forPriceAlone(plantest.Random(seed))
+		cluster := func() *plan.Snapshot {
+			if seed%2 == 0 {
+				return forPriceAlone(plantest.Random(seed))
+			}
+			return forPriceAlone(plantest.WithExtras(plantest.Random(seed), seed))
+		}
+		more, fewer := cluster(), cluster()
 		random := rand.New(rand.NewPCG(seed, 3))
 		for i := range fewer.NodePools {
 			takeAway(random, fewer.InstanceTypes[fewer.NodePools[i].Name])

@@ -199,11 +199,12 @@ func (p *planning) collectLeftovers() {
 	}
 }
 
-// sort sorts the plan's lists, and adds up its price in that order.
+// sort sorts the plan's lists, and adds up its prices in that order.
 func (p *planning) sort() {
 	slices.SortFunc(p.plan.Nominations, func(a, b plan.Nomination) int { return plan.CompareRefs(a.Pod, b.Pod) })
 	claims.Sort(p.plan.NodeClaims)
 	for i := range p.plan.NodeClaims {
 		p.plan.PricePerHour += p.plan.NodeClaims[i].PricePerHour
+		p.plan.ExtrasPerHour += p.plan.NodeClaims[i].ExtrasPerHour
 	}
 }

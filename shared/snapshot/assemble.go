@@ -22,18 +22,24 @@ import (
 // Nodes are joined with their claims by providerID. A claim without a providerID has no capacity
 // yet and is left out; Unlaunched returns those. A claim without a node is a node in flight.
 //
-// InstanceTypes are the result of types for each NodePool, with the NodeOverlays applied. Every
-// NodePool is in the snapshot, and the planner explains which of them get no node.
+// InstanceTypes are the result of types for each NodePool, with the NodeOverlays applied and the
+// pool's extras (nodecost) in the prices. Every NodePool is in the snapshot, and the planner explains
+// which of them get no node. Without the function extras, nodes cost what their instances cost.
 //
 // The objects are not changed, and the snapshot shares memory with them. The caller sets policies
 // and further well-known labels.
-func Assemble(o *Objects, types func(*api.NodePool) []catalog.InstanceType, now time.Time) *plan.Snapshot {
+func Assemble(
+	o *Objects, types func(*api.NodePool) []catalog.InstanceType, extras func(*api.NodePool) float64, now time.Time,
+) *plan.Snapshot {
 	s := &plan.Snapshot{
 		NodePools: o.NodePools, NodeClasses: o.NodeClasses, DaemonSets: daemonSets(o), Namespaces: o.Namespaces,
 		PersistentVolumeClaims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes,
 		StorageClasses: o.StorageClasses, CSINodes: o.CSINodes,
 	}
 	s.InstanceTypes, _ = catalog.Overlays(o.NodePools, types, o.NodeOverlays)
+	if extras != nil {
+		addExtras(o.NodePools, s.InstanceTypes, extras)
+	}
 	for i := range o.Pods {
 		if scheduling.IsProvisionable(&o.Pods[i]) || unseen(&o.Pods[i], now) {
 			s.Pods = append(s.Pods, o.Pods[i])

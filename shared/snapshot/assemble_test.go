@@ -137,7 +137,7 @@ func TestWaitingPods(t *testing.T) {
 		pod("terminating", "", unschedulable, terminating),
 		pod("replica", "", unschedulable, ownedBy("ReplicaSet")),
 		pod("bound", "n", unschedulable),
-	}}, noTypes, now)
+	}}, noTypes, nil, now)
 	if got := names(s.Pods); got != "manifest replica unschedulable unseen unseen-in-a-storm" {
 		t.Errorf("waiting: %s", got)
 	}
@@ -196,7 +196,7 @@ func TestPodsOfALeavingNode(t *testing.T) {
 		},
 		Nodes:      []corev1.Node{node("going", "aws:///a/i-1"), node("staying", "aws:///a/i-2")},
 		NodeClaims: []api.NodeClaim{claim("going", "aws:///a/i-1", ending), claim("staying", "aws:///a/i-2")},
-	}, noTypes, now)
+	}, noTypes, nil, now)
 	want := "active ending-kept ending-set kept-no-more kept-wrongly none-away-set one-away sick some-there"
 	if got := names(s.Pods); got != want {
 		t.Errorf("planned for: %s\nwant:        %s", got, want)
@@ -252,7 +252,7 @@ func TestLeaving(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := Assemble(&Objects{Nodes: test.node, NodeClaims: test.claim, Pods: []corev1.Pod{pod("p", "n")}}, noTypes, now)
+			s := Assemble(&Objects{Nodes: test.node, NodeClaims: test.claim, Pods: []corev1.Pod{pod("p", "n")}}, noTypes, nil, now)
 			if len(s.Nodes) != 1 || leaving(&s.Nodes[0]) != test.want {
 				t.Fatalf("nodes %+v, leaving should be %v", s.Nodes, test.want)
 			}
@@ -271,7 +271,7 @@ func TestNodesAndClaimsJoinByProviderID(t *testing.T) {
 			claim("twice", "id-2"), claim("joined-too", "id-1"),
 		},
 	}
-	s := Assemble(o, noTypes, now)
+	s := Assemble(o, noTypes, nil, now)
 	var got []string
 	for _, n := range s.Nodes {
 		text := "-"
@@ -327,7 +327,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		slices.Sort(lines)
 		return lines
 	}
-	want := describe(Assemble(o, noTypes, now))
+	want := describe(Assemble(o, noTypes, nil, now))
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
 		random.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
@@ -336,7 +336,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			len(o.NodeClaims), func(i, j int) { o.NodeClaims[i], o.NodeClaims[j] = o.NodeClaims[j], o.NodeClaims[i] },
 		)
 		before := slices.Clone(o.Pods)
-		if got := describe(Assemble(o, noTypes, now)); !slices.Equal(got, want) {
+		if got := describe(Assemble(o, noTypes, nil, now)); !slices.Equal(got, want) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 		if !reflect.DeepEqual(before, o.Pods) {
@@ -364,7 +364,7 @@ func TestOverlaysAreApplied(t *testing.T) {
 	types := []catalog.InstanceType{
 		{Name: "m5.large", Offerings: []catalog.Offering{{CapacityType: "spot", Zone: "z", Price: 1, Available: true}}},
 	}
-	s := Assemble(o, func(*api.NodePool) []catalog.InstanceType { return types }, now)
+	s := Assemble(o, func(*api.NodePool) []catalog.InstanceType { return types }, nil, now)
 	if a, b := s.InstanceTypes["a"][0].Offerings[0], s.InstanceTypes["b"][0].Offerings[0]; a.Price != 0.5 ||
 		!a.PriceOverlay || b.Price != 1 || b.PriceOverlay {
 		t.Errorf("prices %+v and %+v", a, b)
@@ -387,7 +387,7 @@ func BenchmarkAssemble(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if s := Assemble(o, noTypes, now); len(s.Pods) != 1000 || len(s.Nodes) != 5000 {
+		if s := Assemble(o, noTypes, nil, now); len(s.Pods) != 1000 || len(s.Nodes) != 5000 {
 			b.Fatal("the snapshot is another")
 		}
 	}

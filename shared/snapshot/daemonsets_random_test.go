@@ -69,7 +69,7 @@ func TestPlansHaveRoomForTheRealDaemonSets(t *testing.T) {
 			continue
 		}
 		o, wanted := changedAgents(rand.New(rand.NewPCG(seed, 7)), s)
-		made := snapshot.Assemble(o, func(*api.NodePool) []catalog.InstanceType { return nil }, noon)
+		made := snapshot.Assemble(o, func(*api.NodePool) []catalog.InstanceType { return nil }, nil, noon)
 		input := *s
 		input.DaemonSets = made.DaemonSets
 		for _, fault := range plantest.Check(wanted, planner.Solve(&input)) {

@@ -108,7 +108,7 @@ func TestDaemonSetsHaveThePodsThatTheyMake(t *testing.T) {
 				DaemonSets: []appsv1.DaemonSet{set}, Pods: test.pods, LimitRanges: test.ranges,
 			}
 			before := set.DeepCopy()
-			made := snapshot.Assemble(objects, func(*api.NodePool) []catalog.InstanceType { return nil }, noon)
+			made := snapshot.Assemble(objects, func(*api.NodePool) []catalog.InstanceType { return nil }, nil, noon)
 			template := &made.DaemonSets[0].Spec.Template
 			requests := scheduling.DaemonPodRequests(template)
 			if want := resource.MustParse(test.want); requests.Cpu().Cmp(want) != 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/shared/nodecost"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -23,6 +24,8 @@ type Offer struct {
 	// by EC2NodeClass, without overlays. They include classes whose launches EC2 refused, because
 	// earlier plans are tried again.
 	Types, ClassTypes map[string][]catalog.InstanceType
+	// Costs are the extras of the cluster's nodes.
+	Costs nodecost.Costs
 	// Problems are the NodeOverlays that do not apply, with the reason.
 	Problems []catalog.OverlayProblem
 }
@@ -42,7 +45,9 @@ func (u *Unusable) Plan() plan.UnusablePool {
 // NewOffer builds the offer from the objects and the current statuses of the classes. It sets the
 // defaults of the classes.
 func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, now time.Time) *Offer {
-	offer := &Offer{ClassTypes: map[string][]catalog.InstanceType{}}
+	offer := &Offer{
+		ClassTypes: map[string][]catalog.InstanceType{}, Costs: nodecost.Of(known, o.NodeClasses, o.NodePools),
+	}
 	unread := map[string]error{} // by EC2NodeClass
 	for i := range o.NodeClasses {
 		class := &o.NodeClasses[i]
@@ -64,7 +69,8 @@ func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, no
 func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
 	offered := *o
 	offered.NodePools, offered.NodeOverlays = offer.Pools, nil
-	made := Assemble(&offered, func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }, now)
+	types := func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }
+	made := Assemble(&offered, types, offer.Costs.OfPool, now)
 	for i := range offer.Unusable {
 		made.UnusablePools = append(made.UnusablePools, offer.Unusable[i].Plan())
 	}

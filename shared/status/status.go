@@ -41,6 +41,8 @@ type Plan struct {
 	// lower bound of the price of any nodes for the same pods.
 	PricePerHour      float64 `json:"pricePerHour"`
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
+	// ExtrasPerHour is the part of PricePerHour that the nodes cost beside their instances.
+	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
 }
 
 // Nodes is a group of equal new nodes, each with its expected offering.
@@ -52,6 +54,8 @@ type Nodes struct {
 	Count        int     `json:"count"`
 	Pods         int     `json:"pods"`
 	PricePerHour float64 `json:"pricePerHour"` // of all of them, in US dollars
+	// ExtrasPerHour is the part of PricePerHour that they cost beside their instances.
+	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
 }
 
 // NewNodes returns the number of new nodes.

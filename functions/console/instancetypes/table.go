@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/catalog/builtin"
+	"github.com/whittle-dev/whittle/shared/nodecost"
 )
 
 // Table holds the instance types for a plan.
@@ -55,15 +56,8 @@ func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.Instan
 		}
 		return t.types
 	}
-	if class == nil {
-		if !t.assume {
-			return nil
-		}
-		class = &api.EC2NodeClass{}
-		if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
-			class.Name = ref.Name
-		}
-		class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@" + api.AliasVersionLatest}}
+	if class = t.classOf(pool, class); class == nil {
+		return nil
 	}
 	types, ok := t.byClass[class.Name]
 	if !ok {
@@ -74,6 +68,24 @@ func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.Instan
 		t.byClass[class.Name] = types
 	}
 	return types
+}
+
+// Extras returns what a node of the pool costs an hour beside its instance. class is as for Of.
+func (t *Table) Extras(pool *api.NodePool, class *api.EC2NodeClass) float64 {
+	return nodecost.Extras(t.facts, t.classOf(pool, class), pool)
+}
+
+// classOf returns the class. Offline it returns a class with AL2023 for an unknown one.
+func (t *Table) classOf(pool *api.NodePool, class *api.EC2NodeClass) *api.EC2NodeClass {
+	if class != nil || !t.assume {
+		return class
+	}
+	class = &api.EC2NodeClass{}
+	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
+		class.Name = ref.Name
+	}
+	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@" + api.AliasVersionLatest}}
+	return class
 }
 
 // assumed returns the class. Where its status is empty, it gets a subnet in each zone and images

@@ -33,6 +33,13 @@ func Read(
 		return Installed(err)
 	})
 	group.Go(func() (err error) {
+		objects.NodeClasses, err = client.NodeClasses(ctx)
+		if apierrors.IsForbidden(err) {
+			return nil // rights of an older installation; the extras lack volumes and addresses
+		}
+		return Installed(err)
+	})
+	group.Go(func() (err error) {
 		objects.NodeClaims, err = client.CachedNodeClaims(ctx)
 		return Installed(err)
 	})

@@ -19,9 +19,11 @@ type Consolidation struct {
 	Waiting []Move `json:"waiting"`
 	// Stays are the other nodes with NodeClaims.
 	Stays []Stay `json:"stays"`
-	// PricePerHour is the price of all these nodes in $/h now, AfterPerHour after Moves.
-	PricePerHour float64 `json:"pricePerHour"`
-	AfterPerHour float64 `json:"afterPerHour"`
+	// PricePerHour is the price of all these nodes in $/h now, AfterPerHour after Moves. ExtrasPerHour
+	// is the part of PricePerHour that the nodes cost beside their instances.
+	PricePerHour  float64 `json:"pricePerHour"`
+	ExtrasPerHour float64 `json:"extrasPerHour"`
+	AfterPerHour  float64 `json:"afterPerHour"`
 	// Seconds is the time for planning, without reading and writing.
 	Seconds float64 `json:"seconds"`
 }
@@ -46,14 +48,16 @@ type Move struct {
 
 // Leaving is a node that a move removes.
 type Leaving struct {
-	Node         string   `json:"node"`
-	NodeClaim    string   `json:"nodeClaim"`
-	NodePool     string   `json:"nodePool"`
-	InstanceType string   `json:"instanceType"`
-	Zone         string   `json:"zone"`
-	CapacityType string   `json:"capacityType"`
-	PricePerHour float64  `json:"pricePerHour"`
-	Pods         []string `json:"pods"`
+	Node         string `json:"node"`
+	NodeClaim    string `json:"nodeClaim"`
+	NodePool     string `json:"nodePool"`
+	InstanceType string `json:"instanceType"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
+	// ExtrasPerHour is the part of PricePerHour that the node costs beside its instance.
+	PricePerHour  float64  `json:"pricePerHour"`
+	ExtrasPerHour float64  `json:"extrasPerHour"`
+	Pods          []string `json:"pods"`
 }
 
 // Stay is a node that stays, with the reason.
@@ -62,8 +66,10 @@ type Stay struct {
 	Node      string `json:"node"`
 	NodeClaim string `json:"nodeClaim"`
 	NodePool  string `json:"nodePool"`
-	// PricePerHour is zero if it is unknown.
-	PricePerHour float64 `json:"pricePerHour"`
+	// PricePerHour is zero if it is unknown. ExtrasPerHour is the part of it that the node costs
+	// beside its instance.
+	PricePerHour  float64 `json:"pricePerHour"`
+	ExtrasPerHour float64 `json:"extrasPerHour"`
 	// Because is Protected, Policy, Unsettled, Unpriced, Needed or TooLittle.
 	Because string `json:"because"`
 	Reason  string `json:"reason"`
@@ -73,12 +79,13 @@ type Stay struct {
 func ConsolidationOf(p *consolidation.Plan, took time.Duration) *Consolidation {
 	shown := &Consolidation{
 		Moves: movesOf(p.Moves), Waiting: movesOf(p.Waiting), Stays: make([]Stay, 0, len(p.Stays)),
-		PricePerHour: p.PricePerHour, AfterPerHour: p.AfterPerHour, Seconds: took.Seconds(),
+		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, AfterPerHour: p.AfterPerHour,
+		Seconds: took.Seconds(),
 	}
 	for _, stay := range p.Stays {
 		shown.Stays = append(shown.Stays, Stay{
 			Node: stay.Node, NodeClaim: stay.NodeClaim, NodePool: stay.NodePool, PricePerHour: stay.PricePerHour,
-			Because: string(stay.Because), Reason: stay.Message,
+			ExtrasPerHour: stay.ExtrasPerHour, Because: string(stay.Because), Reason: stay.Message,
 		})
 	}
 	return shown
@@ -103,7 +110,8 @@ func movesOf(moves []consolidation.Move) []Move {
 			move.Delete = append(move.Delete, Leaving{
 				Node: leaving.Node, NodeClaim: leaving.NodeClaim, NodePool: leaving.NodePool, InstanceType: leaving.InstanceType,
 				Zone:         leaving.Zone,
-				CapacityType: leaving.CapacityType, PricePerHour: leaving.PricePerHour, Pods: pods,
+				CapacityType: leaving.CapacityType, PricePerHour: leaving.PricePerHour, ExtrasPerHour: leaving.ExtrasPerHour,
+				Pods: pods,
 			})
 		}
 		shown = append(shown, move)
@@ -148,14 +156,17 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 			}
 			rows = append(
 				rows,
-				[]cell{{text: name}, {text: dollars(stay.PricePerHour), right: true}, {text: stay.Because}, {text: stay.Reason}},
+				[]cell{
+					{text: name}, {text: parts(stay.PricePerHour, stay.ExtrasPerHour), right: true}, {text: stay.Because},
+					{text: stay.Reason},
+				},
 			)
 		}
 		text.WriteString(style.table(rows) + "\n")
 	}
 	fmt.Fprintf(
-		&text, "$%s/h now, $%s/h after %s of %d\n", dollars(c.PricePerHour), dollars(c.AfterPerHour),
-		count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
+		&text, "$%s/h now%s, $%s/h after %s of %d\n", dollars(c.PricePerHour), extrasText(c.ExtrasPerHour),
+		dollars(c.AfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
 	)
 	_, err := io.WriteString(out, text.String())
 	return err
@@ -168,14 +179,16 @@ func (m *Move) rows() [][]cell {
 		gone = append(
 			gone,
 			fmt.Sprintf(
-				"%s (%s %s %s)", leaving.Node, leaving.InstanceType, leaving.CapacityType, dollars(leaving.PricePerHour),
+				"%s (%s %s %s)", leaving.Node, leaving.InstanceType, leaving.CapacityType,
+				parts(leaving.PricePerHour, leaving.ExtrasPerHour),
 			),
 		)
 	}
 	for i := range m.Launch {
 		come = append(
 			come,
-			fmt.Sprintf("new %s %s %s", m.Launch[i].InstanceType, m.Launch[i].CapacityType, dollars(m.Launch[i].PricePerHour)),
+			fmt.Sprintf("new %s %s %s", m.Launch[i].InstanceType, m.Launch[i].CapacityType,
+				parts(m.Launch[i].PricePerHour, m.Launch[i].ExtrasPerHour)),
 		)
 	}
 	slices.Sort(come)

@@ -36,8 +36,9 @@ func (e *Explanation) WriteText(out io.Writer, style Style) error {
 
 func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 	n := e.Node
-	out.WriteString(style.wrap(fmt.Sprintf("%s goes to a new node of nodepool %q: %s, %s in %s, $%s/h.",
-		name, n.NodePool, style.paint(bold, n.InstanceType), n.CapacityType, n.Zone, dollars(n.PricePerHour)), "", ""))
+	out.WriteString(style.wrap(fmt.Sprintf("%s goes to a new node of nodepool %q: %s, %s in %s, $%s/h%s.",
+		name, n.NodePool, style.paint(bold, n.InstanceType), n.CapacityType, n.Zone, dollars(n.PricePerHour),
+		extrasText(n.ExtrasPerHour)), "", ""))
 	e.writeAsks(out, style)
 	out.WriteString("\nThe node:\n")
 	rows := [][]cell{}

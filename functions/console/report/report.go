@@ -22,8 +22,10 @@ type Plan struct {
 	Existing []Existing `json:"existing"`
 	// Unschedulable are the pods without a place.
 	Unschedulable []Unschedulable `json:"unschedulable"`
-	// PricePerHour is the sum over Nodes in $/h, each with its cheapest offering.
-	PricePerHour float64 `json:"pricePerHour"`
+	// PricePerHour is the sum over Nodes in $/h, each with its cheapest offering. ExtrasPerHour is the
+	// part of it that nodes cost beside their instances: volumes, public addresses, fees.
+	PricePerHour  float64 `json:"pricePerHour"`
+	ExtrasPerHour float64 `json:"extrasPerHour"`
 	// LowerBoundPerHour is a price in $/h below which no plan for the same pods exists.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
 	// Seconds is the time for planning, without reading and writing.
@@ -48,10 +50,12 @@ type Node struct {
 	// InstanceTypes are the possible instance types, the cheapest first.
 	InstanceTypes []string `json:"instanceTypes"`
 	// InstanceType, Zone, CapacityType and PricePerHour ($/h) are those of the cheapest offering.
-	InstanceType string  `json:"instanceType"`
-	Zone         string  `json:"zone"`
-	CapacityType string  `json:"capacityType"`
-	PricePerHour float64 `json:"pricePerHour"`
+	// ExtrasPerHour is the part of PricePerHour that the node costs beside its instance.
+	InstanceType  string  `json:"instanceType"`
+	Zone          string  `json:"zone"`
+	CapacityType  string  `json:"capacityType"`
+	PricePerHour  float64 `json:"pricePerHour"`
+	ExtrasPerHour float64 `json:"extrasPerHour"`
 }
 
 // Existing is a node that takes pending pods.
@@ -80,7 +84,8 @@ type Reason struct {
 func Of(p *plan.Plan, took time.Duration) *Plan {
 	r := &Plan{
 		Nodes: []Node{}, Existing: existing(p.Nominations), Unschedulable: []Unschedulable{},
-		PricePerHour: p.PricePerHour, LowerBoundPerHour: p.LowerBoundPerHour, Seconds: took.Seconds(),
+		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, LowerBoundPerHour: p.LowerBoundPerHour,
+		Seconds: took.Seconds(),
 	}
 	for i := range p.NodeClaims {
 		r.Nodes = append(r.Nodes, node(&p.NodeClaims[i]))
@@ -103,7 +108,7 @@ func node(p *plan.PlannedNodeClaim) Node {
 		Labels:       map[string]string{}, Annotations: map[string]string{},
 		Taints: orEmpty(claim.Spec.Taints), StartupTaints: orEmpty(claim.Spec.StartupTaints),
 		Requests: corev1.ResourceList{}, Pods: []string{}, InstanceTypes: orEmpty(p.InstanceTypes),
-		PricePerHour: p.PricePerHour,
+		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour,
 	}
 	maps.Copy(n.Labels, claim.Labels)
 	maps.Copy(n.Annotations, claim.Annotations)

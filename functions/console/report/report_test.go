@@ -93,8 +93,10 @@ func example() (*plan.Snapshot, *plan.Plan) {
 	first := claim(
 		"default", amounts("1900m", "2Gi", "3"), 0.05, "us-east-1a", []string{"m6a.large", "m6i.large"}, "a", "b",
 	)
+	first.PricePerHour, first.ExtrasPerHour = 0.0522, 0.0022
 	first.NodeClaim.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
 	second := claim("default", amounts("700m", "2Gi", "2"), 0.05, "us-east-1a", []string{"m6a.large", "m6i.large"}, "c")
+	second.PricePerHour, second.ExtrasPerHour = 0.0522, 0.0022
 	p := &plan.Plan{
 		NodeClaims: []plan.PlannedNodeClaim{
 			first, second, claim("gpu", amounts("4", "1Gi", "1"), 0.5, "us-east-1b", []string{"g5.xlarge"}, "d"),
@@ -103,7 +105,7 @@ func example() (*plan.Snapshot, *plan.Plan) {
 			{Pod: refs("e")[0], NodeName: "n2", NodeClaimName: "default-2"}, {Pod: refs("f")[0], NodeClaimName: "default-3"},
 			{Pod: refs("g")[0], NodeName: "n1"}, {Pod: refs("h")[0], NodeName: "n2", NodeClaimName: "default-2"},
 		},
-		PricePerHour: 0.6, LowerBoundPerHour: 0.5,
+		PricePerHour: 0.6044, ExtrasPerHour: 0.0044, LowerBoundPerHour: 0.5,
 	}
 	for _, name := range []string{"w1", "x", "w2", "w3", "w4"} {
 		reasons := []plan.Reason{
@@ -132,7 +134,7 @@ func TestJSON(t *testing.T) {
 		t.Error("the plan has been changed")
 	}
 	text, err = json.Marshal(Of(&plan.Plan{}, 0))
-	const want = `{"nodes":[],"existing":[],"unschedulable":[],"pricePerHour":0,"lowerBoundPerHour":0,"seconds":0}`
+	const want = `{"nodes":[],"existing":[],"unschedulable":[],"pricePerHour":0,"extrasPerHour":0,"lowerBoundPerHour":0,"seconds":0}`
 	if err != nil || string(text) != want {
 		t.Errorf("an empty plan is %s, %v", text, err)
 	}

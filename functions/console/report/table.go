@@ -94,27 +94,31 @@ func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, style Style) {
 		return
 	}
 	groups := p.groups(s)
-	rows := nodeRows(groups, barLength, true)
+	withExtras := p.ExtrasPerHour > 0
+	rows := nodeRows(groups, barLength, true, withExtras)
 	for _, less := range []struct {
-		barLength  int
-		withOthers bool
-	}{{leastBarLength, true}, {0, true}, {0, false}} {
+		barLength              int
+		withOthers, withExtras bool
+	}{{leastBarLength, true, withExtras}, {0, true, withExtras}, {0, false, withExtras}, {0, false, false}} {
 		if style.Width > 0 && width(rows) > style.Width {
-			rows = nodeRows(groups, less.barLength, less.withOthers)
+			rows = nodeRows(groups, less.barLength, less.withOthers, less.withExtras)
 		}
 	}
 	out.WriteString(style.table(rows) + "\n")
 }
 
-func nodeRows(groups []*group, barLength int, withOthers bool) [][]cell {
+func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]cell {
 	heading := func(text string, right bool) cell { return cell{text, bold, right} }
 	header := []cell{heading("NODEPOOL", false), heading("NODES", true), heading("TYPE", false)}
 	if withOthers {
 		header = append(header, heading("OR", false))
 	}
+	header = append(header, heading("ZONE", false), heading("CAPACITY", false), heading("$/H", true))
+	if withExtras {
+		header = append(header, heading("EXTRAS", true))
+	}
 	header = append(
-		header, heading("ZONE", false), heading("CAPACITY", false), heading("$/H", true), heading("CPU", barLength == 0),
-		heading("MEMORY", barLength == 0), heading("PODS", true),
+		header, heading("CPU", barLength == 0), heading("MEMORY", barLength == 0), heading("PODS", true),
 	)
 	rows := [][]cell{header}
 	before := ""
@@ -135,9 +139,15 @@ func nodeRows(groups []*group, barLength int, withOthers bool) [][]cell {
 			}
 			row = append(row, cell{text: others, color: dim})
 		}
+		row = append(
+			row, cell{text: g.Zone}, cell{text: g.CapacityType},
+			cell{text: dollars(instancePrice(g.PricePerHour, g.ExtrasPerHour)), right: true},
+		)
+		if withExtras {
+			row = append(row, cell{text: dollars(g.ExtrasPerHour), right: true})
+		}
 		rows = append(rows, append(
-			row, cell{text: g.Zone}, cell{text: g.CapacityType}, cell{text: dollars(g.PricePerHour), right: true},
-			filled(g.cpu, barLength), filled(g.memory, barLength), cell{text: strconv.Itoa(g.pods), right: true},
+			row, filled(g.cpu, barLength), filled(g.memory, barLength), cell{text: strconv.Itoa(g.pods), right: true},
 		))
 	}
 	return rows
@@ -257,8 +267,9 @@ func (p *Plan) totals(style Style) string {
 	text := style.wrap(fmt.Sprintf("%s: %s", count(placed+moved+waiting, "pod"), strings.Join(parts, ", ")), "", "")
 	if len(p.Nodes) > 0 {
 		text += style.wrap(fmt.Sprintf(
-			"%s, $%.2f/month (%d h); no plan costs less than $%s/h%s",
-			style.paint(bold, "$"+dollars(p.PricePerHour)+"/h"), p.PricePerHour*hoursPerMonth, hoursPerMonth,
+			"%s%s, $%.2f/month (%d h); no plan costs less than $%s/h%s",
+			style.paint(bold, "$"+dollars(p.PricePerHour)+"/h"), extrasText(p.ExtrasPerHour),
+			p.PricePerHour*hoursPerMonth, hoursPerMonth,
 			dollars(p.LowerBoundPerHour), p.gap(),
 		), "", "")
 	}
@@ -278,6 +289,31 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// extrasText says how much of a price is not the instances', such as " with extras of $0.0022/h".
+func extrasText(extras float64) string {
+	if extras <= 0 {
+		return ""
+	}
+	return " with extras of $" + dollars(extras) + "/h"
+}
+
+// parts formats a node's price in short: the instance's, and the extras after a plus sign.
+func parts(price, extras float64) string {
+	if extras <= 0 {
+		return dollars(price)
+	}
+	return dollars(instancePrice(price, extras)) + "+" + dollars(extras)
+}
+
+// instancePrice returns the price without the extras. What rounding leaves of a free instance is
+// nothing.
+func instancePrice(price, extras float64) float64 {
+	if instance := price - extras; instance > 1e-12 {
+		return instance
+	}
+	return 0
 }
 
 // dollars formats a price in dollars with four decimals, or more for very small prices.

@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/nodecost"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -30,11 +31,17 @@ func nodes(objects *Objects) []Node {
 	}
 	shown := []Node{}
 	claimed := map[*corev1.Node]bool{}
+	costs := nodecost.Of(objects.Catalog, objects.NodeClasses, objects.NodePools)
 	for i := range objects.NodeClaims {
 		claim := &objects.NodeClaims[i]
 		node := byProvider[claim.Status.ProviderID]
 		claimed[node] = true
-		shown = append(shown, ofClaim(claim, node, byNode, objects.Catalog))
+		made := ofClaim(claim, node, byNode, objects.Catalog)
+		if made.PricePerHour > 0 {
+			made.ExtrasPerHour = costs.OfClaim(claim)
+			made.PricePerHour += made.ExtrasPerHour
+		}
+		shown = append(shown, made)
 	}
 	for i := range objects.Nodes {
 		if node := &objects.Nodes[i]; !claimed[node] {

@@ -47,13 +47,13 @@ func (v *View) WriteTables(out io.Writer) error {
 	}
 	row()
 	row(
-		"NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/H", "PODS", "CPU", "MEMORY",
+		"NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/H", "EXTRAS", "PODS", "CPU", "MEMORY",
 		"NOTE",
 	)
 	for _, node := range v.Nodes {
 		row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType), dash(node.CapacityType),
 			dash(node.Zone),
-			v.Age(node.Created), string(node.State), dollars(node.PricePerHour), strconv.Itoa(node.Pods),
+			v.Age(node.Created), string(node.State), dollars(node.InstancePerHour()), dollars(node.ExtrasPerHour), strconv.Itoa(node.Pods),
 			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU),
 			Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory),
 			dash(node.Reason))
@@ -81,9 +81,12 @@ func (v *View) WriteTables(out io.Writer) error {
 }
 
 func (v *View) sum() string {
-	text := fmt.Sprintf("Whittle's instances: %d, $%.4f/h", v.Instances, v.PricePerHour)
+	text := fmt.Sprintf("Whittle's instances: %d, $%.4f/h", v.Instances, v.PricePerHour-v.ExtrasPerHour)
 	if v.Savings.PerHour >= 0.00005 {
 		text += fmt.Sprintf(", $%.4f/h or %.0f %% less than on demand", v.Savings.PerHour, 100*v.Savings.Fraction)
+	}
+	if v.ExtrasPerHour > 0 {
+		text += fmt.Sprintf("; with extras $%.4f/h", v.PricePerHour)
 	}
 	if v.Unpriced > 0 {
 		text += fmt.Sprintf("; without %d of unknown price", v.Unpriced)
@@ -99,6 +102,9 @@ func (v *View) lastPlan() string {
 		"Last plan: %s ago, %d nodes for %d pods, $%.4f/h", v.Age(v.Plan.Time), v.Plan.NewNodes(),
 		v.Plan.Pods-v.Plan.Existing-v.Plan.Unplaced, v.Plan.PricePerHour,
 	)
+	if v.Plan.ExtrasPerHour > 0 {
+		text += fmt.Sprintf(" with extras of $%.4f/h", v.Plan.ExtrasPerHour)
+	}
 	if ratio := v.Plan.OfBound(); ratio > 0 {
 		text += fmt.Sprintf(", %.2f × the lower bound", ratio)
 	}

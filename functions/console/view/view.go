@@ -15,14 +15,15 @@ import (
 
 // Objects holds a cluster's objects as its API server returns them.
 type Objects struct {
-	NodePools  []api.NodePool
-	NodeClaims []api.NodeClaim
-	Nodes      []corev1.Node
-	Pods       []corev1.Pod
-	Events     []corev1.Event    // about pods: FailedScheduling and Nominated
-	Catalog    *catalog.Snapshot // nil before the first
-	Plan       *status.Plan      // the last with new nodes; nil before the first
-	Karpenter  cluster.Leadership
+	NodePools   []api.NodePool
+	NodeClasses []api.EC2NodeClass
+	NodeClaims  []api.NodeClaim
+	Nodes       []corev1.Node
+	Pods        []corev1.Pod
+	Events      []corev1.Event    // about pods: FailedScheduling and Nominated
+	Catalog     *catalog.Snapshot // nil before the first
+	Plan        *status.Plan      // the last with new nodes; nil before the first
+	Karpenter   cluster.Leadership
 }
 
 // View shows a cluster at one time.
@@ -33,11 +34,13 @@ type View struct {
 	Waiting   []Pod      `json:"waitingPods"`
 	// Instances is the number of EC2 instances of the claims.
 	Instances int `json:"instances"`
-	// PricePerHour is the sum of these instances' prices in $/h.
-	PricePerHour float64 `json:"pricePerHour"`
+	// PricePerHour is the sum of these nodes' prices in $/h. ExtrasPerHour is the part of it for what
+	// they cost beside their instances: volumes, public addresses, fees.
+	PricePerHour  float64 `json:"pricePerHour"`
+	ExtrasPerHour float64 `json:"extrasPerHour"`
 	// Unpriced is how many of them have no known price. The sum excludes them.
 	Unpriced int `json:"unpriced,omitempty"`
-	// Savings compares their price with that of the same types on demand.
+	// Savings compares the instances' prices with those of the same types on demand.
 	Savings catalog.Savings `json:"savings"`
 	// Plan is the last plan with new nodes; nil before the first.
 	Plan *status.Plan `json:"plan,omitempty"`
@@ -59,10 +62,12 @@ type NodePool struct {
 	CPU       resource.Quantity `json:"cpu"`
 	Memory    resource.Quantity `json:"memory"`
 	Limits    api.Limits        `json:"limits,omitempty"`
-	// PricePerHour is the price of its instances in $/h, as far as it is known.
-	PricePerHour float64  `json:"pricePerHour"`
-	Ready        bool     `json:"ready"`
-	Reasons      []string `json:"reasons,omitempty"` // why it is not ready, and other problems
+	// PricePerHour is the price of its nodes in $/h, as far as it is known, and ExtrasPerHour the
+	// extras in it.
+	PricePerHour  float64  `json:"pricePerHour"`
+	ExtrasPerHour float64  `json:"extrasPerHour"`
+	Ready         bool     `json:"ready"`
+	Reasons       []string `json:"reasons,omitempty"` // why it is not ready, and other problems
 }
 
 // State is a node's state in its life.
@@ -90,14 +95,18 @@ type Node struct {
 	Created      time.Time `json:"created"`
 	State        State     `json:"state"`
 	Reason       string    `json:"reason,omitempty"` // why its state lasts
-	// PricePerHour is the price in $/h, OnDemandPerHour that of the same type on demand. Zero means
-	// unknown.
+	// PricePerHour is the node's price in $/h, and ExtrasPerHour the extras in it. OnDemandPerHour is
+	// the price of an instance of the type on demand. Zero means unknown.
 	PricePerHour    float64   `json:"pricePerHour,omitempty"`
+	ExtrasPerHour   float64   `json:"extrasPerHour,omitempty"`
 	OnDemandPerHour float64   `json:"onDemandPerHour,omitempty"`
 	Pods            int       `json:"pods"`
 	Requested       Resources `json:"requested"`
 	Allocatable     Resources `json:"allocatable"`
 }
+
+// InstancePerHour returns the price of the node's instance in $/h, or zero if it is unknown.
+func (n *Node) InstancePerHour() float64 { return max(n.PricePerHour-n.ExtrasPerHour, 0) }
 
 // Resources holds the two resources of every node.
 type Resources struct {
@@ -150,9 +159,9 @@ func (v *View) Of(nodePool string) *View {
 
 // sumUp counts the instances and their price.
 func (v *View) sumUp() {
-	v.Instances, v.PricePerHour, v.Unpriced = 0, 0, 0
+	v.Instances, v.PricePerHour, v.ExtrasPerHour, v.Unpriced = 0, 0, 0, 0
 	onDemand, compared := 0.0, 0.0
-	byPool := map[string]float64{}
+	byPool, extrasByPool := map[string]float64{}, map[string]float64{}
 	for _, node := range v.Nodes {
 		// A claim without an instance costs nothing. The sum excludes nodes of others.
 		if node.NodeClaim == "" || node.ProviderID == "" {
@@ -160,16 +169,19 @@ func (v *View) sumUp() {
 		}
 		v.Instances++
 		v.PricePerHour += node.PricePerHour
+		v.ExtrasPerHour += node.ExtrasPerHour
 		byPool[node.NodePool] += node.PricePerHour
+		extrasByPool[node.NodePool] += node.ExtrasPerHour
 		if node.PricePerHour == 0 {
 			v.Unpriced++
 		} else if node.OnDemandPerHour > 0 {
 			onDemand += node.OnDemandPerHour
-			compared += node.PricePerHour
+			compared += node.InstancePerHour()
 		}
 	}
 	v.Savings = catalog.SavingsAgainst(onDemand, compared)
 	for i := range v.NodePools {
-		v.NodePools[i].PricePerHour = byPool[v.NodePools[i].Name]
+		pool := &v.NodePools[i]
+		pool.PricePerHour, pool.ExtrasPerHour = byPool[pool.Name], extrasByPool[pool.Name]
 	}
 }

@@ -135,6 +135,8 @@ func (o *Objects) add(raw json.RawMessage) error {
 	switch kind.Kind {
 	case "NodePool":
 		return appendTo(&o.NodePools, raw)
+	case "EC2NodeClass":
+		return appendTo(&o.NodeClasses, raw)
 	case "NodeClaim":
 		return appendTo(&o.NodeClaims, raw)
 	case "Node":

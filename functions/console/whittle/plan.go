@@ -118,6 +118,11 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 	for _, overlay := range made.ignored {
 		warn(problems, fmt.Sprintf("nodeoverlay %q counts for nothing: %s", overlay.Overlay, overlay.Message))
 	}
+	for i := range made.objects.NodePools {
+		if _, err := made.objects.NodePools[i].NodeFee(); err != nil {
+			warn(problems, err.Error())
+		}
+	}
 	return made, nil
 }
 
@@ -151,7 +156,8 @@ func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
 	objects := *m.objects
 	objects.NodeOverlays = nil
 	m.snapshot = snapshot.Assemble(
-		&objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] }, now,
+		&objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] },
+		func(pool *api.NodePool) float64 { return table.Extras(pool, classOf(pool, m.objects.NodeClasses)) }, now,
 	)
 	m.snapshot.UnusablePools = m.unusable
 	m.snapshot.WellKnownLabels = table.WellKnownLabels

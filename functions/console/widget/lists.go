@@ -58,8 +58,8 @@ type lastPlan struct {
 
 // planned holds new nodes that look alike.
 type planned struct {
-	Count, Pods                       int
-	Type, Capacity, Zone, Pool, Price string
+	Count, Pods                               int
+	Type, Capacity, Zone, Pool, Price, Extras string
 }
 
 func planOf(shown *view.View) *lastPlan {
@@ -79,7 +79,7 @@ func planOf(shown *view.View) *lastPlan {
 	for _, group := range plan.Nodes {
 		made.Rows = append(made.Rows, planned{
 			Count: group.Count, Pods: group.Pods, Type: group.InstanceType, Capacity: group.CapacityType, Zone: group.Zone,
-			Pool: group.NodePool, Price: dollars(group.PricePerHour),
+			Pool: group.NodePool, Price: dollars(group.PricePerHour - group.ExtrasPerHour), Extras: dollars(group.ExtrasPerHour),
 		})
 	}
 	return made

@@ -63,17 +63,18 @@ type meter struct {
 }
 
 type pool struct {
-	Name, NodeClass, CPU, Memory, Limits, Price, Why string
-	Nodes                                            int
-	Ready                                            bool
+	Name, NodeClass, CPU, Memory, Limits, Price, Extras, Why string
+	Nodes                                                    int
+	Ready                                                    bool
 }
 
 type node struct {
-	Claim, Prefix, Suffix, Name, Domain, Type, Capacity, Zone, Age, Price, Why string
-	State                                                                      string
-	Tone                                                                       string
-	Pods                                                                       int
-	CPU, Memory                                                                *meter
+	Claim, Prefix, Suffix, Name, Domain, Type, Capacity, Zone, Age, Why string
+	Price, Extras                                                       string
+	State                                                               string
+	Tone                                                                string
+	Pods                                                                int
+	CPU, Memory                                                         *meter
 }
 
 func pageOf(shown *view.View, options Options) page {
@@ -118,7 +119,8 @@ func poolOf(shown *view.NodePool) pool {
 	return pool{
 		Name: shown.Name, NodeClass: shown.NodeClass, Nodes: shown.Nodes, CPU: view.Cores(shown.CPU),
 		Memory: view.Gibibytes(shown.Memory),
-		Limits: shown.LimitsText(), Price: dollars(shown.PricePerHour), Ready: shown.Ready,
+		Limits: shown.LimitsText(), Price: dollars(shown.PricePerHour - shown.ExtrasPerHour),
+		Extras: dollars(shown.ExtrasPerHour), Ready: shown.Ready,
 		Why: strings.Join(shown.Reasons, "; "),
 	}
 }
@@ -156,7 +158,7 @@ func nodeOf(shown *view.View, of *view.Node) node {
 	row := node{
 		Claim: of.NodeClaim, Prefix: prefix, Suffix: suffix, Name: name, Domain: domain, Type: of.InstanceType,
 		Capacity: of.CapacityType, Zone: of.Zone,
-		Age: shown.Age(of.Created), Price: dollars(of.PricePerHour), Pods: of.Pods, State: string(of.State), Why: of.Reason,
+		Age: shown.Age(of.Created), Price: dollars(of.InstancePerHour()), Extras: dollars(of.ExtrasPerHour), Pods: of.Pods, State: string(of.State), Why: of.Reason,
 		Tone: tone(of.State),
 	}
 	if !of.Allocatable.CPU.IsZero() {

@@ -26,6 +26,10 @@ func price(shown *view.View) tile {
 	default:
 		figure.Note = "no instances"
 	}
+	if shown.ExtrasPerHour > 0 {
+		figure.Note = fmt.Sprintf("instances $%.4f/h, extras $%.4f/h; %s", shown.PricePerHour-shown.ExtrasPerHour,
+			shown.ExtrasPerHour, figure.Note)
+	}
 	if shown.Unpriced > 0 {
 		figure.Note += fmt.Sprintf("; %d of unknown price", shown.Unpriced)
 	}

@@ -574,7 +574,7 @@ func rights() []right {
 		{in("", "list", "", "persistentvolumes"), "provision disrupt"},
 		{in("", "list", "storage.k8s.io", "storageclasses"), "provision disrupt"},
 		{in("", "delete", karpenter, "nodepools"), ""},
-		{in("", "list", aws, "ec2nodeclasses"), "provision lifecycle disrupt"},
+		{in("", "list", aws, "ec2nodeclasses"), "provision lifecycle disrupt console"},
 		{in("", "patch", aws, "ec2nodeclasses"), "lifecycle"},
 		{in("", "patch", aws, "ec2nodeclasses/status"), "provision lifecycle"},
 		{in(SystemNamespace, "update", "", "configmaps"), "provision interrupt lifecycle disrupt catalog"},

@@ -19,7 +19,8 @@ type Assignment struct {
 	Claim            *api.NodeClaim
 	Instance         *Instance
 	Metadata, Status map[string]any
-	// Price is dollars an hour, and Savings is against on-demand capacity, for the log.
+	// Price is dollars an hour without extras, and Savings is against on-demand capacity, for the
+	// log.
 	Price   float64
 	Savings catalog.Savings
 }
@@ -31,7 +32,7 @@ func assignment(claim *api.NodeClaim, instance *Instance, in Launched, hash stri
 	if instanceType := typeOf(in.Types, instance); instanceType != nil {
 		maps.Copy(labels, instanceType.Requirements.Labels())
 		if offering := offeringOf(instanceType, instance); offering != nil {
-			made.Price, made.Savings = offering.Price, instanceType.Savings(*offering)
+			made.Price, made.Savings = offering.Price-offering.Extras, instanceType.Savings(*offering)
 			maps.Copy(labels, offeringLabels(offering))
 		}
 		status["capacity"], status["allocatable"] = instanceType.Capacity, instanceType.Allocatable

@@ -110,7 +110,7 @@ func narrowed(planned *plan.PlannedNodeClaim, types []string) *plan.PlannedNodeC
 			made.Offerings = append(made.Offerings, offering)
 		}
 	}
-	made.PricePerHour = made.Offerings[0].Price
+	made.PricePerHour, made.ExtrasPerHour = made.Offerings[0].Price, made.Offerings[0].Extras
 	made.NodeClaim.Spec.Requirements = slices.Clone(planned.NodeClaim.Spec.Requirements)
 	for i := range made.NodeClaim.Spec.Requirements {
 		r := &made.NodeClaim.Spec.Requirements[i]

@@ -124,7 +124,7 @@ func (f *Fleet) newNode(source *plan.Node, nominated map[string][]*corev1.Pod) *
 	}
 	n.Pool = f.pools[n.Label(api.NodePoolLabelKey)]
 	n.domains = f.domainsOf(n)
-	n.Price = n.Pool.priceOf(n)
+	n.Price, n.Extras = n.Pool.priceOf(n)
 	for _, object := range nominated[n.Name] {
 		n.Fixed = append(n.Fixed, object)
 		n.Nominated++

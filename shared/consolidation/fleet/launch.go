@@ -32,7 +32,8 @@ func (f *Fleet) NewLaunched(planned *plan.PlannedNodeClaim) *Node {
 	typ, offering := p.offeringOf(planned.Offerings[0])
 	f.serial++
 	n := &Node{
-		Name: fmt.Sprintf("~%06d", f.serial), Pool: p, Price: planned.PricePerHour, Candidate: true, Launched: planned,
+		Name: fmt.Sprintf("~%06d", f.serial), Pool: p, Price: planned.PricePerHour, Extras: planned.ExtrasPerHour,
+		Candidate: true, Launched: planned,
 	}
 	claim := planned.NodeClaim
 	claim.Name, claim.GenerateName = n.Name, ""

@@ -21,8 +21,9 @@ type Node struct {
 	Name string
 	// Pool is nil if the NodePool does not exist.
 	Pool *Pool
-	// Price is in US dollars per hour. It is zero if it is not known.
-	Price float64
+	// Price is in US dollars per hour. It is zero if it is not known. Extras is the part of it that
+	// the node costs beside its instance.
+	Price, Extras float64
 	// Fixed are the pods that do not come back elsewhere: those of DaemonSets, static and ending
 	// ones, and the pending pods that are nominated to the node.
 	Fixed []*corev1.Pod

@@ -12,24 +12,24 @@ import (
 )
 
 // priceOf is the price of the offering that the node was bought through, whether or not more of it
-// can be bought now. It is zero if it is not known.
-func (p *Pool) priceOf(n *Node) float64 {
+// can be bought now, and the extras in it. Both are zero if it is not known.
+func (p *Pool) priceOf(n *Node) (price, extras float64) {
 	if p == nil {
-		return 0
+		return 0, 0
 	}
 	typ := p.types[n.Label(corev1.LabelInstanceTypeStable)]
 	if typ == nil {
-		return 0
+		return 0, 0
 	}
 	zone, capacityType := n.Label(corev1.LabelTopologyZone), n.Label(api.CapacityTypeLabelKey)
 	reservation := n.Label(api.LabelCapacityReservationID)
 	for i := range typ.Offerings {
 		o := &typ.Offerings[i]
 		if o.Zone == zone && o.CapacityType == capacityType && o.ReservationID == reservation && !o.Unpriced {
-			return o.Price
+			return o.Price, o.Extras
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // offeringOf is the offering that a choice names.

@@ -54,7 +54,7 @@ func (w *claimWriter) newChoices(n *placement.PlannedNode, numbers []int) *choic
 		}
 		c.offerings[i] = plan.Choice{
 			InstanceType: poolType.Type.Name, Zone: o.Source.Zone, CapacityType: o.Source.CapacityType,
-			ReservationID: o.Source.ReservationID, Price: o.Source.Price,
+			ReservationID: o.Source.ReservationID, Price: o.Source.Price, Extras: o.Source.Extras,
 		}
 		c.priceOverlay = c.priceOverlay || o.Source.PriceOverlay
 		c.capacityOverlay = c.capacityOverlay || poolType.Type.CapacityOverlay

@@ -109,7 +109,8 @@ func (w *claimWriter) write(planned *plan.PlannedNodeClaim, n *placement.Planned
 	for i := range own.LimitUse {
 		left[i] -= c.limitUse[i] - own.LimitUse[i]
 	}
-	planned.PricePerHour, planned.Offerings, planned.InstanceTypes = c.offerings[0].Price, c.offerings, c.types
+	planned.PricePerHour, planned.ExtrasPerHour = c.offerings[0].Price, c.offerings[0].Extras
+	planned.Offerings, planned.InstanceTypes = c.offerings, c.types
 	planned.Pods = w.assign(n)
 	w.fillClaim(
 		&planned.NodeClaim,

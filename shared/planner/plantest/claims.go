@@ -116,8 +116,9 @@ func (c *checker) checkChoices(h *host) {
 		switch {
 		case at < 0:
 			fault("names %+v, which is not on offer or not allowed by its requirements", choice)
-		case n.variants[at].offering.Price != choice.Price:
-			fault("names %+v, whose price is %v", choice, n.variants[at].offering.Price)
+		case n.variants[at].offering.Price != choice.Price || n.variants[at].offering.Extras != choice.Extras:
+			fault("names %+v, whose price is %v with extras of %v", choice, n.variants[at].offering.Price,
+				n.variants[at].offering.Extras)
 		}
 		if i > 0 && choices[i-1].Price > choice.Price {
 			fault("does not name its offerings cheapest first")
@@ -254,18 +255,26 @@ func (c *checker) checkRequests(h *host) {
 }
 
 // checkPrices reports a node that does not cost what its first offering costs, and a plan that does
-// not cost what its nodes cost or costs less than its lower bound.
+// not cost what its nodes cost or costs less than its lower bound. Extras count likewise.
 func (c *checker) checkPrices() {
-	sum := 0.0
+	sum, extras := 0.0, 0.0
 	for i := range c.plan.NodeClaims {
 		claim := &c.plan.NodeClaims[i]
 		sum += claim.PricePerHour
+		extras += claim.ExtrasPerHour
+		if len(claim.Offerings) > 0 && claim.Offerings[0].Extras != claim.ExtrasPerHour {
+			c.report("price", "planned-%d has extras of %v, its first offering %v", i, claim.ExtrasPerHour,
+				claim.Offerings[0].Extras)
+		}
 		if len(claim.Offerings) > 0 && claim.Offerings[0].Price != claim.PricePerHour {
 			c.report("price", "planned-%d costs %v, its first offering %v", i, claim.PricePerHour, claim.Offerings[0].Price)
 		}
 	}
 	if math.Abs(sum-c.plan.PricePerHour) > 1e-9*math.Max(1, sum) {
 		c.report("price", "the plan costs %v, its nodes %v", c.plan.PricePerHour, sum)
+	}
+	if math.Abs(extras-c.plan.ExtrasPerHour) > 1e-9*math.Max(1, extras) {
+		c.report("price", "the plan has extras of %v, its nodes %v", c.plan.ExtrasPerHour, extras)
 	}
 	if c.plan.LowerBoundPerHour > c.plan.PricePerHour+1e-9*math.Max(1, sum) {
 		c.report("price", "the plan costs %v, less than its lower bound %v", c.plan.PricePerHour, c.plan.LowerBoundPerHour)

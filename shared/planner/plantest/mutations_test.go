@@ -193,6 +193,7 @@ var mutations = []mutation{
 		})
 	}},
 	{"miscount the price", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.PricePerHour += 0.01; return true }},
+	{"miscount the extras", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.ExtrasPerHour += 0.01; return true }},
 	{
 		"bound too high",
 		"price",

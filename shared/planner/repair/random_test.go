@@ -57,6 +57,7 @@ func planOf(stages *stagetest.Stages) *plan.Plan {
 	p.NodeClaims, _ = claims.Write(stages.State, stages.State.Planned)
 	for i := range p.NodeClaims {
 		p.PricePerHour += p.NodeClaims[i].PricePerHour
+		p.ExtrasPerHour += p.NodeClaims[i].ExtrasPerHour
 	}
 	return p
 }

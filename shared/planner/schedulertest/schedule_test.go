@@ -73,7 +73,7 @@ func (r *run) plan() (*plan.Plan, *plan.Snapshot) {
 	objects, err := r.cluster.objects(r.Context())
 	r.try(err)
 	objects.NodePools, objects.NodeClasses = r.NodePools, []api.EC2NodeClass{*nodeClass()}
-	waiting := snapshot.Assemble(objects, func(*api.NodePool) []catalog.InstanceType { return r.types }, time.Now())
+	waiting := snapshot.Assemble(objects, func(*api.NodePool) []catalog.InstanceType { return r.types }, nil, time.Now())
 	waiting.PreferencePolicy = plan.PreferencePolicy(r.PreferencePolicy)
 	began := time.Now()
 	made := planner.Solve(waiting)

@@ -27,7 +27,7 @@ func (s *Scenario) Snapshot(t testing.TB) *plan.Snapshot {
 	types := s.instanceTypes(t)
 	made := snapshot.Assemble(
 		s.objects(t),
-		func(*api.NodePool) []catalog.InstanceType { return types },
+		func(*api.NodePool) []catalog.InstanceType { return types }, nil,
 		catalogtest.Now,
 	)
 	made.PreferencePolicy = plan.PreferencePolicy(s.PreferencePolicy)

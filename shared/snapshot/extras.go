@@ -1,0 +1,30 @@
+package snapshot
+
+import (
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+// addExtras adds the extras of each pool's nodes to the prices of the pool's types. Pools of equal
+// types and extras go on to share a list, which planner and consolidation read once.
+func addExtras(
+	pools []api.NodePool, types map[string][]catalog.InstanceType, extras func(*api.NodePool) float64,
+) {
+	type key struct {
+		first  *catalog.InstanceType
+		count  int
+		extras float64
+	}
+	made := map[key][]catalog.InstanceType{}
+	for i := range pools {
+		list := types[pools[i].Name]
+		if len(list) == 0 {
+			continue
+		}
+		k := key{&list[0], len(list), extras(&pools[i])}
+		if _, has := made[k]; !has {
+			made[k] = catalog.WithExtras(list, k.extras)
+		}
+		types[pools[i].Name] = made[k]
+	}
+}
