@@ -138,6 +138,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	}
 	c := &comparison{
 		types:                types,
+		extras:               defaultExtras(),
 		limit:                *limit,
 		workers:              *workers,
 		repetitions:          *repetitions,

@@ -25,7 +25,7 @@ func TestPlannersAgree(t *testing.T) {
 		i++
 		return i%4 != 0 && !strings.HasPrefix(t.Name, "m5.") && !strings.HasPrefix(t.Name, "c5.")
 	})
-	c := &comparison{types: types, limit: 5 * time.Minute, workers: 2, repetitions: 1, karpenterRepetitions: 1}
+	c := &comparison{types: types, extras: defaultExtras(), limit: 5 * time.Minute, workers: 2, repetitions: 1, karpenterRepetitions: 1}
 	for _, w := range workload.All() {
 		for _, capacityTypes := range workload.CapacityTypes() {
 			t.Run(w.Name+" "+strings.Join(capacityTypes, " "), func(t *testing.T) {
@@ -48,6 +48,10 @@ func TestPlannersAgree(t *testing.T) {
 						k.Nodes,
 						k.PricePerHour,
 					)
+				}
+				if fee := row.WithFee; fee.Whittle > fee.Karpenter*(1+1e-9) || fee.LowerBound > fee.Whittle*(1+1e-9) ||
+					fee.LowerBound <= row.LowerBoundPerHour {
+					t.Errorf("with a fee: %+v, without the bound is %g", fee, row.LowerBoundPerHour)
 				}
 				if row.LowerBoundPerHour > k.PricePerHour*(1+1e-9) {
 					t.Errorf("Karpenter's nodes cost %g $/h, below the bound of %g", k.PricePerHour, row.LowerBoundPerHour)

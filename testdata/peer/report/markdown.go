@@ -54,6 +54,9 @@ Data that Karpenter keeps between passes, such as converted instance types, was 
 		b.WriteString(`## Price
 
 The prices are US dollars per hour of the new nodes, each at the cheapest offering that its planner leaves open.
+Each node also costs $0.0022/h for its volume of 20 GiB.
+The last two columns add $0.03/h for each node, as agents charge.
+Karpenter's plan does not know either, and Whittle's does.
 No fleet can cost less than the bound.
 The table compares prices where both plans are finished and leave out equally many pods.
 
@@ -160,7 +163,21 @@ func priceColumns() []column {
 		}},
 		{"Whittle / bound", false, func(r *Row) string { return r.overBound(median(r.Whittle)) }},
 		{"Karpenter / bound", false, func(r *Row) string { return r.overBound(median(r.Karpenter)) }},
+		{"with $0.03/h more for each node: Whittle / Karpenter", false, func(r *Row) string {
+			return ratio(r.WithFee.Whittle, r.WithFee.Karpenter, r.comparable() && r.WithFee.LeftOut == median(r.Whittle).LeftOut)
+		}},
+		{"Whittle / bound", false, func(r *Row) string {
+			return ratio(r.WithFee.Whittle, r.WithFee.LowerBound, true)
+		}},
 	}
+}
+
+// ratio is a / b as text; empty where the two do not compare.
+func ratio(a, b float64, compares bool) string {
+	if !compares || b <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3f", a/b)
 }
 
 // overBound is an outcome's price relative to the bound; empty for an unfinished plan, and where

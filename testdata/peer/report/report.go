@@ -58,14 +58,25 @@ type Row struct {
 	// LowerBoundPerHour is what no fleet for these pods can cost less than, in US dollars, as Whittle
 	// computes it.
 	LowerBoundPerHour float64
+	// WithFee compares the same with a further fee for each node.
+	WithFee WithFee
 	// The pods without a place, with the planner's reason.
 	LeftOutByKarpenter, LeftOutByWhittle []string
+}
+
+// WithFee is prices in US dollars an hour where each node has a further fee. Karpenter's plan is the
+// same as without the fee, because nobody can tell it. Whittle plans by the fee.
+type WithFee struct {
+	Karpenter, Whittle, LowerBound float64
+	// LeftOut counts the pods without a place in Whittle's plan.
+	LeftOut int
 }
 
 // Outcome is what one plan took and came to.
 type Outcome struct {
 	Cost
-	// Nodes are the new ones, PricePerHour their sum in US dollars, each at its cheapest offering.
+	// Nodes are the new ones, PricePerHour their sum in US dollars, each at its cheapest offering and
+	// with its extras.
 	Nodes        int
 	PricePerHour float64
 	// LeftOut counts the pods without a place.

@@ -31,6 +31,7 @@ func example() *Report {
 				CapacityTypes:     []string{"on-demand"},
 				Pods:              500,
 				LowerBoundPerHour: 1,
+				WithFee:           WithFee{Karpenter: 4, Whittle: 3, LowerBound: 2.5},
 				Karpenter: []Outcome{
 					outcome(time.Second, 2, 0),
 				},
@@ -79,9 +80,9 @@ func TestMarkdown(t *testing.T) {
 		"| diverse | 500 | on-demand | 1.00 s | 2.00 s | 10.0 ms | 20.0 ms | 100× | 100× |\n",
 		"| diverse | 500 | spot and on-demand | > 60.0 s | 120.0 s | 10.0 ms | 20.0 ms | > 6000× | > 6000× |\n",
 		"| diverse | 500 | on-demand | 1,000,000,000 | 1.0 GiB | 10,000,000 | 1.0 GiB | 100× |\n",
-		"| diverse | 500 | on-demand | 2.0000 | 3 | 0 | 1.1000 | 3 | 0 | 1.0000 | 0.550 | 1.100 | 2.000 |\n",
-		"| diverse | 500 | spot and on-demand | unfinished | 3 | 400 | 1.2000 | 3 | 0 | 1.0000 |  | 1.200 |  |\n",
-		"| volumes | 300 | on-demand | 2.0000 | 3 | 1 | 1.5000 | 3 | 0 | 1.0000 |  | 1.500 |  |\n",
+		"| diverse | 500 | on-demand | 2.0000 | 3 | 0 | 1.1000 | 3 | 0 | 1.0000 | 0.550 | 1.100 | 2.000 | 0.750 | 1.200 |\n",
+		"| diverse | 500 | spot and on-demand | unfinished | 3 | 400 | 1.2000 | 3 | 0 | 1.0000 |  | 1.200 |  |  |  |\n",
+		"| volumes | 300 | on-demand | 2.0000 | 3 | 1 | 1.5000 | 3 | 0 | 1.0000 |  | 1.500 |  |  |  |\n",
 		`make bench-peer arguments="-workloads 'node pools'"`,
 	} {
 		if !strings.Contains(text, want) {

@@ -25,7 +25,7 @@ func InstanceTypes() (types []catalog.InstanceType, err error) {
 	}()
 	types = catalog.Resolve(
 		catalogtest.Snapshot(raise{}),
-		catalogtest.NodeClass(nodeClassName),
+		NodeClass(),
 		catalog.Observed{},
 		catalogtest.Now,
 	)
@@ -39,6 +39,10 @@ func InstanceTypes() (types []catalog.InstanceType, err error) {
 	}
 	return types, nil
 }
+
+// NodeClass is the class of all nodes: AL2023 with its volume of 20 GiB, and subnets that decide about
+// public addresses.
+func NodeClass() *api.EC2NodeClass { return catalogtest.NodeClass(nodeClassName) }
 
 // raise is what the catalogue for tests wants of its caller; a program has no test to fail, and
 // gets the failure as a panic.
