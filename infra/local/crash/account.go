@@ -119,8 +119,13 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	return a, nil
 }
 
-// delay makes IAM know later what functions write from now on.
-func (a *account) delay() { a.people.SetPropagation(a.mode.Propagation()) }
+// delay makes IAM know later what functions write from now on. The delay is the longest, because one
+// that is drawn depends on names with a class's UID, and no trial would repeat another.
+func (a *account) delay() {
+	late := a.mode.Propagation()
+	late.Least = late.Most
+	a.people.SetPropagation(late)
+}
 
 func (a *account) close() error { return errors.Join(a.queues.Close(), a.ec2.Close()) }
 
