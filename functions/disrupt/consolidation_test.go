@@ -126,8 +126,9 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	if restarted.Spec.Template.Annotations[disruption.RestartedAtAnnotationKey] == "" {
 		t.Error("the single replica was not moved by a restart")
 	}
-	// Two spot nodes have replaced six on-demand nodes.
-	saved, want := savings(t, written.String()), 6*0.096-2*0.03
+	// Two spot nodes have replaced six on-demand nodes. Each has 20 GiB of gp3 at $0.08 a month.
+	const volume = 20 * 0.08 / 730
+	saved, want := savings(t, written.String()), 6*(0.096+volume)-2*(0.03+volume)
 	if math.Abs(saved["Underutilized"]+saved["Empty"]-want) > 1e-6 {
 		t.Errorf("the metric shows savings of $%v/h, want $%g/h", saved, want)
 	}

@@ -75,7 +75,7 @@ func TestExtras(t *testing.T) {
 		{"no class", nil, nil, poolOf("0.02"), 0.02},
 		{"no pool", nil, classOf("al2023@latest", nil), nil, 1.6 / month},
 		{"the family's disk", nil, classOf("al2023@latest", nil), poolOf(""), 1.6 / month},
-		{"Bottlerocket's two disks", nil, classOf("bottlerocket@latest", nil), poolOf(""), 24 * 0.08 / month},
+		{"Bottlerocket's two disks", nil, classOf("bottlerocket@latest", nil), poolOf(""), (6 + 20) * 0.08 / month},
 		{"Windows' disk", nil, classOf("windows2022@latest", nil), poolOf(""), 50 * 0.08 / month},
 		{"an image's own disks", nil, &api.EC2NodeClass{Spec: api.EC2NodeClassSpec{AMIFamily: pointer("Custom")}}, poolOf(""), 0},
 		{"prices of the list", cheap, classOf("al2023@latest", nil), poolOf(""), 20 * 0.073 / month},
