@@ -170,7 +170,8 @@ func (h *handler) ask(ctx context.Context, wake queue.Message, reason queue.Reas
 	return err
 }
 
-// rearm wakes provision for pods that lose their places and claims without an instance, and this function for the next pass.
+// rearm wakes provision for pods that lose their places and claims without an instance, and this
+// function for the next pass.
 func (h *handler) rearm(ctx context.Context, wake queue.Message, result result) error {
 	var failed []error
 	if next, ok := wake.Next(queue.ReasonInterruption, h.now()); ok && result.wantsCapacity {

@@ -273,7 +273,8 @@ func TestKubeletKeepsOtherSettings(t *testing.T) {
 	// A wrong value must not make a list of classes unreadable.
 	for _, wrong := range []string{`{"maxPods":[]}`, `{"clusterDNS":"10.0.0.10"}`, `{"kubeReserved":{"cpu":"1","pid":2}}`} {
 		kubelet = KubeletConfiguration{}
-		if err := json.Unmarshal([]byte(wrong), &kubelet); err != nil || len(kubelet.Other) != 1 || kubelet.KubeReserved != nil {
+		err := json.Unmarshal([]byte(wrong), &kubelet)
+		if err != nil || len(kubelet.Other) != 1 || kubelet.KubeReserved != nil {
 			t.Errorf("%s was read as %+v, %v", wrong, kubelet, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -20,7 +21,9 @@ func TestWithExtras(t *testing.T) {
 		t.Error("types without extras were copied")
 	}
 	made := catalog.WithExtras(types, 0.01)
-	for i, want := range []struct{ price, extras float64 }{{0, 0}, {0, 0}, {0.01, 0.01}, {0.03 + 0.01, 0.01}, {0.1 + 0.01, 0.01}} {
+	for i, want := range []struct{ price, extras float64 }{
+		{0, 0}, {0, 0}, {0.01, 0.01}, {0.03 + 0.01, 0.01}, {0.1 + 0.01, 0.01},
+	} {
 		if o := made[0].Offerings[i]; o.Price != want.price || o.Extras != want.extras {
 			t.Errorf("offering %d costs %v with extras %v, want %v and %v", i, o.Price, o.Extras, want.price, want.extras)
 		}
@@ -30,8 +33,8 @@ func TestWithExtras(t *testing.T) {
 	}
 	// The instance saves what it saves, whatever else the node costs.
 	for i := range types[0].Offerings {
-		if got, want := made[0].Savings(made[0].Offerings[i]), types[0].Savings(types[0].Offerings[i]); got.Fraction-want.Fraction > 1e-9 ||
-			want.Fraction-got.Fraction > 1e-9 {
+		got, want := made[0].Savings(made[0].Offerings[i]), types[0].Savings(types[0].Offerings[i])
+		if math.Abs(got.Fraction-want.Fraction) > 1e-9 {
 			t.Errorf("offering %d saves %v, without extras %v", i, got, want)
 		}
 	}

@@ -81,7 +81,8 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 	}
 	c := conditions{status: &status, generation: class.Generation, now: now}
 	c.found(api.ConditionTypeSubnetsReady, api.ReasonSubnetsNotFound, facts.SubnetsProblem, len(status.Subnets) > 0,
-		"SubnetSelector did not match any Subnets: compare the tags and ids of spec.subnetSelectorTerms with the VPC's subnets")
+		"SubnetSelector did not match any Subnets: compare the tags and ids of spec.subnetSelectorTerms with the "+
+			"VPC's subnets")
 	c.found(api.ConditionTypeSecurityGroupsReady, api.ReasonSecurityGroupsNotFound, facts.SecurityGroupsProblem, len(
 		status.SecurityGroups,
 	) > 0,

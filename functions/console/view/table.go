@@ -53,7 +53,8 @@ func (v *View) WriteTables(out io.Writer) error {
 	for _, node := range v.Nodes {
 		row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType), dash(node.CapacityType),
 			dash(node.Zone),
-			v.Age(node.Created), string(node.State), dollars(node.InstancePerHour()), dollars(node.ExtrasPerHour), strconv.Itoa(node.Pods),
+			v.Age(node.Created), string(node.State), dollars(node.InstancePerHour()), dollars(node.ExtrasPerHour),
+			strconv.Itoa(node.Pods),
 			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU),
 			Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory),
 			dash(node.Reason))

@@ -75,7 +75,8 @@ func (p *pass) reportSeveralNodes() {
 	}
 	slices.Sort(names)
 	p.condition(api.ConditionTypeRegistered, conditionUnknown, api.ReasonMultipleNodesFound,
-		fmt.Sprintf("Invariant violated, matched multiple nodes: %s have the same providerID %s: delete those that no kubelet runs",
+		fmt.Sprintf("Invariant violated, matched multiple nodes: %s have the same providerID %s: "+
+			"delete those that no kubelet runs",
 			strings.Join(names, ", "), p.claim.Status.ProviderID))
 }
 

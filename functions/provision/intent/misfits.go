@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +44,7 @@ func Misfits(
 		}
 	}
 	changed = len(misfits) != len(known)
-	var index *volumes.Index
+	attach := attachments{snapshot: snapshot}
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
 		if node.NodeClaim == nil || !node.Initialized() || isTroubled(node) {
@@ -54,29 +55,26 @@ func Misfits(
 			if pod == nil || slices.Contains(misfit.Claims, node.NodeClaim.Name) || len(misfits) >= misfitsMost {
 				continue
 			}
-			because := unfit(node, pod)
-			if because == "" && len(pod.Spec.Volumes) > 0 {
-				if index == nil {
-					index = volumes.New(
-						snapshot.PersistentVolumeClaims, snapshot.PersistentVolumes, snapshot.StorageClasses, snapshot.CSINodes,
-					)
-				}
-				because = unattachable(index, node, pod)
-			}
+			because := cmp.Or(unfit(node, pod), attach.tooMany(node, pod))
 			if because == "" {
 				continue
 			}
-			wait := misfitWaitMost
-			if doublings := len(misfit.Claims); doublings < 6 {
-				wait = min(misfitWait<<doublings, misfitWaitMost)
-			}
-			misfits[uid] = launch.Misfit{
-				Claims: append(slices.Clone(misfit.Claims), node.NodeClaim.Name), Until: now.Add(wait).UTC(), Because: because,
-			}
+			misfits[uid] = again(misfit, node.NodeClaim.Name, because, now)
 			changed = true
 		}
 	}
 	return misfits, changed
+}
+
+// again is the misfit with one more claim that the pod did not fit.
+func again(known launch.Misfit, claim, because string, now time.Time) launch.Misfit {
+	wait := misfitWaitMost
+	if doublings := len(known.Claims); doublings < 6 {
+		wait = min(misfitWait<<doublings, misfitWaitMost)
+	}
+	return launch.Misfit{
+		Claims: append(slices.Clone(known.Claims), claim), Until: now.Add(wait).UTC(), Because: because,
+	}
 }
 
 // Held is a pod that waits until another node is launched for it.
@@ -170,14 +168,26 @@ func crowded(node *plan.Node, pod *corev1.Pod) string {
 	return ""
 }
 
-// unattachable is why the node cannot attach the pod's volumes even if no other pod ran there, or
-// nothing.
-func unattachable(index *volumes.Index, node *plan.Node, pod *corev1.Pod) string {
+// attachments counts what pods attach. It indexes the snapshot's volumes for the first pod that
+// mounts any.
+type attachments struct {
+	snapshot *plan.Snapshot
+	index    *volumes.Index
+}
+
+// tooMany is why the node cannot attach the pod's volumes even if no other pod ran there, or nothing.
+func (a *attachments) tooMany(node *plan.Node, pod *corev1.Pod) string {
+	if len(pod.Spec.Volumes) == 0 {
+		return ""
+	}
+	if s := a.snapshot; a.index == nil {
+		a.index = volumes.New(s.PersistentVolumeClaims, s.PersistentVolumes, s.StorageClasses, s.CSINodes)
+	}
 	count := map[string]int{}
-	for _, attachment := range index.Attachments(pod) {
+	for _, attachment := range a.index.Attachments(pod) {
 		count[attachment.Driver]++
 	}
-	limits := index.Limits(node.Node.Name)
+	limits := a.index.Limits(node.Node.Name)
 	for _, driver := range slices.Sorted(maps.Keys(count)) {
 		if limit, known := limits[driver]; known && count[driver] > limit {
 			return fmt.Sprintf("it needs to attach %d volumes of %s, and the node attaches %d: let it select larger types",

@@ -1,6 +1,7 @@
 package plantest
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 // maximumTypes is the most instance types that a launch may name.
@@ -102,6 +104,18 @@ func contradiction(labels map[string]string, instance labelSet) (string, bool) {
 	return "", false
 }
 
+// wrongChoice is what is wrong with an offering that the plan lists for the node, or nothing.
+func (n *plannedNode) wrongChoice(choice plan.Choice) string {
+	at := slices.IndexFunc(n.variants, func(v variant) bool { return isChoice(choice, &v) })
+	if at < 0 {
+		return "which is not on offer or not allowed by its requirements"
+	}
+	if offered := n.variants[at].offering; offered.Price != choice.Price || offered.Extras != choice.Extras {
+		return fmt.Sprintf("whose price is %v with extras of %v", offered.Price, offered.Extras)
+	}
+	return ""
+}
+
 // checkChoices compares the offerings that the plan lists with the variants that the claim allows.
 func (c *checker) checkChoices(h *host) {
 	n := h.planned
@@ -112,13 +126,8 @@ func (c *checker) checkChoices(h *host) {
 		return
 	}
 	for i, choice := range choices {
-		at := slices.IndexFunc(n.variants, func(v variant) bool { return isChoice(choice, &v) })
-		switch {
-		case at < 0:
-			fault("names %+v, which is not on offer or not allowed by its requirements", choice)
-		case n.variants[at].offering.Price != choice.Price || n.variants[at].offering.Extras != choice.Extras:
-			fault("names %+v, whose price is %v with extras of %v", choice, n.variants[at].offering.Price,
-				n.variants[at].offering.Extras)
+		if wrong := n.wrongChoice(choice); wrong != "" {
+			fault("names %+v, %s", choice, wrong)
 		}
 		if i > 0 && choices[i-1].Price > choice.Price {
 			fault("does not name its offerings cheapest first")
