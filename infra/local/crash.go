@@ -42,19 +42,28 @@ func functionPackages() []string {
 	return packages
 }
 
-// killEverywhere runs the crash matrix and prints its report.
-func killEverywhere(ctx context.Context) (failure error) {
+// chosen are the scenarios and the part of the kills that the environment names.
+func chosen() ([]crash.Scenario, crash.Sweep, error) {
 	scenarios := crash.Select(crash.Scenarios(), os.Getenv(crashScenario))
 	if len(scenarios) == 0 {
-		return fmt.Errorf(
+		return nil, "", fmt.Errorf(
 			"environment variable %s is %q: no scenario has a title that contains it, such as provision/no room on spot",
 			crashScenario,
 			os.Getenv(crashScenario))
 	}
 	sweep := crash.Sweep(os.Getenv(crashHalf))
 	if !slices.Contains(crash.Sweeps(), sweep) {
-		return fmt.Errorf("environment variable %s is %q: give 1 or 2 for a half of the kills, none, or nothing for all",
+		return nil, "", fmt.Errorf("environment variable %s is %q: give 1 or 2 for a half of the kills, none, or nothing for all",
 			crashHalf, sweep)
+	}
+	return scenarios, sweep, nil
+}
+
+// killEverywhere runs the crash matrix and prints its report.
+func killEverywhere(ctx context.Context) (failure error) {
+	scenarios, sweep, err := chosen()
+	if err != nil {
+		return err
 	}
 	folder, err := directory("crash")
 	if err != nil {

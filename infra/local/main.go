@@ -45,7 +45,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
-		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale, "storm": storm, "crash": killEverywhere, "chaos": runChaos,
+		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale,
+		"storm": storm, "crash": killEverywhere, "chaos": runChaos,
 		"compare": compare, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
@@ -53,7 +54,8 @@ func main() {
 	}
 	command, known := commands[name]
 	if !known {
-		fmt.Fprintln(os.Stderr, "usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|storm|crash|chaos|compare")
+		fmt.Fprintln(os.Stderr,
+			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|storm|crash|chaos|compare")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {

@@ -198,7 +198,7 @@ func hostileSnapshot(t testing.TB, ordinary int, pods int, change func(pod int, 
 
 // mostAllocations bounds the work of a plan of a few thousand pods. Allocations stand for work here,
 // because they are the same on every machine. A plan without limits makes about 100,000.
-const mostAllocations = 2_000_000
+const mostAllocations = 3_000_000
 
 // mostReason is the most bytes that a reason may have, whatever the pod asks for.
 const mostReason = 4000

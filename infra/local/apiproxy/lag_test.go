@@ -74,13 +74,13 @@ func TestAnEarlierObject(t *testing.T) {
 		APIVersion, Kind string
 		Metadata         struct{ Name string }
 	}
-	response := send(t, lag, "GET", "/api/v1/nodes/one?resourceVersion=0")
-	if err := json.NewDecoder(response.Body).Decode(&node); err != nil || response.StatusCode != http.StatusOK ||
+	status, body := send(t, lag, "GET", "/api/v1/nodes/one?resourceVersion=0")
+	if err := json.Unmarshal(body, &node); err != nil || status != http.StatusOK ||
 		node.APIVersion != "v1" || node.Kind != "Node" || node.Metadata.Name != "one" {
-		t.Errorf("%s: %+v, %v", response.Status, node, err)
+		t.Errorf("status %d: %+v, %v", status, node, err)
 	}
-	if response = send(t, lag, "GET", "/api/v1/nodes/gone?resourceVersion=0"); response.StatusCode != http.StatusNotFound {
-		t.Errorf("a node that was not there yet: %s", response.Status)
+	if status, _ = send(t, lag, "GET", "/api/v1/nodes/gone?resourceVersion=0"); status != http.StatusNotFound {
+		t.Errorf("a node that was not there yet: status %d", status)
 	}
 	if lag.Answered() != 2 {
 		t.Errorf("%d answers showed an earlier version", lag.Answered())
@@ -102,7 +102,8 @@ func newLag(t *testing.T, server http.RoundTripper) *Lag {
 	return NewLag(server, at)
 }
 
-func send(t *testing.T, lag *Lag, method, path string) *http.Response {
+// send returns the status and the body of the answer to a request through the proxy.
+func send(t *testing.T, lag *Lag, method, path string) (status int, body []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "https://cluster.invalid"+path, http.NoBody)
 	if err != nil {
@@ -112,6 +113,9 @@ func send(t *testing.T, lag *Lag, method, path string) *http.Response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = response.Body.Close() })
-	return response
+	defer func() { _ = response.Body.Close() }()
+	if body, err = io.ReadAll(response.Body); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, body
 }

@@ -77,7 +77,7 @@ func TestCallsHaveTheKindOfTheirArguments(t *testing.T) {
 		{"AmazonSQS.SendMessageBatch", `{"QueueUrl":"http://local/1/provision","Entries":[]}`, "provision"},
 		{"AmazonSSM.GetParameter", `{"Name":"/aws/service/a"}`, "Name"},
 	} {
-		request := httptest.NewRequest("POST", "/", strings.NewReader(test.body))
+		request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(test.body))
 		if test.target != "" {
 			request.Header.Set("X-Amz-Target", test.target)
 		}

@@ -401,7 +401,8 @@ func comesBack(t *testing.T, w *world.World) {
 	}
 }
 
-// alarmsRing checks that the alarm rings exactly while a dead-letter queue holds a message.
+// alarmsRing checks that the alarm for dead letters rings exactly while a dead-letter queue holds a
+// message. The alarm for errors may ring, because the unkind AWS makes invocations fail.
 func alarmsRing(t *testing.T, w *world.World) {
 	ringing, err := w.Ringing()
 	if err != nil {
@@ -415,7 +416,8 @@ func alarmsRing(t *testing.T, w *world.World) {
 		}
 		dead += count
 	}
-	if (dead > 0) != (len(ringing) > 0) {
+	rings := slices.ContainsFunc(ringing, func(name string) bool { return strings.HasSuffix(name, "-dead-letters") })
+	if (dead > 0) != rings {
 		t.Errorf("%d dead letters, and the alarms %q ring", dead, ringing)
 	}
 }
