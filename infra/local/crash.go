@@ -53,10 +53,24 @@ func chosen() ([]crash.Scenario, crash.Sweep, error) {
 	}
 	sweep := crash.Sweep(os.Getenv(crashHalf))
 	if !slices.Contains(crash.Sweeps(), sweep) {
-		return nil, "", fmt.Errorf("environment variable %s is %q: give 1 or 2 for a half of the kills, none, or nothing for all",
-			crashHalf, sweep)
+		return nil, "", fmt.Errorf(
+			"environment variable %s is %q: give 1 or 2 for a half of the kills, none, or nothing for all", crashHalf, sweep)
 	}
 	return scenarios, sweep, nil
+}
+
+// openWorlds opens the worlds at the same time.
+func openWorlds(ctx context.Context, worlds []*crash.World, controlPlane, programs, folder string) error {
+	var opening errgroup.Group
+	for i := range worlds {
+		opening.Go(func() (err error) {
+			worlds[i], err = crash.Open(ctx, crash.Options{
+				ControlPlane: controlPlane, Functions: programs, Directory: filepath.Join(folder, fmt.Sprint("world-", i)),
+			})
+			return err
+		})
+	}
+	return opening.Wait()
 }
 
 // killEverywhere runs the crash matrix and prints its report.
@@ -101,15 +115,7 @@ func killEverywhere(ctx context.Context) (failure error) {
 			}
 		}
 	}()
-	var opening errgroup.Group
-	for i := range matrix.Worlds {
-		opening.Go(func() (err error) {
-			matrix.Worlds[i], err = crash.Open(ctx,
-				crash.Options{ControlPlane: binary, Functions: programs, Directory: filepath.Join(folder, fmt.Sprint("world-", i))})
-			return err
-		})
-	}
-	if err := opening.Wait(); err != nil {
+	if err := openWorlds(ctx, matrix.Worlds, binary, programs, folder); err != nil {
 		return err
 	}
 	rows, failed := matrix.Run(ctx, scenarios)
