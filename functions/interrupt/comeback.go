@@ -30,6 +30,10 @@ const (
 	// later.
 	keptPause     = 10 * time.Second
 	lateKeptPause = time.Minute
+
+	// returnTime is what remains of an invocation after the times were set. An invocation that Lambda
+	// ends returns no message, and all of its batch comes back after the visibility timeout.
+	returnTime = 300 * time.Millisecond
 )
 
 // comeback is a message that comes back, and when.
@@ -93,6 +97,11 @@ func (h *handler) comeBack(ctx context.Context, messages []comeback) lambdaevent
 		byTime[one.after] = append(byTime[one.after], one.message)
 		response.BatchItemFailures = append(
 			response.BatchItemFailures, lambdaevents.SQSBatchItemFailure{ItemIdentifier: one.message.ID})
+	}
+	if end, set := ctx.Deadline(); set {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-returnTime))
+		defer cancel()
 	}
 	for after, some := range byTime {
 		if err := h.sender.ShowAgain(ctx, h.interrupt, after, some...); err != nil {

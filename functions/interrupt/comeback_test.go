@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	lambdaevents "github.com/aws/aws-lambda-go/events"
 
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 // delivered gives the messages the age and the number of deliveries that SQS tells.
@@ -124,4 +126,18 @@ func TestAFailedInvocationComesBackAtOnce(t *testing.T) {
 	if response, err := handle(t.Context(), lambdaevents.SQSEvent{}); err != nil || len(response.BatchItemFailures) > 0 {
 		t.Errorf("without an error: %v, %v", response, err)
 	}
+}
+
+// TestLostAnswersOfSQSLeaveTimeToReturn holds that the other messages of a batch are not repeated.
+func TestLostAnswersOfSQSLeaveTimeToReturn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := time.Now().Add(10 * time.Second)
+		ctx, cancel := context.WithDeadline(t.Context(), end)
+		defer cancel()
+		h := &handler{sender: silent{}}
+		response := h.comeBack(ctx, []comeback{{queue.Received{ID: "0"}, time.Second}})
+		if len(response.BatchItemFailures) != 1 || !time.Now().Before(end) {
+			t.Errorf("returns %v %s before the end", response, time.Until(end))
+		}
+	})
 }

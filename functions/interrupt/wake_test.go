@@ -10,9 +10,14 @@ import (
 )
 
 // silent is a sender whose calls get no answer.
-type silent struct{ sender }
+type silent struct{}
 
 func (silent) Send(ctx context.Context, _ string, _ ...queue.Message) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (silent) ShowAgain(ctx context.Context, _ string, _ time.Duration, _ ...queue.Received) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

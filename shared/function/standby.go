@@ -38,7 +38,7 @@ func Standby[In, Out any](
 			return handler(ctx, event)
 		}
 		var nothing Out
-		leader, err := connection.KarpenterLeader(ctx)
+		leader, err := leaderInTime(ctx, connection)
 		if err != nil {
 			return nothing, err
 		}
@@ -53,6 +53,14 @@ func Standby[In, Out any](
 		}
 		return aside(ctx, event)
 	}
+}
+
+// leaderInTime leaves time to answer for a handler that failed. Lost answers of EKS may take longer
+// than a short invocation has, and a message whose invocation was ended comes back late.
+func leaderInTime(ctx context.Context, connection *Connection) (*cluster.Leader, error) {
+	bounded, cancel := WithReserve(ctx)
+	defer cancel()
+	return connection.KarpenterLeader(bounded)
 }
 
 // KarpenterLeader returns the Karpenter that leads in the cluster, or nil when none does. The

@@ -3,10 +3,12 @@ package function
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"k8s.io/client-go/rest"
 
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -189,4 +192,26 @@ func TestAConnectionReadsTheWallClock(t *testing.T) {
 	if now := NewConnection(aws.Config{}, "prod").now(); now != now.Round(0) {
 		t.Errorf("%s has a monotonic part", now)
 	}
+}
+
+// TestALostEKSLeavesTimeToAnswer holds that an invocation whose first call gets no answer still ends
+// by itself, so that its messages come back at once.
+func TestALostEKSLeavesTimeToAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := time.Now().Add(10 * time.Second)
+		ctx, cancel := context.WithDeadline(t.Context(), end)
+		defer cancel()
+		connection := NewConnection(aws.Config{
+			Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+			HTTPClient: smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}),
+		}, "prod")
+		handler := Standby(connection, metrics.NewRecorder("prod", io.Discard, time.Now),
+			func(context.Context, string) (string, error) { return "", nil }, nil)
+		if _, err := handler(ctx, "tick"); err == nil || time.Until(end) < Reserve {
+			t.Errorf("error %v, %s before the end", err, time.Until(end))
+		}
+	})
 }
