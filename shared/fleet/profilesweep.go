@@ -115,8 +115,18 @@ func (p Profiles) Delete(ctx context.Context, name string) error {
 		}
 	}
 	_, err = p.IAM.DeleteInstanceProfile(ctx, &iam.DeleteInstanceProfileInput{InstanceProfileName: &name})
-	if err != nil && !isDone(err) {
+	if err != nil && !isDone(err) && !p.deleted(ctx, name, err) {
 		return fmt.Errorf("deleting instance profile %q: %w", name, err)
 	}
 	return nil
+}
+
+// deleted reports whether the refused call deleted the profile at an earlier attempt, whose answer
+// was lost. The functions' rights depend on the profile's tags, and a profile that is gone has none.
+func (p Profiles) deleted(ctx context.Context, name string, refused error) bool {
+	if !isRefusal(refused) {
+		return false
+	}
+	tags, err := p.read(ctx, name)
+	return err == nil && tags == nil
 }

@@ -268,3 +268,51 @@ func TestLaunchTemplatesAreListedAndDeleted(t *testing.T) {
 		t.Errorf("%+v, %v", output, err)
 	}
 }
+
+// forgetful carries out the deletion of a profile and loses the answer. IAM refuses the repetition,
+// because the right to delete depends on tags that the profile no longer has.
+type forgetful struct {
+	next interface {
+		Do(*http.Request) (*http.Response, error)
+	}
+	// deletes is false for a caller that has no right in the first place.
+	deletes bool
+}
+
+func (f forgetful) Do(request *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	if !strings.Contains(string(body), "Action=DeleteInstanceProfile") {
+		return f.next.Do(request)
+	}
+	if f.deletes {
+		answer, err := f.next.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		_ = answer.Body.Close()
+	}
+	refusal := `<ErrorResponse><Error><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>`
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(refusal)),
+	}, nil
+}
+
+func TestARefusedRepetitionOfADeletionIsNoFailure(t *testing.T) {
+	for _, deletes := range []bool{true, false} {
+		a := newAccount(t)
+		a.role(t, "nodes")
+		p := a.profiles()
+		name, err := p.Ensure(t.Context(), classOf("uid-1", "nodes"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.IAM = awsiam.New(a.iam.Options(), func(o *awsiam.Options) { o.HTTPClient = forgetful{o.HTTPClient, deletes} })
+		if err := p.Delete(t.Context(), name); (err == nil) != deletes {
+			t.Errorf("deleted %t: error %v", deletes, err)
+		}
+	}
+}
