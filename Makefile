@@ -35,7 +35,8 @@ unexport AWS_CA_BUNDLE
 export GOTOOLCHAIN := auto
 
 .PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
-  browser conformance chaos crash bench bench-launch bench-month bench-scale bench-peer bench-consolidation shortages storm FORCE
+  browser conformance chaos crash bench bench-launch bench-month bench-scale bench-peer bench-consolidation shortages storm \
+  test-product test-world FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' \
@@ -100,8 +101,14 @@ local:
 build/local: FORCE
 	@go build -C infra/local -trimpath -buildvcs=false -o $(CURDIR)/build/local .
 
-test: local ## run the unit tests, then the whole world end to end
+# The world mostly waits for its machines, so that the unit tests run meanwhile.
+test: local ## run the unit tests and the whole world end to end
+	@$(MAKE) --no-print-directory -j 2 -O test-product test-world
+
+test-product:
 	go test -timeout 20m ./... ./testdata/instancetypes
+
+test-world:
 	go test -C infra/local -timeout 20m ./...
 
 lint: ## run gofmt, go vet and golangci-lint
