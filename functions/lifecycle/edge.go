@@ -41,6 +41,7 @@ type kubernetes interface {
 	// DeleteUnchangedNodeClaim returns a conflict when the claim has changed since it was read.
 	DeleteUnchangedNodeClaim(ctx context.Context, claim *api.NodeClaim) error
 	PatchNodeClass(ctx context.Context, name string, patch map[string]any) error
+	PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) (*api.EC2NodeClass, error)
 	PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error
 	// Evict returns cluster.IsEvictionRefused when a disruption budget forbids the eviction now.
 	Evict(ctx context.Context, pod *corev1.Pod) error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
 // errRuns ends the steps of a claim whose instance runs, contrary to what was read.
@@ -117,12 +119,47 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 		return p.fleet.Terminate(ctx, step.InstanceID)
 	case nodeclaim.Tag:
 		return p.fleet.Tag(ctx, step.InstanceID, step.Tags)
+	case nodeclaim.RefuseClass:
+		p.refuseClass(ctx, claim, step)
 	case nodeclaim.Record:
 		p.events.Add(cluster.Event(step))
 	case nodeclaim.Log:
 		slog.InfoContext(ctx, step.Message, step.Attributes...)
 	}
 	return nil
+}
+
+// refuseClass writes on the class that instances of it end. It reads the class as it is, because few
+// passes have read it. The claim's end does not depend on the status, so that a failure is only
+// logged: the next claim of the class tells again.
+func (p *performer) refuseClass(ctx context.Context, claim *api.NodeClaim, step nodeclaim.RefuseClass) {
+	classes, err := p.client.NodeClasses(ctx)
+	at := slices.IndexFunc(classes, func(class api.EC2NodeClass) bool { return class.Name == step.Class })
+	if err == nil && at >= 0 {
+		err = p.refuse(ctx, &classes[at], claim, step.Message)
+	}
+	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
+		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", step.Class, "error", err)
+	}
+}
+
+func (p *performer) refuse(ctx context.Context, class *api.EC2NodeClass, claim *api.NodeClaim, message string) error {
+	conditions, changed, err := nodeclass.RefuseEnded(class, claim, p.client.CertificateAuthority(), message, p.now())
+	if err != nil || !changed {
+		return err
+	}
+	_, err = p.client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": class.ResourceVersion},
+		"status":   map[string]any{"conditions": conditions},
+	})
+	if err == nil {
+		slog.WarnContext(ctx, "instances of an ec2nodeclass end before they join",
+			"EC2NodeClass", class.Name, "NodeClaim", claim.Name, "error", message)
+		p.events.Add(cluster.Event{
+			About: aboutClass(class), Type: corev1.EventTypeWarning, Reason: api.ReasonInstanceEnded, Message: message,
+		})
+	}
+	return err
 }
 
 // requireHalted asks EC2 once more, and returns errRuns unless nothing runs on the instance.

@@ -202,7 +202,9 @@ func (r *pass) recordWarning(about corev1.ObjectReference, reason, message strin
 func (r *pass) refuseClass(ctx context.Context, name string, step attempt.RefuseClass) {
 	r.updateClass(ctx, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
 		r.recordWarning(aboutClass(class), step.Reason, step.Message)
-		return nodeclass.Refuse(class, step.Condition, attempt.Cut(step.Message), r.now())
+		return nodeclass.Refuse(class, nodeclass.Refusal{
+			Condition: step.Condition, Reason: api.ReasonLaunchRefused, Message: attempt.Cut(step.Message),
+		}, r.now())
 	})
 }
 

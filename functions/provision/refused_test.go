@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/classes"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
 func TestProblemsForAPersonAreReportedOnTheObject(t *testing.T) {
@@ -178,4 +179,51 @@ func TestADeletedLaunchTemplateIsCreatedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.nodes(2)
+}
+
+// EC2 may launch an instance of the class and end it before it joins. Then neither a pod nor a pool
+// with spec.replicas gets another one for ten minutes, and a launch proves nothing.
+func TestNothingNewIsLaunchedWithAClassWhoseInstancesEnd(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "1", nil)
+	tap := &wiretap{}
+	h := e.tapped(tap)
+	if _, err := h.handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
+	e.nodes(1)
+	class := e.class()
+	conditions, changed, err := nodeclass.RefuseEnded(
+		&class, &e.standing()[0], e.client.CertificateAuthority(), "EC2 ended the instance: the key is disabled", time.Now())
+	if err != nil || !changed {
+		t.Fatalf("changed %t, %v: the claim's hash is not the class's", changed, err)
+	}
+	_, err = e.client.PatchNodeClassStatus(t.Context(), class.Name, map[string]any{
+		"status": map[string]any{"conditions": conditions},
+	})
+	e.try(err)
+	e.replicas(static(1, nil))
+	e.pod("two", "1", func(pod *corev1.Pod) {
+		pod.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: "m5.4xlarge"}
+	})
+	for _, id := range []string{"2", "3"} {
+		if _, err := h.handle(t.Context(), tick(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tap.counts["CreateFleet"] != 1 || len(e.standing()) != 1 {
+		t.Errorf("%d claims, %v", len(e.standing()), tap.counts)
+	}
+	if messages := strings.Join(e.events("default", api.ReasonNodeClassNotReady), "\n"); !strings.Contains(
+		messages, "the key is disabled") {
+		t.Errorf("the pool has the events %q", messages)
+	}
+	began := time.Now()
+	h.now = func() time.Time { return began.Add(11 * time.Minute) }
+	batch := tick("4")
+	batch.Records[0].Body = strings.Replace(batch.Records[0].Body, `"tick"`, `"launch"`, 1) // which is never too late
+	if _, err := h.handle(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	e.nodes(3)
 }

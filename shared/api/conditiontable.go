@@ -88,7 +88,8 @@ func nodeClassConditions() []ConditionType {
 				ReasonUserDataSizeLimitExceeded,
 				ReasonInvalidKubeletConfiguration, ReasonUnsupportedKubeletConfiguration, ReasonKubeletExpressionsDisabled,
 				ReasonClusterCIDRResolutionFailed, ReasonCreateFleetAuthCheckFailed,
-				ReasonCreateLaunchTemplateAuthCheckFailed, ReasonRunInstancesAuthCheckFailed, ReasonDryRunDisabled}},
+				ReasonCreateLaunchTemplateAuthCheckFailed, ReasonRunInstancesAuthCheckFailed, ReasonDryRunDisabled,
+				ReasonInstanceEnded}},
 		{Type: ConditionReady, Meaning: "Nodes may be launched with the class. After EC2 refused a launch, the condition " +
 			"that the refusal contradicts has the reason `" + ReasonLaunchRefused + "`.",
 			Reasons: append(readyReasons(), ReasonNodeClassTerminating)},

@@ -60,7 +60,11 @@ func lifecycleEvents() []EventReason {
 	return []EventReason{
 		{ConditionTypeRegistered, claims, by, "The condition Registered became True."},
 		{ConditionTypeInitialized, claims, by, "The condition Initialized became True."},
-		{ReasonInstanceEnded, claims, by, "EC2 ended the instance before it joined."},
+		{
+			ReasonInstanceEnded, []string{NodeClaimKind, EC2NodeClassKind}, by,
+			"EC2 ended the instance before it joined. Where the class is the cause, nothing new is launched with it for " +
+				"ten minutes.",
+		},
 		{"UnregisteredTaintMissing", claims, by, "The node joined without the taint karpenter.sh/unregistered."},
 		{"FailedConsistencyCheck", claims, by, "The node has fewer resources than its claim, or its drain lasts for long."},
 		{

@@ -112,6 +112,12 @@ func classFailures() []failurePattern {
 			reason: api.ReasonUserDataSizeLimitExceeded, condition: api.ConditionTypeValidationSucceeded,
 			remedy: "shorten spec.userData: EC2 takes 16,384 bytes",
 		},
+		{
+			words:  "kms key",
+			reason: "VolumeKeyInvalid", condition: api.ConditionTypeValidationSucceeded,
+			remedy: "provision may not use a volume's KMS key: enable it, name it in the setting volumeKeys, and let its " +
+				"policy allow provision's role",
+		},
 	}
 }
 

@@ -346,21 +346,23 @@ func TestFewerThanABatchAsksFor(t *testing.T) {
 func TestFailuresAreNamedWithTheirMend(t *testing.T) {
 	for _, test := range []struct {
 		code, reason, mend, class string
+		message                   string // empty for EC2's own
 	}{
-		{"UnauthorizedOperation", "Unauthorized", "right", "ValidationSucceeded"},
-		{"InvalidAMIID.NotFound", "AMINotFound", "spec.amiSelectorTerms", "AMIsReady"},
-		{"InvalidSubnetID.NotFound", "SubnetResolutionFailed", "spec.subnetSelectorTerms", "SubnetsReady"},
-		{"InvalidGroup.NotFound", "SecurityGroupSubnetVPCMismatch", "spec.securityGroupSelectorTerms", "SecurityGroupsReady"},
-		{"PendingVerification", "AccountPendingVerification", "verifying", ""},
-		{"InvalidLaunchTemplateName.NotFoundException", "LaunchTemplateNotFound", "launch templates", ""},
-		{"RequestLimitExceeded", "RequestLimitExceeded", "", ""},
-		{"InternalError", "InternalError", "", ""},
-		{"SomethingNew", "LaunchFailed", "", ""},
+		{"UnauthorizedOperation", "Unauthorized", "right", "ValidationSucceeded", ""},
+		{"InvalidAMIID.NotFound", "AMINotFound", "spec.amiSelectorTerms", "AMIsReady", ""},
+		{"InvalidSubnetID.NotFound", "SubnetResolutionFailed", "spec.subnetSelectorTerms", "SubnetsReady", ""},
+		{"InvalidGroup.NotFound", "SecurityGroupSubnetVPCMismatch", "spec.securityGroupSelectorTerms", "SecurityGroupsReady", ""},
+		{"PendingVerification", "AccountPendingVerification", "verifying", "", ""},
+		{"InvalidLaunchTemplateName.NotFoundException", "LaunchTemplateNotFound", "launch templates", "", ""},
+		{"RequestLimitExceeded", "RequestLimitExceeded", "", "", ""},
+		{"InternalError", "InternalError", "", "", ""},
+		{"InvalidParameterValue", "VolumeKeyInvalid", "volumeKeys", "ValidationSucceeded", "The KMS key is disabled."},
+		{"SomethingNew", "LaunchFailed", "", "", ""},
 	} {
 		t.Run(test.code, func(t *testing.T) {
 			a := newAccount(t)
 			client, request := fleet.New(a.ec2, "prod"), a.request(t, "claim-1")
-			a.service.Starve(ec2.Starvation{Code: test.code})
+			a.service.Starve(ec2.Starvation{Code: test.code, Message: test.message})
 			_, err := client.Launch(t.Context(), request)
 			failure := fleet.FailureIn(err)
 			if failure == nil || !errors.Is(err, fleet.ErrRefused) {

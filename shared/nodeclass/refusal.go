@@ -10,16 +10,28 @@ import (
 )
 
 // A class's conditions have two writers. Resolve writes all of them from the class's spec and the
-// facts of its selection. Refuse sets one to False after EC2 refused a launch because of it, with
-// the reason LaunchRefused. Resolve keeps a refusal until the class's spec or selection changes,
-// until a launch succeeds (ClearRefusals), or until refusalHolds has passed. The fault may have
-// been corrected outside the cluster, and the next launch tells.
+// facts of its selection. Refuse sets one to False after a launch because of it failed. The reason is
+// LaunchRefused, or InstanceEnded where EC2 launched an instance and ended it before it joined.
+// Resolve keeps a refusal until the class's spec or selection changes, or until refusalHolds has
+// passed. The fault may have been corrected outside the cluster, and the next launch tells. A launch
+// that succeeds clears LaunchRefused before that (ClearRefusals). It does not clear InstanceEnded,
+// because that launch had succeeded too.
 //
 // refusalHolds is Karpenter's pause after a failed validation.
 const refusalHolds = 10 * time.Minute
 
+// Refusal is what a failed launch says against a class.
+type Refusal struct {
+	// Condition is the type of the class's condition that is not true after all.
+	Condition string
+	// Reason is LaunchRefused or InstanceEnded.
+	Reason  string
+	Message string
+}
+
 func isRefusal(condition *metav1.Condition) bool {
-	return condition.Status == metav1.ConditionFalse && condition.Reason == api.ReasonLaunchRefused
+	return condition.Status == metav1.ConditionFalse &&
+		(condition.Reason == api.ReasonLaunchRefused || condition.Reason == api.ReasonInstanceEnded)
 }
 
 // Launchable reports whether a launch may be tried with the class: it is ready, or only refused
@@ -42,25 +54,47 @@ func Launchable(class *api.EC2NodeClass) bool {
 	return true
 }
 
-// Refuse returns the class's conditions after EC2 refused a launch because of the thing that the
+// Refuse returns the class's conditions after a launch failed because of the thing that the refusal's
 // condition stands for, and whether they changed.
-func Refuse(class *api.EC2NodeClass, conditionType, message string, now time.Time) ([]metav1.Condition, bool) {
+func Refuse(class *api.EC2NodeClass, refusal Refusal, now time.Time) ([]metav1.Condition, bool) {
 	conditions := slices.Clone(class.Status.Conditions)
 	changed := api.SetCondition(&conditions, metav1.Condition{
-		Type: conditionType, Status: metav1.ConditionFalse, Reason: api.ReasonLaunchRefused, Message: message,
+		Type: refusal.Condition, Status: metav1.ConditionFalse, Reason: refusal.Reason, Message: refusal.Message,
 		ObservedGeneration: class.Generation,
 	}, now)
 	changed = api.SetReady(&conditions, readyDependents(class), class.Generation, now) || changed
 	return conditions, changed
 }
 
-// ClearRefusals returns the class's conditions after a launch with it succeeded, and whether they
-// changed. None of its refusals holds any more.
+// RefuseEnded returns the class's conditions after EC2 ended the claim's instance before it joined, and
+// whether they changed. They do not where the class's spec has changed since the launch. The error
+// says that the class cannot be hashed.
+func RefuseEnded(
+	class *api.EC2NodeClass, claim *api.NodeClaim, certificateAuthority []byte, message string, now time.Time,
+) (conditions []metav1.Condition, changed bool, err error) {
+	defaulted := class.DeepCopy()
+	defaulted.Default()
+	hash, err := Hash(defaulted, certificateAuthority)
+	if err != nil {
+		return class.Status.Conditions, false, err
+	}
+	sameVersion := claim.Annotations[api.AnnotationEC2NodeClassHashVersion] == api.EC2NodeClassHashVersion
+	if sameVersion && claim.Annotations[api.AnnotationEC2NodeClassHash] != hash {
+		return class.Status.Conditions, false, nil
+	}
+	conditions, changed = Refuse(class, Refusal{
+		Condition: api.ConditionTypeValidationSucceeded, Reason: api.ReasonInstanceEnded, Message: message,
+	}, now)
+	return conditions, changed, nil
+}
+
+// ClearRefusals returns the class's conditions after EC2 launched an instance with it, and whether
+// they changed. Its refusals with the reason LaunchRefused do not hold any more.
 func ClearRefusals(class *api.EC2NodeClass, now time.Time) ([]metav1.Condition, bool) {
 	conditions := slices.Clone(class.Status.Conditions)
 	changed := false
 	for i := range conditions {
-		if isRefusal(&conditions[i]) {
+		if isRefusal(&conditions[i]) && conditions[i].Reason == api.ReasonLaunchRefused {
 			changed = api.SetCondition(
 				&conditions,
 				metav1.Condition{Type: conditions[i].Type, Status: metav1.ConditionTrue, ObservedGeneration: class.Generation},

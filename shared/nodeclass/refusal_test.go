@@ -24,6 +24,9 @@ func TestARefusedLaunchStands(t *testing.T) {
 		class.Status = Resolve(class, facts, now)
 		return class
 	}
+	refusal := func(conditionType string) Refusal {
+		return Refusal{Condition: conditionType, Reason: api.ReasonLaunchRefused, Message: "gone (mend it)"}
+	}
 	refused := func(conditionType string) *api.EC2NodeClass {
 		made := class("")
 		complete(made)
@@ -33,7 +36,7 @@ func TestARefusedLaunchStands(t *testing.T) {
 			t.Fatalf("the class is not ready: %+v", made.Status.Conditions)
 		}
 		var changed bool
-		if made.Status.Conditions, changed = Refuse(made, conditionType, "gone (mend it)", began); !changed {
+		if made.Status.Conditions, changed = Refuse(made, refusal(conditionType), began); !changed {
 			t.Fatal("nothing has changed")
 		}
 		return made
@@ -91,7 +94,7 @@ func TestARefusedLaunchStands(t *testing.T) {
 	}
 	t.Run("told twice it is one word, and its time does not begin anew", func(t *testing.T) {
 		made := refused(api.ConditionTypeSubnetsReady)
-		if _, changed := Refuse(made, api.ConditionTypeSubnetsReady, "gone (mend it)", began.Add(time.Minute)); changed {
+		if _, changed := Refuse(made, refusal(api.ConditionTypeSubnetsReady), began.Add(time.Minute)); changed {
 			t.Error("it is written again")
 		}
 	})
@@ -112,4 +115,67 @@ func TestARefusedLaunchStands(t *testing.T) {
 			t.Error("it is written")
 		}
 	})
+}
+
+// TestAnInstanceThatEndsRefusesTheClass is about instances that EC2 launches and ends at once. A
+// further launch proves nothing then.
+func TestAnInstanceThatEndsRefusesTheClass(t *testing.T) {
+	began := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	facts := Facts{
+		Subnets: []Subnet{{ID: "subnet-1"}}, SecurityGroups: []api.SecurityGroup{{ID: "sg-1"}},
+		Images: []Image{{ID: "ami-1", Architecture: "amd64"}}, InstanceProfile: "nodes",
+		Authorization: Authorization{Asked: true},
+	}
+	made := class("")
+	complete(made)
+	made.Generation = 1
+	made.Status = Resolve(made, facts, began)
+	launched := func(class *api.EC2NodeClass) *api.NodeClaim {
+		hash, err := Hash(class, []byte("ca"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+			api.AnnotationEC2NodeClassHash: hash, api.AnnotationEC2NodeClassHashVersion: api.EC2NodeClassHashVersion,
+		}}}
+	}
+	claim := launched(made)
+	refused := func(class *api.EC2NodeClass, now time.Time) bool {
+		conditions, changed, err := RefuseEnded(class, claim, []byte("ca"), "the key is disabled", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		class.Status.Conditions = conditions
+		return changed
+	}
+	if !refused(made, began) {
+		t.Fatal("nothing has changed")
+	}
+	got := api.GetCondition(made.Status.Conditions, api.ConditionTypeValidationSucceeded)
+	if got.Status != metav1.ConditionFalse || got.Reason != api.ReasonInstanceEnded || got.Message != "the key is disabled" ||
+		api.ConditionTrue(made.Status.Conditions, api.ConditionReady) {
+		t.Errorf("%+v", made.Status.Conditions)
+	}
+	if refused(made, began.Add(time.Second)) {
+		t.Error("the second instance of a batch writes the class again")
+	}
+	if _, changed := ClearRefusals(made, began.Add(time.Minute)); changed {
+		t.Error("a launch clears the refusal, although its instance may end as well")
+	}
+	for _, test := range []struct {
+		after time.Duration
+		ready bool
+	}{{time.Minute, false}, {refusalHolds - time.Second, false}, {refusalHolds, true}} {
+		after := *made
+		after.Status = Resolve(made, facts, began.Add(test.after))
+		if ready := api.ConditionTrue(after.Status.Conditions, api.ConditionReady); ready != test.ready {
+			t.Errorf("after %s the class is ready: %t", test.after, ready)
+		}
+	}
+	corrected := made.DeepCopy()
+	corrected.Generation, corrected.Spec.UserData = 2, pointer("#!/bin/sh")
+	corrected.Status = Resolve(corrected, facts, began.Add(time.Minute))
+	if refused(corrected, began.Add(time.Minute)) || !api.ConditionTrue(corrected.Status.Conditions, api.ConditionReady) {
+		t.Error("an instance of the earlier spec refuses the corrected class")
+	}
 }

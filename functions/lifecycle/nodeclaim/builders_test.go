@@ -58,6 +58,11 @@ func age(d time.Duration) func(*api.NodeClaim) {
 	return func(c *api.NodeClaim) { c.CreationTimestamp = ago(d) }
 }
 
+// classed gives the claim its EC2NodeClass.
+func classed(c *api.NodeClaim) {
+	c.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+}
+
 func unlaunched(c *api.NodeClaim) { c.Status = api.NodeClaimStatus{} }
 
 func registered(c *api.NodeClaim) {

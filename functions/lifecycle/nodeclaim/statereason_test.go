@@ -60,3 +60,36 @@ func TestTheReasonOfAnEarlyEndIsShown(t *testing.T) {
 		})
 	}
 }
+
+// TestALaunchThatTheClassSpoilsRefusesTheClass keeps a class whose volumes EC2 cannot make from
+// launching and losing instances again and again.
+func TestALaunchThatTheClassSpoilsRefusesTheClass(t *testing.T) {
+	for _, test := range []struct {
+		reason  string
+		refuses bool
+	}{
+		{"Client.InternalError: Client error on launch", true},
+		{"Client.InvalidKMSKey.InvalidState: the key is disabled", true},
+		{"Client.InvalidSnapshot.NotFound: no such snapshot", true},
+		{"Client.VolumeLimitExceeded: Volume limit exceeded", true},
+		{"Client.UserInitiatedShutdown: User initiated shutdown", false},
+		{"Client.InstanceInitiatedShutdown: Instance initiated shutdown", false},
+		{"Server.InsufficientInstanceCapacity: none", false},
+		{"Server.SpotInstanceTermination: Spot instance termination", false},
+	} {
+		made := instance("terminated")
+		made.StateReason = test.reason
+		for name, ended := range map[string]*api.NodeClaim{
+			"as it is": claim(classed), "interrupt deleted it first": claim(classed, deleted(time.Second)),
+		} {
+			steps := Next(listed(view(ended), made), now).Steps
+			refusal, first := steps[0].(RefuseClass)
+			if first != test.refuses {
+				t.Errorf("%s, %s: the first step is %#v", test.reason, name, steps[0])
+			}
+			if test.refuses && (refusal.Class != "default" || !strings.Contains(refusal.Message, test.reason)) {
+				t.Errorf("%s, %s: %#v", test.reason, name, refusal)
+			}
+		}
+	}
+}

@@ -48,6 +48,10 @@ type (
 		InstanceID string
 		Tags       map[string]string
 	}
+	// RefuseClass writes on the EC2NodeClass that instances of it end, unless its spec has changed since
+	// the claim's launch. Nothing new is planned with the class for ten minutes. A failure is logged,
+	// and the steps go on.
+	RefuseClass struct{ Class, Message string }
 	// Record writes an event. A failure is logged, and the steps go on.
 	Record struct {
 		About   corev1.ObjectReference
@@ -83,5 +87,6 @@ func (DeletePod) step()        {}
 func (RequireHalted) step()    {}
 func (Terminate) step()        {}
 func (Tag) step()              {}
+func (RefuseClass) step()      {}
 func (Record) step()           {}
 func (Log) step()              {}
