@@ -121,6 +121,17 @@ func TestAClaimsStepsMarkBeforeTheyEnd(t *testing.T) {
 	}
 }
 
+// TestAnInterruptedReservationAloneIsMarked: other reservations of the type in the zone stay.
+func TestAnInterruptedReservationAloneIsMarked(t *testing.T) {
+	of := claim("a", "i-1", "cr-1")
+	of.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeReserved
+	responses := response.Decide(batch(&events.CapacityReservationInterruption{InstanceID: "i-1"}), []api.NodeClaim{of}, now)
+	marks := response.Unavailable(responses, now)
+	if len(marks.Until) != 1 || !marks.HasReservation("cr-1", now) || marks.HasReservation("cr-2", now) {
+		t.Errorf("marks %+v", marks)
+	}
+}
+
 func TestOfferingsThatEC2TakesBackAreMarked(t *testing.T) {
 	responses := response.Decide(batch(
 		&events.SpotInterruption{InstanceID: "i-1"}, &events.StateChange{InstanceID: "i-2", State: events.StateStopping},

@@ -23,6 +23,11 @@ func Unavailable(responses []*Response, now time.Time) *catalog.Unavailable {
 		if capacityType == "" {
 			capacityType = api.CapacityTypeSpot
 		}
+		// Other reservations of the type in the zone keep their capacity.
+		if id := labels[api.LabelCapacityReservationID]; capacityType == api.CapacityTypeReserved && id != "" {
+			marks.LeaveOut(catalog.ReservationKey(id), now.Add(catalog.UnavailableFor))
+			continue
+		}
 		marks.Mark(capacityType, instanceType, zone, now)
 	}
 	return marks
