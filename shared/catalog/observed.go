@@ -35,32 +35,32 @@ func Available(counts map[string]ReservationCount, claims []api.NodeClaim) map[s
 	}
 	for i := range claims {
 		claim := &claims[i]
-		id := reservationOf(claim)
-		count, known := counts[id]
-		if !known {
-			continue
+		for _, id := range reservationsOf(claim) {
+			count, known := counts[id]
+			if !known {
+				continue
+			}
+			if launched := api.GetCondition(claim.Status.Conditions, api.ConditionTypeLaunched); launched != nil &&
+				launched.Status == metav1.ConditionTrue &&
+				launched.LastTransitionTime.Time.Before(count.Time) {
+				continue // EC2 has counted it
+			}
+			available[id] = max(available[id]-1, 0)
 		}
-		if launched := api.GetCondition(claim.Status.Conditions, api.ConditionTypeLaunched); launched != nil &&
-			launched.Status == metav1.ConditionTrue &&
-			launched.LastTransitionTime.Time.Before(count.Time) {
-			continue // EC2 has counted it
-		}
-		available[id] = max(available[id]-1, 0)
 	}
 	return available
 }
 
-// reservationOf is the capacity reservation that the claim's instance comes from, or is to come
-// from; empty without one.
-func reservationOf(claim *api.NodeClaim) string {
+// reservationsOf are the capacity reservation that the claim's instance comes from, or before its
+// launch all those that it may come from.
+func reservationsOf(claim *api.NodeClaim) []string {
 	if id := claim.Labels[api.LabelCapacityReservationID]; id != "" {
-		return id
+		return []string{id}
 	}
 	for _, wanted := range claim.Spec.Requirements {
-		if wanted.Key == api.LabelCapacityReservationID && wanted.Operator == corev1.NodeSelectorOpIn &&
-			len(wanted.Values) == 1 {
-			return wanted.Values[0]
+		if wanted.Key == api.LabelCapacityReservationID && wanted.Operator == corev1.NodeSelectorOpIn {
+			return wanted.Values
 		}
 	}
-	return ""
+	return nil
 }

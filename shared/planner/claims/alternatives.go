@@ -23,22 +23,24 @@ const (
 )
 
 // keepAlternatives chooses the offerings of a node's claim, the cheapest first. fits are the node's
-// alternatives. slack is what each limit of the NodePool leaves beyond the node's own use.
-// Offerings that exceed the slack are left out.
-func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits dense.Set, slack []int64) []int {
+// alternatives, and open are those whose reservation has an instance left for the node. A node of a
+// reservation may become one of any open reservation, and no other node may. slack is what each
+// limit of the NodePool leaves beyond the node's own use. Offerings that exceed the slack are left
+// out.
+func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits, open dense.Set, slack []int64) []int {
 	offers := state.Offers
 	own := offers.PoolTypeOf(n.Offering)
-	reservation := offers.Offerings[n.Offering].Reservation
+	reserved := offers.Reserved.Has(n.Offering)
 	affordable := func(yield func(int) bool) {
-		for j := range fits.All() {
-			if offers.Offerings[j].Reservation == reservation &&
+		for j := range open.All() {
+			if offers.Reserved.Has(j) == reserved &&
 				withinSlack(offers.PoolTypeOf(j).LimitUse, own.LimitUse, slack) && !yield(j) {
 				return
 			}
 		}
 	}
 	if len(own.Pool.MinValues) == 0 {
-		return state.ExpressibleWithin(n, keepCheapest(state, affordable, fits), fits)
+		return state.ExpressibleWithin(n, keepCheapest(state, affordable, open), fits)
 	}
 	kept := state.ExpressibleWithin(n, keepForMinValues(state, own.Pool, slices.Collect(affordable)), fits)
 	if offers.StrictMinValues(own.Pool) && !offers.MeetsMinValues(own.Pool, slices.Values(kept)) {
@@ -61,9 +63,9 @@ func withinSlack(use, own, slack []int64) bool {
 }
 
 // keepCheapest keeps the offerings of the cheapest one's capacity type, of up to MaximumTypes
-// types. It drops spot offerings that cost more than an on-demand one. offerings are those of fits
-// that limits and reservations allow.
-func keepCheapest(state *placement.State, offerings iter.Seq[int], fits dense.Set) []int {
+// types. It drops spot offerings that cost more than an on-demand one. offerings are those of open
+// that limits allow.
+func keepCheapest(state *placement.State, offerings iter.Seq[int], open dense.Set) []int {
 	offers := state.Offers
 	var cheapest *catalog.Offering
 	poolTypes, types := dense.NewSet(len(offers.PoolTypes)), 0
@@ -84,7 +86,7 @@ func keepCheapest(state *placement.State, offerings iter.Seq[int], fits dense.Se
 		full = full || types == MaximumTypes ||
 			spot && types >= plan.MinimumSpotTypes && o.Source.Price > spotPriceFactor*cheapest.Price
 		if full && !spot {
-			kept = appendFurther(state, kept, poolTypes, fits, j)
+			kept = appendFurther(state, kept, poolTypes, open, j)
 			break
 		}
 		if full && len(kept) >= maximumOfferings {
@@ -104,15 +106,15 @@ func keepCheapest(state *placement.State, offerings iter.Seq[int], fits dense.Se
 }
 
 // appendFurther appends the offerings of the pool types from the number from on, up to
-// maximumOfferings. They have the capacity type and reservation of the first kept one. A look at
-// all further offerings would find the same, and take longer.
-func appendFurther(state *placement.State, kept []int, poolTypes, fits dense.Set, from int) []int {
+// maximumOfferings. They have the capacity type of the first kept one. A look at all further
+// offerings would find the same, and take longer.
+func appendFurther(state *placement.State, kept []int, poolTypes, open dense.Set, from int) []int {
 	offers := state.Offers
 	first := &offers.Offerings[kept[0]]
 	before := len(kept)
 	for i := range poolTypes.All() {
 		for _, j := range offers.PoolTypes[i].Offerings {
-			if o := &offers.Offerings[j]; j >= from && fits.Has(j) && o.Reservation == first.Reservation &&
+			if o := &offers.Offerings[j]; j >= from && open.Has(j) &&
 				o.Source.CapacityType == first.Source.CapacityType {
 				kept = append(kept, j)
 			}

@@ -14,8 +14,13 @@ func (w *claimWriter) choose(n *placement.PlannedNode) *choices {
 	offers := w.state.Offers
 	own := offers.PoolTypeOf(n.Offering)
 	fits := w.state.AlternativesFor(n)
+	open := fits
+	if offers.Reserved.Has(n.Offering) {
+		open = fits.Clone()
+		w.ledger.KeepUnreserved(open, n.Offering)
+	}
 	if len(own.LimitUse) == 0 {
-		w.key = fits.AppendKey(binary.AppendVarint(w.key[:0], int64(offers.Offerings[n.Offering].Reservation)))
+		w.key = open.AppendKey(binary.AppendVarint(w.key[:0], int64(offers.Offerings[n.Offering].Reservation)))
 		if number, isNew := w.choiceKeys.Number(w.key); !isNew {
 			return w.choices[number]
 		}
@@ -23,7 +28,7 @@ func (w *claimWriter) choose(n *placement.PlannedNode) *choices {
 		// No other node has this key, so no other node gets these choices.
 		w.choiceKeys.Number(binary.AppendUvarint(w.key[:0], uint64(len(w.choices))))
 	}
-	c := w.newChoices(n, keepAlternatives(w.state, n, fits.Clone(), w.ledger.Limits[own.Pool]))
+	c := w.newChoices(n, keepAlternatives(w.state, n, fits.Clone(), open.Clone(), w.ledger.Limits[own.Pool]))
 	w.choices = append(w.choices, c)
 	return c
 }

@@ -1,6 +1,7 @@
 package claims_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/claims"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // requiring adds a requirement to a NodePool. Zero minValues are none.
@@ -80,6 +82,47 @@ func TestReservationIsRequired(t *testing.T) {
 	}
 	if got := valuesOf(t, &list[1], api.LabelCapacityReservationID); got != "any" {
 		t.Errorf("the second claim requires the reservation %q, and none is left", got)
+	}
+}
+
+// TestClaimsListAllReservations plans three nodes beside two reservations. A claim lists each
+// reservation that has an instance left for it, so that one launch can go on with another one.
+func TestClaimsListAllReservations(t *testing.T) {
+	typ := stagetest.Type("medium", 4, 16, 0.2, "a", "b")
+	for i, id := range []string{"cr-1", "cr-2"} {
+		typ.Offerings = append([]catalog.Offering{{
+			CapacityType: api.CapacityTypeReserved, Zone: []string{"a", "b"}[i], ReservationID: id,
+			ReservationCapacity: 2 - i, Price: 0.001, Available: true,
+			Requirements: scheduling.NewRequirements(scheduling.In(api.LabelCapacityReservationID, id)),
+		}}, typ.Offerings...)
+	}
+	for _, test := range []struct {
+		pods int
+		want []string
+	}{
+		{1, []string{"cr-1 cr-2"}},
+		// The second node may need cr-2's only instance, so no claim may take that too.
+		{3, []string{"cr-1", "cr-1", "cr-2"}},
+		{4, []string{"cr-1", "cr-1", "cr-2", "any"}},
+	} {
+		var pods []corev1.Pod
+		for i := range test.pods {
+			pods = append(pods, stagetest.Pod(fmt.Sprint("p", i), "3", "1Gi"))
+		}
+		var got []string
+		for _, claim := range write(t, stagetest.Snapshot([]catalog.InstanceType{typ}, pods...)) {
+			got = append(got, valuesOf(t, &claim, api.LabelCapacityReservationID))
+			for _, o := range claim.Offerings {
+				if o.CapacityType != claim.Offerings[0].CapacityType {
+					t.Errorf("a claim has choices of %s and %s", claim.Offerings[0].CapacityType, o.CapacityType)
+				}
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(test.want)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%d claims require the reservations %q, want %q", test.pods, got, test.want)
+		}
 	}
 }
 

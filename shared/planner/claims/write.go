@@ -109,6 +109,9 @@ func (w *claimWriter) write(planned *plan.PlannedNodeClaim, n *placement.Planned
 	for i := range own.LimitUse {
 		left[i] -= c.limitUse[i] - own.LimitUse[i]
 	}
+	if offers.Reserved.Has(n.Offering) {
+		w.ledger.TakeReservations(c.numbers, n.Offering)
+	}
 	planned.PricePerHour, planned.ExtrasPerHour = c.offerings[0].Price, c.offerings[0].Extras
 	planned.Offerings, planned.InstanceTypes = c.offerings, c.types
 	planned.Pods = w.assign(n)

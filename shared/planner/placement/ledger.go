@@ -70,6 +70,31 @@ func (l *Ledger) KeepAllowed(set dense.Set) {
 	}
 }
 
+// KeepUnreserved removes the offerings of used up reservations from the set, except for those of
+// offering own's reservation.
+func (l *Ledger) KeepUnreserved(set dense.Set, own int) {
+	if !l.index.Reserved.Intersects(set) {
+		return
+	}
+	for j := range l.index.Reserved.All() {
+		if at := l.index.Offerings[j].Reservation; l.reserved[at] <= 0 && at != l.index.Offerings[own].Reservation {
+			set.Remove(j)
+		}
+	}
+}
+
+// TakeReservations counts an instance of each reservation of the offerings, except for offering
+// own's, which Take has counted.
+func (l *Ledger) TakeReservations(offerings []int, own int) {
+	counted := map[int32]bool{l.index.Offerings[own].Reservation: true}
+	for _, j := range offerings {
+		if at := l.index.Offerings[j].Reservation; at >= 0 && !counted[at] {
+			counted[at] = true
+			l.reserved[at]--
+		}
+	}
+}
+
 // KeepReplacing removes the offerings from the set that may not take the place of a counted node of
 // offering from.
 func (l *Ledger) KeepReplacing(set dense.Set, from int) {
