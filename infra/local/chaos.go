@@ -13,6 +13,8 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/chaos"
 	"github.com/whittle-dev/whittle/infra/local/clock"
+	"github.com/whittle-dev/whittle/infra/local/unkind"
+	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
 const (
@@ -21,6 +23,9 @@ const (
 	chaosMinutes = "CHAOS_MINUTES"
 
 	fullChaos = 30 // minutes
+
+	// chaosLag is how old the API server's watch cache is.
+	chaosLag = 3 * time.Second
 )
 
 // runChaos runs chaos and prints its report.
@@ -45,7 +50,9 @@ func runChaos(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
-	w, err := startWith(ctx, "chaos", interval, boot, programs)
+	w, err := startWith(ctx, "chaos", interval, boot, func(o *world.Options) {
+		o.Functions, o.CacheLag, o.Unkind = programs, chaosLag, &unkind.Mode{Seed: options.Seed, Boot: boot}
+	})
 	if err != nil {
 		return err
 	}

@@ -86,11 +86,13 @@ func emptyDirectory(name string) (string, error) {
 // start creates a world in an empty directory of that name. Boot is the machines' time from running
 // to joining.
 func start(ctx context.Context, name string, interval, boot time.Duration) (*world.World, error) {
-	return startWith(ctx, name, interval, boot, "")
+	return startWith(ctx, name, interval, boot, func(*world.Options) {})
 }
 
-// startWith is start with functions from a folder.
-func startWith(ctx context.Context, name string, interval, boot time.Duration, functions string) (*world.World, error) {
+// startWith is start with other options.
+func startWith(
+	ctx context.Context, name string, interval, boot time.Duration, change func(*world.Options),
+) (*world.World, error) {
 	folder, err := emptyDirectory(name)
 	if err != nil {
 		return nil, err
@@ -99,10 +101,11 @@ func startWith(ctx context.Context, name string, interval, boot time.Duration, f
 	if err != nil {
 		return nil, err
 	}
-	return world.Start(ctx, world.Options{
-		Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: boot, Functions: functions,
-		Progress: os.Stdout,
-	})
+	options := world.Options{
+		Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: boot, Progress: os.Stdout,
+	}
+	change(&options)
+	return world.Start(ctx, options)
 }
 
 // prepare builds the control plane unless the cache has it.

@@ -21,6 +21,9 @@ func functions() []string {
 // queues lists the functions that have a queue.
 func queues() []string { return []string{"provision", "lifecycle", "disrupt", "interrupt"} }
 
+// workloads lists the Deployments that come and go.
+func workloads() []string { return []string{"coming", "going"} }
+
 const (
 	// wrongBy is the error of a wrong clock.
 	wrongBy = 30 * time.Second
@@ -32,14 +35,17 @@ const (
 	// most is the maximum number of pods of each workload that comes and goes.
 	most = 14
 	// killPatience limits the wait for an idle function to start work.
-	killPatience = 3 * time.Second
+	killPatience = 30 * time.Second
+	// lostReply is the code of an answer that is lost, and lostWithin how long the loss waits for a
+	// call.
+	lostReply, lostWithin = "InternalError", time.Minute
 )
 
 // disturb carries a disturbance out and names its target.
 func (r *run) disturb(ctx context.Context, h Disturbance) (string, error) {
 	switch h.Kind {
 	case Scale:
-		name, count := []string{"coming", "going"}[h.Draw%2], int(h.Amount%most)
+		name, count := workloads()[h.Draw%2], int(h.Amount%most)
 		return fmt.Sprintf("%s to %d", name, count), r.client.Scale(ctx, "default", name, count)
 	case Interrupt, Rebalance, Stop, Vanish:
 		return r.strike(h)
@@ -50,15 +56,17 @@ func (r *run) disturb(ctx context.Context, h Disturbance) (string, error) {
 	case Throttle:
 		action := []string{"CreateFleet", "DescribeInstances", "TerminateInstances", "CreateTags", "*"}[h.Draw%5]
 		r.world.EC2.Throttle(action, 0.3+0.1*float64(h.Amount%7), busyFor)
+		r.effects.later(ctx, h.Kind, busyFor, busyFor, r.moreRefused(action, "RequestLimitExceeded"))
 		return action, nil
 	case LoseReply:
 		action := []string{"CreateFleet", "TerminateInstances", "CreateLaunchTemplate"}[h.Draw%3]
 		r.world.EC2.FailCalls(ec2.CallFailure{
-			Action: action, Code: "InternalError", Times: 1, Done: true, Until: time.Now().Add(time.Minute),
+			Action: action, Code: lostReply, Times: 1, Done: true, Until: time.Now().Add(lostWithin),
 		})
+		r.effects.later(ctx, h.Kind, lostWithin, time.Second, r.moreRefused(action, lostReply))
 		return action, nil
 	case Kill:
-		return r.kill(ctx, h)
+		return r.kill(ctx, h), nil
 	case Skew:
 		name, ahead := functions()[h.Draw%uint64(len(functions()))], []time.Duration{-wrongBy, 0, wrongBy}[h.Amount%3]
 		return fmt.Sprintf("%s by %s", name, ahead), r.world.SetClock(name, ahead)
@@ -83,6 +91,7 @@ func (r *run) strike(h Disturbance) (string, error) {
 		return i.CapacityType != ec2.Spot || i.State != ec2.Running
 	})
 	if len(spot) == 0 {
+		r.effects.missed(h.Kind)
 		return "nothing: there is no spot instance", nil
 	}
 	id := spot[h.Draw%uint64(len(spot))].ID
@@ -97,24 +106,34 @@ func (r *run) strike(h Disturbance) (string, error) {
 	return id, r.world.EC2.Interrupt(id, reclaimAfter)
 }
 
-// kill waits for a function to be at work and ends its process.
-func (r *run) kill(ctx context.Context, h Disturbance) (string, error) {
+// kill ends the process of a function when it is at work, at a varying point of its work.
+func (r *run) kill(ctx context.Context, h Disturbance) string {
 	name := functions()[h.Draw%uint64(len(functions()))]
-	ctx, cancel := context.WithTimeout(ctx, killPatience)
-	defer cancel()
-	// The kill comes at a varying point of the function's work.
-	into := time.Duration(h.Amount%200) * time.Millisecond
-	for {
-		if r.world.KillFunction(name) {
-			r.killed++
-			return name, nil
+	every := time.Duration(h.Amount%20+1) * time.Millisecond
+	r.effects.later(ctx, h.Kind, killPatience, every, func() bool {
+		killed := r.world.KillFunction(name)
+		if killed {
+			r.killed.Add(1)
 		}
-		select {
-		case <-time.After(into/10 + time.Millisecond):
-		case <-ctx.Done():
-			return name + ": it had nothing to do", nil
+		return killed
+	})
+	return name
+}
+
+// moreRefused returns a function that reports whether EC2 has refused calls of an action with a code
+// since now. The action is a pattern.
+func (r *run) moreRefused(action, code string) func() bool {
+	count := func() int {
+		sum := 0
+		for name, count := range r.world.CallsRefusedWith(code) {
+			if action == "*" || name == "ec2:"+action {
+				sum += count
+			}
 		}
+		return sum
 	}
+	before := count()
+	return func() bool { return count() > before }
 }
 
 // stopDisturbing ends all lasting disturbances.

@@ -8,9 +8,11 @@
 // A seed determines the disturbances, their times and their targets. The effect on the cluster also
 // depends on the machine.
 //
-// Invariants: at the end every pod runs; claims, instances and nodes belong together; no budget was
-// violated; no dead-letter queue holds a message; the logs give a reason for each node's start and
-// end.
+// At all times no NodeClaim has two live instances, no budget is violated, no NodePool exceeds its
+// limit, nothing evicts a protected pod, and no node whose machine runs is out of service. At the end
+// every pod runs; claims, instances and nodes belong together one to one; no dead-letter queue holds
+// a message; the logs give a reason for each node's start and end; and most disturbances had an
+// effect.
 //
 // Time is not compressed. Only machines boot faster than on AWS, as in every local run.
 package chaos

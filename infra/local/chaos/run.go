@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -28,6 +29,11 @@ const (
 	settlePatience = 15 * time.Minute
 	// staysFor is how long the recovered state must last.
 	staysFor = 5 * time.Second
+	// calmFor is how long the recovered world is watched.
+	calmFor = 10 * time.Second
+	// last is the number of pods of each workload that comes and goes, after the last disturbance.
+	// The limit of their NodePool has room for them.
+	last = 5
 )
 
 // Options configure a run.
@@ -42,7 +48,8 @@ type run struct {
 	world   *world.World
 	client  *scenario.Client
 	watcher *watcher
-	killed  int
+	effects *effects
+	killed  atomic.Int64
 }
 
 // Report is the result of a run.
@@ -50,7 +57,9 @@ type Report struct {
 	Seed         uint64
 	Length       time.Duration
 	Disturbances map[Kind]int
-	Killed       int // functions, at their work
+	Killed       int      // functions, at their work
+	Idle         []string // lines about the disturbances without effect
+	OldReads     int      // that the watch cache answered with earlier objects
 	Looks        int
 	Missed       int
 	Least        int // of the guarded pods that ran at a time
@@ -66,7 +75,7 @@ func Run(ctx context.Context, w *world.World, options Options) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &run{world: w, client: setup.Client, watcher: newWatcher(setup.Client, w.EC2)}
+	r := &run{world: w, client: setup.Client, watcher: newWatcher(setup.Client, w.EC2), effects: newEffects()}
 	if err := r.begin(ctx, setup); err != nil {
 		return nil, err
 	}
@@ -97,20 +106,40 @@ func (r *run) begin(ctx context.Context, setup scenario.Setup) error {
 	if err := r.client.Apply(ctx, file, map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
 		return err
 	}
-	return scenario.Until(ctx, beginPatience, "the guarded pods to run",
-		r.client.Running("default", guardedSelector, guardedLeast+2))
+	running := map[string]int{guardedSelector: guardedLeast + 2, "app=" + undisturbed: 2}
+	// Instances of spot exist from the beginning, so that disturbances hit some.
+	for _, name := range workloads() {
+		running["app="+name] = last
+		if err := r.client.Scale(ctx, "default", name, last); err != nil {
+			return err
+		}
+	}
+	for _, selector := range slices.Sorted(maps.Keys(running)) {
+		if err := scenario.Until(ctx, beginPatience, "the pods of "+selector+" to run",
+			r.client.Running("default", selector, running[selector])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // disturbAll carries out each disturbance at its time.
 func (r *run) disturbAll(ctx context.Context, options Options, report *Report) error {
 	began := time.Now()
+	// What a disturbance waits for happens before the end, or it has no effect.
+	disturbing, end := context.WithCancel(ctx)
+	defer func() {
+		end()
+		r.effects.pending.Wait()
+	}()
 	for _, disturbance := range Schedule(options.Seed, options.Length) {
 		select {
 		case <-time.After(time.Until(began.Add(disturbance.At))):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		to, err := r.disturb(ctx, disturbance)
+		r.effects.began()
+		to, err := r.disturb(disturbing, disturbance)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -119,6 +148,7 @@ func (r *run) disturbAll(ctx context.Context, options Options, report *Report) e
 		case err != nil:
 			// The control plane may be restarting, or the instance ending.
 			to = "failed: " + err.Error()
+			r.effects.missed(disturbance.Kind)
 		}
 		report.Disturbances[disturbance.Kind]++
 		fmt.Fprintf(options.Out, "%s: %s\n", disturbance, to)
@@ -135,6 +165,11 @@ func (r *run) disturbAll(ctx context.Context, options Options, report *Report) e
 func (r *run) settle(ctx context.Context, options Options, report *Report) error {
 	if err := r.stopDisturbing(); err != nil {
 		return err
+	}
+	for _, name := range workloads() {
+		if err := r.client.Scale(ctx, "default", name, last); err != nil {
+			return err
+		}
 	}
 	// The steady nodes go on expiring, so the recovered state is between two expirations.
 	began := time.Now()
@@ -155,9 +190,18 @@ func (r *run) settle(ctx context.Context, options Options, report *Report) error
 		report.Violations = append(report.Violations, err.Error())
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(options.Out, "%7.1fs  the world has recovered, %.0f s after the last disturbance\n",
 		(options.Length + report.Recovery).Seconds(), report.Recovery.Seconds())
-	return err
+	r.watcher.recover()
+	select {
+	case <-time.After(calmFor):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // evaluate gathers the observations into the report.
@@ -167,7 +211,13 @@ func (r *run) evaluate(ctx context.Context, report *Report) {
 	report.Looks, report.Missed, report.Least, report.Pods = w.looks, w.missed, w.least, len(w.pods)
 	report.Violations = append(report.Violations, w.violations...)
 	w.mutex.Unlock()
-	report.Killed = r.killed
+	report.Killed, report.Idle = int(r.killed.Load()), r.effects.rows()
+	if report.OldReads = r.world.OldReads(); report.OldReads == 0 {
+		report.Violations = append(report.Violations, "no read was answered by the lagging watch cache")
+	}
+	if said := r.effects.violation(); said != "" {
+		report.Violations = append(report.Violations, said)
+	}
 	said := &history{came: map[string]string{}, went: map[string]string{}}
 	for _, name := range functions() {
 		said.read(name, r.world.FunctionLog(name))
@@ -218,6 +268,7 @@ func (r *Report) Write(out io.Writer) error {
 	for _, kind := range slices.Sorted(maps.Keys(r.Disturbances)) {
 		rows = append(rows, fmt.Sprintf("%s\t%d", kind, r.Disturbances[kind]))
 	}
+	rows = append(rows, r.Idle...)
 	rows = append(rows, "", "reason of the start\tnodes")
 	for _, why := range slices.Sorted(maps.Keys(r.Came)) {
 		rows = append(rows, fmt.Sprintf("%s\t%d", why, r.Came[why]))
@@ -229,6 +280,7 @@ func (r *Report) Write(out io.Writer) error {
 	rows = append(rows, "",
 		fmt.Sprintf("pods that ran\t%d", r.Pods),
 		fmt.Sprintf("functions killed at their work\t%d", r.Killed),
+		fmt.Sprintf("reads that a lagging watch cache answered\t%d", r.OldReads),
 		fmt.Sprintf("reads of the budget, of which %d failed\t%d", r.Missed, r.Looks),
 		fmt.Sprintf("guarded pods that ran at a time, of at least %d\t%d", guardedLeast, r.Least),
 		fmt.Sprintf("time to recover\t%.0f s", r.Recovery.Seconds()),

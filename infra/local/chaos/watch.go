@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
@@ -25,6 +26,11 @@ const (
 	guardedLeast    = 4
 )
 
+// limits returns the limits of the NodePools that have any, in processors.
+func limits() map[string]resource.Quantity {
+	return map[string]resource.Quantity{"shaky": resource.MustParse("40")}
+}
+
 // watcher reads the cluster repeatedly and records violations.
 type watcher struct {
 	client *scenario.Client
@@ -37,11 +43,16 @@ type watcher struct {
 	least      int // of the guarded pods that ran at a time, once enough of them did
 	complete   bool
 	violations []string
-	pods       map[string]bool // that ran, by UID
+	pods       map[string]bool   // that ran, by UID
+	protected  map[string]string // pods that must stay, by UID
+	recovered  bool
+	bereft     map[string]bool // claims without a live instance at the last look, after the recovery
 }
 
 func newWatcher(client *scenario.Client, instances *ec2.Service) *watcher {
-	return &watcher{client: client, ec2: instances, claims: map[string]bool{}, pods: map[string]bool{}}
+	return &watcher{
+		client: client, ec2: instances, claims: map[string]bool{}, pods: map[string]bool{}, protected: map[string]string{},
+	}
 }
 
 // watch reads until the context ends.
@@ -65,6 +76,7 @@ func (w *watcher) look(ctx context.Context) {
 	// The pods come before the instances: a running pod's instance is then still listed.
 	pods, podsErr := w.client.Pods(ctx, "default", "")
 	nodes, nodesErr := w.client.Nodes(ctx)
+	seen := &sight{claims: claims, pods: pods, nodes: nodes, instances: w.ec2.Instances()}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.looks++
@@ -83,13 +95,56 @@ func (w *watcher) look(ctx context.Context) {
 			w.pods[string(pods[i].UID)] = true
 		}
 	}
-	w.guard(pods, nodes)
+	w.guard(seen)
+	for _, wrong := range slices.Concat(
+		seen.doubled(), seen.detached(), seen.exceeded(limits()), seen.evicted(w.protected),
+	) {
+		w.violate(wrong)
+	}
+	if w.recovered {
+		w.checkLive(seen)
+	}
+}
+
+// violate records a violation once.
+func (w *watcher) violate(said string) {
+	if !slices.Contains(w.violations, said) {
+		w.violations = append(w.violations, said)
+	}
+}
+
+// recover begins the time in which each claim has a live instance.
+func (w *watcher) recover() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.recovered = true
+}
+
+// checkLive reports claims that were launched, stay, and have no live instance at two looks. A claim
+// may end between the reads of one look.
+func (w *watcher) checkLive(seen *sight) {
+	bereft := map[string]bool{}
+	for i := range seen.claims {
+		claim := &seen.claims[i]
+		id := claim.Status.ProviderID
+		if claim.DeletionTimestamp != nil || id == "" || slices.ContainsFunc(seen.instances, func(i ec2.Instance) bool {
+			return i.ProviderID() == id && live(&i)
+		}) {
+			continue
+		}
+		bereft[claim.Name] = true
+		if w.bereft[claim.Name] {
+			w.violate(fmt.Sprintf("after the recovery nodeclaim %s has no live instance (%s)", claim.Name, id))
+		}
+	}
+	w.bereft = bereft
 }
 
 // guard checks the budget. The guarded pods are on nodes that only Whittle removes.
-func (w *watcher) guard(pods []corev1.Pod, nodes []corev1.Node) {
+func (w *watcher) guard(seen *sight) {
+	pods, nodes := seen.pods, seen.nodes
 	alive := map[string]bool{}
-	for _, instance := range w.ec2.Instances() {
+	for _, instance := range seen.instances {
 		alive[instance.ProviderID()] = instance.State == ec2.Running
 	}
 	running := 0
@@ -150,10 +205,13 @@ func (w *watcher) settled(ctx context.Context) (string, error) {
 		}
 		owners[claim.Status.ProviderID] = claim.Name
 	}
-	for _, instance := range w.ec2.Instances() {
-		if instance.State != ec2.Terminated && owners[instance.ProviderID()] == "" {
-			return fmt.Sprintf("instance %s is %s and has no nodeclaim; tags %v", instance.ID, instance.State, instance.Tags),
-				nil
+	seen := &sight{claims: claims, instances: w.ec2.Instances()}
+	if wrong := seen.mismatched(); wrong != "" {
+		return wrong, nil
+	}
+	for _, instance := range seen.instances {
+		if instance.State != ec2.Terminated && !live(&instance) {
+			return fmt.Sprintf("instance %s is %s", instance.ID, instance.State), nil
 		}
 	}
 	for i := range nodes {

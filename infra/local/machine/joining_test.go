@@ -80,7 +80,8 @@ func newRegion(t *testing.T) *region {
 	})
 	must(err)
 	t.Cleanup(func() { _ = machines.Close() })
-	must(machines.RegisterCluster(clusterName, cluster.RESTConfig()))
+	admin := cluster.RESTConfig()
+	must(machines.RegisterCluster(clusterName, admin, admin.Host, admin.CAData))
 	published := parameters{}
 	service, err := ec2.New(ec2.Config{
 		AccountID: "123456789012", Region: "us-east-1", Machines: machines, InstanceProfiles: iamService,

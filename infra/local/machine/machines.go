@@ -112,9 +112,10 @@ func (m *Machines) clusterFacts(name string) (clusterFacts, bool) {
 	return c.facts, found
 }
 
-// RegisterCluster returns the cloud controller its access to a cluster, which a part of the control
-// plane has and a node has not.
-func (m *Machines) RegisterCluster(name string, controlPlane *rest.Config) error {
+// RegisterCluster gives the cloud controller its access to a cluster, which a part of the control
+// plane has and a node has not. Nodes find the cluster's endpoint and its authority (PEM) in their user
+// data.
+func (m *Machines) RegisterCluster(name string, controlPlane *rest.Config, endpoint string, authority []byte) error {
 	client, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(controlPlane),
 		"aws-cloud-controller-manager"))
 	if err != nil {
@@ -122,7 +123,7 @@ func (m *Machines) RegisterCluster(name string, controlPlane *rest.Config) error
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.clusters[name] = registeredCluster{client, clusterFacts{controlPlane.Host, controlPlane.CAData}}
+	m.clusters[name] = registeredCluster{client, clusterFacts{endpoint, authority}}
 	return nil
 }
 

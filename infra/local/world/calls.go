@@ -10,6 +10,7 @@ import (
 type calls struct {
 	action string // such as ec2:CreateFleet
 	role   string // the role's name, empty for the operator
+	code   string // the error's, empty for none
 }
 
 // count records a call to the local AWS. It is called with the lock held.
@@ -17,7 +18,8 @@ func (w *World) count(call wire.CallRecord) {
 	if w.calls == nil {
 		w.calls = map[calls]int{}
 	}
-	w.calls[calls{call.Service + ":" + call.Action, call.RoleARN[strings.LastIndexByte(call.RoleARN, '/')+1:]}]++
+	w.calls[calls{call.Service + ":" + call.Action, call.RoleARN[strings.LastIndexByte(call.RoleARN, '/')+1:],
+		call.ErrorCode}]++
 }
 
 // Calls counts the calls to the local AWS by service and action, such as ec2:CreateFleet, refused
@@ -31,6 +33,19 @@ func (w *World) CallsOf(role string) map[string]int {
 	counted := map[string]int{}
 	for kind, count := range w.calls {
 		if strings.HasPrefix(kind.role, role) {
+			counted[kind.action] += count
+		}
+	}
+	return counted
+}
+
+// CallsRefusedWith counts the calls that were answered with an error code, by service and action.
+func (w *World) CallsRefusedWith(code string) map[string]int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	counted := map[string]int{}
+	for kind, count := range w.calls {
+		if kind.code == code {
 			counted[kind.action] += count
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/apiproxy"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/eks"
 	"github.com/whittle-dev/whittle/infra/local/lambda"
@@ -19,10 +20,18 @@ import (
 func (w *World) register() error {
 	version := minor(w.ControlPlane.Version)
 	w.EC2.RegisterCluster(w.options.Cluster, version)
-	if err := w.Machines.RegisterCluster(w.options.Cluster, w.ControlPlane.RESTConfig()); err != nil {
+	endpoint, authority := w.ControlPlane.Endpoint, w.ControlPlane.CertificateAuthority
+	if w.options.CacheLag > 0 {
+		proxy, err := apiproxy.Serve(w.RESTConfig(), w.options.CacheLag)
+		if err != nil {
+			return err
+		}
+		w.closers = append(w.closers, proxy.Close)
+		w.proxy, endpoint, authority = proxy, proxy.URL, proxy.Authority
+	}
+	if err := w.Machines.RegisterCluster(w.options.Cluster, w.RESTConfig(), endpoint, authority); err != nil {
 		return err
 	}
-	endpoint, authority := w.ControlPlane.Endpoint, w.ControlPlane.CertificateAuthority
 	if w.options.Front != nil {
 		var err error
 		if endpoint, authority, err = w.options.Front(endpoint, authority); err != nil {
@@ -33,6 +42,15 @@ func (w *World) register() error {
 		Name: w.options.Cluster, Endpoint: endpoint, CertificateAuthority: authority,
 		Version: version, ServiceCIDR: w.ControlPlane.ServiceCIDR,
 	})
+}
+
+// OldReads returns how many reads were answered with what was in the cluster some time before; 0
+// without CacheLag.
+func (w *World) OldReads() int {
+	if w.proxy == nil {
+		return 0
+	}
+	return w.proxy.Answered()
 }
 
 // minor turns v1.36.3 into 1.36.

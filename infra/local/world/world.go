@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/whittle-dev/whittle/infra/local/apiproxy"
 	"github.com/whittle-dev/whittle/infra/local/clock"
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
@@ -44,6 +45,7 @@ type Options struct {
 	Boot      time.Duration // from an instance's running to its node's registration
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
+	CacheLag  time.Duration // how old the API server's watch cache is for functions and nodes
 	Progress  io.Writer     // lines about the start
 	// Unkind makes the local AWS as bad as AWS may be; nil makes it kind. Its Boot replaces Boot.
 	Unkind *unkind.Mode
@@ -76,6 +78,7 @@ type World struct {
 
 	ControlPlane *kubernetes.ControlPlane
 	plane        kubernetes.Options
+	proxy        *apiproxy.Proxy         // with CacheLag
 	clocks       map[string]*clock.Clock // by function, where they can be set
 
 	slog       *slog.Logger

@@ -1,0 +1,38 @@
+package chaos
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestDisturbancesWithoutEffectAreCounted(t *testing.T) {
+	e := newEffects()
+	ctx, cancel := context.WithCancel(t.Context())
+	var hit atomic.Bool
+	for range 10 {
+		e.began()
+	}
+	e.missed(Stop)
+	e.missed(Stop)
+	e.later(ctx, Throttle, time.Hour, time.Millisecond, hit.Load)
+	hit.Store(true)
+	e.pending.Wait()
+	if said := e.violation(); said != "" {
+		t.Errorf("2 of 10: %s", said)
+	}
+	e.later(ctx, LoseReply, time.Hour, time.Millisecond, func() bool { return false })
+	e.later(ctx, LoseReply, time.Millisecond, time.Hour, func() bool { return false })
+	cancel()
+	e.pending.Wait()
+	if said := e.violation(); !strings.HasPrefix(said, "4 of 10 disturbances had no effect") {
+		t.Errorf("4 of 10: %q", said)
+	}
+	want := []string{"", "disturbance without effect\tcount", "an answer of EC2's is lost\t2", "an instance stops\t2"}
+	if rows := e.rows(); !slices.Equal(rows, want) {
+		t.Errorf("rows %q, want %q", rows, want)
+	}
+}
