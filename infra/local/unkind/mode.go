@@ -108,13 +108,15 @@ func (m Mode) Delivery() sqs.Delivery {
 	return sqs.Delivery{Seed: m.Seed, Twice: 0.1, Late: 0.1, MostLate: m.scaled(mostLate), Unordered: true}
 }
 
-// Faults are those of the network, for the calls of roles. The operator and the roles of the cdk
-// command line are spared: that program may fail at a call whose answer was lost.
+// Faults are those of the network, for the calls of roles. The operator, the roles of the cdk command
+// line and the installation are spared: an answer that is lost for good ends the deployment, which a
+// person repeats.
 func (m Mode) Faults() wire.Faults {
 	return wire.Faults{
 		Seed: m.Seed, Dropped: 0.01, Lost: 0.01,
 		Applies: func(c *wire.Call) bool {
-			return c.Caller.RoleARN != "" && !strings.Contains(c.Caller.RoleARN, ":role/cdk-")
+			role := c.Caller.RoleARN
+			return role != "" && !strings.Contains(role, ":role/cdk-") && !strings.Contains(role, "InstallRole")
 		},
 	}
 }

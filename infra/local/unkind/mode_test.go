@@ -36,7 +36,7 @@ func TestFaultsSpareTheOperatorAndCDK(t *testing.T) {
 	applies := Mode{}.Faults().Applies
 	for role, want := range map[string]bool{
 		"": false, "arn:aws:iam::1:role/cdk-hnb659fds-deploy-role-1-us-east-1": false,
-		"arn:aws:iam::1:role/Whittle-provision": true,
+		"arn:aws:iam::1:role/Whittle-demoInstallRole7D771E75-X": false, "arn:aws:iam::1:role/Whittle-provision": true,
 	} {
 		if got := applies(&wire.Call{Caller: wire.Caller{RoleARN: role}}); got != want {
 			t.Errorf("faults for role %q: %t, want %t", role, got, want)
