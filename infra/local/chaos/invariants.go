@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
@@ -15,10 +16,12 @@ import (
 
 // sight is the world at one look. The cluster was read before the instances.
 type sight struct {
-	claims    []api.NodeClaim
-	pods      []corev1.Pod
-	nodes     []corev1.Node
-	instances []ec2.Instance
+	claims      []api.NodeClaim
+	pods        []corev1.Pod
+	nodes       []corev1.Node
+	volumes     []corev1.PersistentVolume
+	attachments []storagev1.VolumeAttachment
+	instances   []ec2.Instance
 }
 
 // live reports whether the instance runs or will.
@@ -141,4 +144,101 @@ func (s *sight) evicted(running map[string]string) []string {
 		}
 	}
 	return wrong
+}
+
+// outside lists the running pods whose volume is in another zone than their node.
+func (s *sight) outside() []string {
+	var wrong []string
+	for i := range s.pods {
+		pod := &s.pods[i]
+		at := slices.IndexFunc(s.nodes, func(node corev1.Node) bool { return node.Name == pod.Spec.NodeName })
+		if at < 0 || pod.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		zone := s.nodes[at].Labels[corev1.LabelTopologyZone]
+		for _, volume := range s.volumesOf(pod) {
+			if !slices.Contains(zonesOf(volume), zone) {
+				wrong = append(wrong, fmt.Sprintf("pod %s runs in zone %s, and its volume %s is in %s", pod.Name, zone,
+					volume.Name, strings.Join(zonesOf(volume), ", ")))
+			}
+		}
+	}
+	return wrong
+}
+
+// volumesOf returns the volumes that are bound to the pod's claims.
+func (s *sight) volumesOf(pod *corev1.Pod) []*corev1.PersistentVolume {
+	var bound []*corev1.PersistentVolume
+	for i := range pod.Spec.Volumes {
+		source := pod.Spec.Volumes[i].PersistentVolumeClaim
+		if source == nil {
+			continue
+		}
+		for j := range s.volumes {
+			claim := s.volumes[j].Spec.ClaimRef
+			if claim != nil && claim.Namespace == pod.Namespace && claim.Name == source.ClaimName {
+				bound = append(bound, &s.volumes[j])
+			}
+		}
+	}
+	return bound
+}
+
+// zonesOf returns the zones from which a volume can be used.
+func zonesOf(volume *corev1.PersistentVolume) []string {
+	if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil {
+		return nil
+	}
+	var zones []string
+	for _, term := range volume.Spec.NodeAffinity.Required.NodeSelectorTerms {
+		for _, one := range term.MatchExpressions {
+			if one.Key == corev1.LabelTopologyZone && one.Operator == corev1.NodeSelectorOpIn {
+				zones = append(zones, one.Values...)
+			}
+		}
+	}
+	return zones
+}
+
+// shared lists the volumes that are attached to two nodes.
+func (s *sight) shared() []string {
+	var wrong []string
+	at := map[string]string{}
+	for i := range s.attachments {
+		one := &s.attachments[i]
+		volume := one.Spec.Source.PersistentVolumeName
+		if volume == nil || !one.Status.Attached {
+			continue
+		}
+		if other := at[*volume]; other != "" {
+			wrong = append(wrong, fmt.Sprintf("volume %s is attached to the nodes %s and %s", *volume, other, one.Spec.NodeName))
+		}
+		at[*volume] = one.Spec.NodeName
+	}
+	return wrong
+}
+
+// unattached describes the first running pod whose volume is not attached to its node, or the first
+// attachment that no pod needs; empty for none. It holds in a recovered world.
+func (s *sight) unattached() string {
+	needed := map[string]string{}
+	for i := range s.pods {
+		for _, volume := range s.volumesOf(&s.pods[i]) {
+			needed[volume.Name] = s.pods[i].Spec.NodeName
+		}
+	}
+	for i := range s.attachments {
+		one := &s.attachments[i]
+		volume := one.Spec.Source.PersistentVolumeName
+		if volume == nil || needed[*volume] != one.Spec.NodeName {
+			return fmt.Sprintf("no pod needs the attachment %s to node %s", one.Name, one.Spec.NodeName)
+		}
+		if one.Status.Attached {
+			delete(needed, *volume)
+		}
+	}
+	for _, volume := range slices.Sorted(maps.Keys(needed)) {
+		return fmt.Sprintf("volume %s is not attached to its pod's node %s", volume, needed[volume])
+	}
+	return ""
 }

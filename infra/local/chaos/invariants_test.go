@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -131,5 +132,80 @@ func TestProtectedPodsStay(t *testing.T) {
 		if got := (&sight{pods: step.pods}).evicted(running); !slices.Equal(got, step.want) {
 			t.Errorf("look %d: %v, want %v", i, got, step.want)
 		}
+	}
+}
+
+// withVolume is a pod that runs on a node in zone a, with a volume in the zone.
+func withVolume(zone string) *sight {
+	pod := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kept-0"},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	pod.Spec.NodeName = "one"
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-kept-0"},
+	}}}
+	volume := corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "disk"}}
+	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: "data-kept-0"}
+	volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
+		}}},
+	}}
+	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one"}}
+	node.Labels = map[string]string{corev1.LabelTopologyZone: "a"}
+	return &sight{
+		pods: []corev1.Pod{pod}, nodes: []corev1.Node{node}, volumes: []corev1.PersistentVolume{volume, {}},
+		attachments: []storagev1.VolumeAttachment{attachmentOf("disk", "one", true)},
+	}
+}
+
+func attachmentOf(volume, node string, attached bool) storagev1.VolumeAttachment {
+	attachment := storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: volume + "-" + node}}
+	attachment.Spec.NodeName, attachment.Spec.Source.PersistentVolumeName = node, &volume
+	attachment.Status.Attached = attached
+	return attachment
+}
+
+func TestVolumesAreWhereTheirPodsRun(t *testing.T) {
+	for _, test := range []struct {
+		name, zone                  string
+		attachments                 []storagev1.VolumeAttachment
+		outside, shared, unattached string
+	}{
+		{"as it should be", "a", []storagev1.VolumeAttachment{attachmentOf("disk", "one", true)}, "", "", ""},
+		{
+			"in another zone", "b", []storagev1.VolumeAttachment{attachmentOf("disk", "one", true)},
+			"pod kept-0 runs in zone a, and its volume disk is in b", "", "",
+		},
+		{"not attached", "a", nil, "", "", "volume disk is not attached to its pod's node one"},
+		{
+			"not attached yet", "a", []storagev1.VolumeAttachment{attachmentOf("disk", "one", false)}, "", "",
+			"volume disk is not attached to its pod's node one",
+		},
+		{
+			"attached twice", "a",
+			[]storagev1.VolumeAttachment{attachmentOf("disk", "one", true), attachmentOf("disk", "two", true)}, "",
+			"volume disk is attached to the nodes one and two", "no pod needs the attachment disk-two to node two",
+		},
+		{
+			"an attachment that waits", "a",
+			[]storagev1.VolumeAttachment{attachmentOf("disk", "one", true), attachmentOf("disk", "two", false)}, "", "",
+			"no pod needs the attachment disk-two to node two",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := withVolume(test.zone)
+			s.attachments = test.attachments
+			if got := strings.Join(s.outside(), "; "); got != test.outside {
+				t.Errorf("outside its zone: %q, want %q", got, test.outside)
+			}
+			if got := strings.Join(s.shared(), "; "); got != test.shared {
+				t.Errorf("attached twice: %q, want %q", got, test.shared)
+			}
+			if got := s.unattached(); got != test.unattached {
+				t.Errorf("recovered: %q, want %q", got, test.unattached)
+			}
+		})
 	}
 }

@@ -106,7 +106,7 @@ func (r *run) begin(ctx context.Context, setup scenario.Setup) error {
 	if err := r.client.Apply(ctx, file, map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
 		return err
 	}
-	running := map[string]int{guardedSelector: guardedLeast + 2, "app=" + undisturbed: 2}
+	running := map[string]int{guardedSelector: guardedLeast + 2, "app=" + undisturbed: 2, "app=kept": 3}
 	// Instances of spot exist from the beginning, so that disturbances hit some.
 	for _, name := range workloads() {
 		running["app="+name] = last

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
@@ -72,38 +73,60 @@ func (w *watcher) watch(ctx context.Context) {
 func (w *watcher) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
-	claims, claimsErr := w.client.NodeClaims(ctx)
-	// The pods come before the instances: a running pod's instance is then still listed.
-	pods, podsErr := w.client.Pods(ctx, "default", "")
-	nodes, nodesErr := w.client.Nodes(ctx)
-	seen := &sight{claims: claims, pods: pods, nodes: nodes, instances: w.ec2.Instances()}
+	seen, err := w.read(ctx)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.looks++
-	if claimsErr != nil || podsErr != nil || nodesErr != nil {
+	if err != nil {
 		w.missed++
 		return
 	}
 	for name := range w.claims {
 		w.claims[name] = false
 	}
-	for i := range claims {
-		w.claims[claims[i].Name] = true
+	for i := range seen.claims {
+		w.claims[seen.claims[i].Name] = true
 	}
-	for i := range pods {
-		if pods[i].Status.Phase == corev1.PodRunning {
-			w.pods[string(pods[i].UID)] = true
+	for i := range seen.pods {
+		if seen.pods[i].Status.Phase == corev1.PodRunning {
+			w.pods[string(seen.pods[i].UID)] = true
 		}
 	}
 	w.guard(seen)
 	for _, wrong := range slices.Concat(
-		seen.doubled(), seen.detached(), seen.exceeded(limits()), seen.evicted(w.protected),
+		seen.doubled(), seen.detached(), seen.exceeded(limits()), seen.evicted(w.protected), seen.outside(), seen.shared(),
 	) {
 		w.violate(wrong)
 	}
 	if w.recovered {
 		w.checkLive(seen)
 	}
+}
+
+// read reads the cluster, and EC2 last: the instance of a running pod is then still listed. The pods
+// come before the nodes for the same reason.
+func (w *watcher) read(ctx context.Context) (*sight, error) {
+	seen := &sight{}
+	var err error
+	if seen.claims, err = w.client.NodeClaims(ctx); err != nil {
+		return nil, err
+	}
+	if seen.pods, err = w.client.Pods(ctx, "default", ""); err != nil {
+		return nil, err
+	}
+	if seen.nodes, err = w.client.Nodes(ctx); err != nil {
+		return nil, err
+	}
+	volumes, err := w.client.Core.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	attachments, err := w.client.Core.StorageV1().VolumeAttachments().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	seen.volumes, seen.attachments, seen.instances = volumes.Items, attachments.Items, w.ec2.Instances()
+	return seen, nil
 }
 
 // violate records a violation once.
@@ -182,47 +205,45 @@ func (w *watcher) known() map[string]bool {
 
 // settled says what the recovered state still lacks; empty for nothing.
 func (w *watcher) settled(ctx context.Context) (string, error) {
-	claims, err := w.client.NodeClaims(ctx)
+	seen, err := w.read(ctx)
 	if err != nil {
 		return "", err
 	}
-	pods, err := w.client.Pods(ctx, "default", "")
-	if err != nil {
-		return "", err
-	}
-	nodes, err := w.client.Nodes(ctx)
-	if err != nil {
-		return "", err
-	}
-	if waiting := notRunning(pods); waiting != "" {
-		return waiting, nil
-	}
-	owners := map[string]string{}
-	for i := range claims {
-		claim := &claims[i]
-		if claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionReady) {
-			return fmt.Sprintf("nodeclaim %s is not ready (ending: %t)", claim.Name, claim.DeletionTimestamp != nil), nil
+	for _, lacks := range []func() string{
+		func() string { return notRunning(seen.pods) }, seen.unready, seen.mismatched, seen.unattached,
+	} {
+		if said := lacks(); said != "" {
+			return said, nil
 		}
-		owners[claim.Status.ProviderID] = claim.Name
-	}
-	seen := &sight{claims: claims, instances: w.ec2.Instances()}
-	if wrong := seen.mismatched(); wrong != "" {
-		return wrong, nil
-	}
-	for _, instance := range seen.instances {
-		if instance.State != ec2.Terminated && !live(&instance) {
-			return fmt.Sprintf("instance %s is %s", instance.ID, instance.State), nil
-		}
-	}
-	for i := range nodes {
-		if owners[nodes[i].Spec.ProviderID] == "" {
-			return fmt.Sprintf("node %s has no nodeclaim", nodes[i].Name), nil
-		}
-	}
-	if len(nodes) != len(claims) {
-		return fmt.Sprintf("%d nodes and %d nodeclaims", len(nodes), len(claims)), nil
 	}
 	return "", nil
+}
+
+// unready describes the first claim, instance or node that is not part of a recovered world; empty for
+// none.
+func (s *sight) unready() string {
+	owners := map[string]bool{}
+	for i := range s.claims {
+		claim := &s.claims[i]
+		if claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionReady) {
+			return fmt.Sprintf("nodeclaim %s is not ready (ending: %t)", claim.Name, claim.DeletionTimestamp != nil)
+		}
+		owners[claim.Status.ProviderID] = true
+	}
+	for i := range s.instances {
+		if instance := &s.instances[i]; instance.State != ec2.Terminated && !live(instance) {
+			return fmt.Sprintf("instance %s is %s", instance.ID, instance.State)
+		}
+	}
+	for i := range s.nodes {
+		if !owners[s.nodes[i].Spec.ProviderID] {
+			return fmt.Sprintf("node %s has no nodeclaim", s.nodes[i].Name)
+		}
+	}
+	if len(s.nodes) != len(s.claims) {
+		return fmt.Sprintf("%d nodes and %d nodeclaims", len(s.nodes), len(s.claims))
+	}
+	return ""
 }
 
 // notRunning describes the first pod that does not run; empty for none.

@@ -8,5 +8,6 @@
 // never joins, and writes the reason to its console.
 //
 // The package also acts as the cluster's cloud controller: it deletes the Node of a terminated
-// instance after a while.
+// instance after a while. And it acts as the controller of the EBS CSI driver: it attaches volumes to
+// instances and detaches them. A pod runs when its volumes are attached to its machine.
 package machine

@@ -17,7 +17,9 @@ import (
 	awseks "github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -196,6 +198,67 @@ func (r *region) eventually(t *testing.T, id, what string, holds func(context.Co
 	t.Fatalf("not within 30 s: %s; the console of %s says:\n%s", what, id, r.machines.ConsoleOutput(id))
 }
 
+// mountsVolumes checks that a pod runs when its volume is attached to its machine, and that the volume
+// is detached after the pod has ended.
+func (r *region) mountsVolumes(t *testing.T, id, node string) {
+	t.Helper()
+	core := r.client.CoreV1()
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	once := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	_, err := core.PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "disk"},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: size, AccessModes: once, PersistentVolumeSource: corev1.PersistentVolumeSource{
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-1"},
+			},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = core.PersistentVolumeClaims("default").Create(t.Context(), &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "disk"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: once, VolumeName: "disk", StorageClassName: new(string),
+			Resources: corev1.VolumeResourceRequirements{Requests: size},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = core.Pods("default").Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "kept"},
+		Spec: corev1.PodSpec{
+			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			Containers:  []corev1.Container{{Name: "kept", Image: "pause"}},
+			Volumes: []corev1.Volume{{Name: "disk", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "disk"},
+			}}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attachments := func(ctx context.Context) []storagev1.VolumeAttachment {
+		list, err := r.client.StorageV1().VolumeAttachments().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+		return list.Items
+	}
+	r.eventually(t, id, "the pod with a volume runs", func(ctx context.Context) bool {
+		pod, err := core.Pods("default").Get(ctx, "kept", metav1.GetOptions{})
+		return err == nil && pod.Status.Phase == corev1.PodRunning
+	})
+	if all := attachments(t.Context()); len(all) != 1 || !all[0].Status.Attached || all[0].Spec.NodeName != node {
+		t.Errorf("the pod runs with the attachments %v", all)
+	}
+	if err := core.Pods("default").Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually(t, id, "the volume is detached", func(ctx context.Context) bool { return len(attachments(ctx)) == 0 })
+}
+
 func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 	r := newRegion(t)
 	id, name := r.launch(t, "g5.xlarge", r.userData())
@@ -249,6 +312,7 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 			strings.HasPrefix(web.Status.PodIP, "100.64.") &&
 			web.Status.ContainerStatuses[0].Ready && job.Status.Phase == corev1.PodSucceeded
 	})
+	r.mountsVolumes(t, id, name)
 	if err := pods.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

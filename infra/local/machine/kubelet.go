@@ -37,6 +37,9 @@ type kubelet struct {
 
 	mu   sync.Mutex
 	pods map[string]*podWorker // by UID
+	// mounts are the volumes in use, by their pod.
+	mounts    map[types.UID][]corev1.UniqueVolumeName
+	reporting sync.Mutex // held while volumes are reported
 }
 
 // The kubelet retries with a delay that grows from registerRetry to slowRetry, as a real one does.
@@ -134,9 +137,11 @@ func (k *kubelet) node() *corev1.Node {
 		corev1.LabelFailureDomainBetaZone:   k.instance.Zone, "topology.k8s.aws/zone-id": k.instance.ZoneID,
 	})
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: k.nodeName, Labels: labels},
-		Spec:       corev1.NodeSpec{ProviderID: k.instance.ProviderID(), Taints: k.settings.taints},
-		Status:     k.status(false),
+		ObjectMeta: metav1.ObjectMeta{
+			Name: k.nodeName, Labels: labels, Annotations: map[string]string{managedAttachment: "true"},
+		},
+		Spec:   corev1.NodeSpec{ProviderID: k.instance.ProviderID(), Taints: k.settings.taints},
+		Status: k.status(false),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -23,6 +25,7 @@ type machine struct {
 	cancel   context.CancelFunc
 	log      *slog.Logger
 	console  *console
+	gone     bool // whether the instance has terminated; guarded by the owner's lock
 
 	mu      sync.Mutex
 	cluster string // as the user data names it, empty before it was read
@@ -119,6 +122,7 @@ func (m *machine) kubelet(config *joining) (*kubelet, error) {
 		resources: capacityOf(&m.instance, settings, m.owner.config.MemoryOverhead, config.localStorage),
 		podIP:     m.owner.podIP,
 		console:   m.console, log: m.log, spawn: m.owner.spawn, pods: map[string]*podWorker{},
+		mounts: map[types.UID][]corev1.UniqueVolumeName{},
 	}, nil
 }
 

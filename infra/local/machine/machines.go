@@ -76,6 +76,7 @@ type Machines struct {
 	timing   Timing
 	machines map[string]*machine
 	clusters map[string]registeredCluster
+	volumes  map[string]string // the instance of each attached volume
 }
 
 var _ ec2.Machines = (*Machines)(nil)
@@ -94,7 +95,7 @@ func New(config Config) (*Machines, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Machines{
 		config: config, log: config.Logger, ctx: ctx, cancel: cancel, timing: config.Timing,
-		machines: map[string]*machine{}, clusters: map[string]registeredCluster{},
+		machines: map[string]*machine{}, clusters: map[string]registeredCluster{}, volumes: map[string]string{},
 	}, nil
 }
 
@@ -112,15 +113,19 @@ func (m *Machines) clusterFacts(name string) (clusterFacts, bool) {
 	return c.facts, found
 }
 
-// RegisterCluster gives the cloud controller its access to a cluster, which a part of the control
-// plane has and a node has not. Nodes find the cluster's endpoint and its authority (PEM) in their user
-// data.
+// RegisterCluster gives the cloud controller and the controller of the EBS CSI driver their access to a
+// cluster. Nodes find the cluster's endpoint and its authority (PEM) in their user data.
 func (m *Machines) RegisterCluster(name string, controlPlane *rest.Config, endpoint string, authority []byte) error {
 	client, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(controlPlane),
 		"aws-cloud-controller-manager"))
 	if err != nil {
 		return fmt.Errorf("making the cloud controller's client for cluster %q: %w", name, err)
 	}
+	driver, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(controlPlane), "ebs-csi-controller"))
+	if err != nil {
+		return fmt.Errorf("making the EBS CSI driver's client for cluster %q: %w", name, err)
+	}
+	m.spawn(m.ctx, (&attacher{client: driver, machines: m, log: m.log}).run)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.clusters[name] = registeredCluster{client, clusterFacts{endpoint, authority}}
@@ -149,6 +154,7 @@ func (m *Machines) InstanceChanged(i ec2.Instance) {
 			machine.powerOff("the instance is " + string(i.State))
 		}
 	case ec2.Terminated:
+		m.release(&i)
 		if machine := m.machines[i.ID]; machine != nil {
 			m.spawn(m.ctx, func(ctx context.Context) { m.forget(ctx, machine) })
 		}

@@ -90,7 +90,8 @@ func (k *kubelet) work(ctx context.Context, pod *corev1.Pod, worker *podWorker) 
 		started = &now
 	}
 	terminal := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	if !terminal && k.pause(ctx, worker, k.timing.PodStart) {
+	defer k.unmount(ctx, pod)
+	if !terminal && k.mount(ctx, pod, worker) && k.pause(ctx, worker, k.timing.PodStart) {
 		ip := k.addressOf(pod)
 		k.writeStatus(ctx, pod, worker, runningStatus(pod, *started, ip, k.instance.PrivateIPAddress))
 		if runFor := runTime(pod); runFor > 0 && k.pause(ctx, worker, runFor) {
@@ -108,6 +109,7 @@ func (k *kubelet) work(ctx context.Context, pod *corev1.Pod, worker *podWorker) 
 	if !wait(ctx, min(worker.grace, k.timing.PodStop)) {
 		return
 	}
+	k.unmount(ctx, pod)
 	// A job counts its pods by their last phase and holds them with a finalizer until it has; for
 	// others that write would only cost.
 	if len(pod.Finalizers) > 0 && !terminal {
