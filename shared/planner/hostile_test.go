@@ -337,3 +337,15 @@ func BenchmarkSolveHostile(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSolveHostileLarge plans the largest clusters of which a plan must end within seconds:
+// 10,000 ordinary pods beside as many hostile ones, or 100 of those that have thousands of terms.
+func BenchmarkSolveHostileLarge(b *testing.B) {
+	for _, hostile := range hostilePods {
+		pods := 10_000
+		if hostile.pods == 1 {
+			pods = 100
+		}
+		b.Run(hostile.name, func(b *testing.B) { measureSolve(b, hostileSnapshot(b, 10_000, pods, hostile.change)) })
+	}
+}
