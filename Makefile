@@ -164,9 +164,9 @@ chaos: infra/node_modules build/local ## let everything go wrong for 30 minutes;
 
 # The control planes of crash and storm have enough memory. A lazier collector leaves more processor time.
 crash: export CRASH_SCENARIO := $(or $(scenario),$(story))
-crash: export CRASH_HALF := $(half)
+crash: export CRASH_PART := $(part)
 crash: export GOGC := 400
-crash: build/local ## kill each function at each call; scenario=provision/ for some scenarios, half=1 for half of the kills
+crash: build/local ## kill each function at each call; scenario=provision/ for some scenarios, part=1/4 for a part of the kills
 	@$(if $(story),echo "story= is now called scenario=";) build/local crash
 
 ##@ Measure

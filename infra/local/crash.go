@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,8 +19,8 @@ const (
 	// crashScenario is the variable that selects scenarios by parts of their titles, separated by
 	// bars. Without it all run.
 	crashScenario = "CRASH_SCENARIO"
-	// crashHalf is the variable that chooses half of the kills: 1 or 2. Without it all happen.
-	crashHalf = "CRASH_HALF"
+	// crashPart is the variable that chooses a part of the kills, such as 2/4. Without it all happen.
+	crashPart = "CRASH_PART"
 )
 
 // crashWorlds is the number of worlds that run trials side by side, one for each processor of a
@@ -46,15 +45,14 @@ func functionPackages() []string {
 func chosen() ([]crash.Scenario, crash.Sweep, error) {
 	scenarios := crash.Select(crash.Scenarios(), os.Getenv(crashScenario))
 	if len(scenarios) == 0 {
-		return nil, "", fmt.Errorf(
+		return nil, crash.Sweep{}, fmt.Errorf(
 			"environment variable %s is %q: no scenario has a title that contains it, such as provision/no room on spot",
 			crashScenario,
 			os.Getenv(crashScenario))
 	}
-	sweep := crash.Sweep(os.Getenv(crashHalf))
-	if !slices.Contains(crash.Sweeps(), sweep) {
-		return nil, "", fmt.Errorf(
-			"environment variable %s is %q: give 1 or 2 for a half of the kills, none, or nothing for all", crashHalf, sweep)
+	sweep, err := crash.ParseSweep(os.Getenv(crashPart))
+	if err != nil {
+		return nil, crash.Sweep{}, fmt.Errorf("environment variable %s: %w", crashPart, err)
 	}
 	return scenarios, sweep, nil
 }

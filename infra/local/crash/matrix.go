@@ -3,6 +3,7 @@ package crash
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -46,29 +47,34 @@ type job struct {
 	tried int // how often the kill was tried by itself before
 }
 
-// Sweep says which trials with kills a matrix runs. It always runs each scenario without kills.
-type Sweep string
+// Sweep says which trials with kills a matrix runs. It always runs each scenario without kills. The
+// zero value runs all trials.
+type Sweep struct {
+	// part counts from 0, and the parts of a whole have all of its trials.
+	part, parts int
+	// none runs no trial with kills.
+	none bool
+}
 
-// The sweeps. The two halves make the whole.
-const (
-	Whole      Sweep = ""
-	FirstHalf  Sweep = "1"
-	SecondHalf Sweep = "2"
-	NoKills    Sweep = "none"
-)
-
-// Sweeps returns all sweeps.
-func Sweeps() []Sweep { return []Sweep{Whole, FirstHalf, SecondHalf, NoKills} }
+// ParseSweep reads a sweep: "2/4" for the second of four parts, "none", or "" for all trials.
+func ParseSweep(text string) (Sweep, error) {
+	switch text {
+	case "":
+		return Sweep{}, nil
+	case "none":
+		return Sweep{none: true}, nil
+	}
+	var part, parts int
+	if n, err := fmt.Sscanf(text, "%d/%d", &part, &parts); n != 2 || err != nil || fmt.Sprintf("%d/%d", part, parts) != text ||
+		part < 1 || part > parts {
+		return Sweep{}, fmt.Errorf("%q is no part of the kills: give a part such as 2/4, none, or nothing for all", text)
+	}
+	return Sweep{part: part - 1, parts: parts}, nil
+}
 
 // takes reports whether the sweep has a scenario's trial of the index.
 func (s Sweep) takes(index int) bool {
-	switch s {
-	case FirstHalf:
-		return index%2 == 0
-	case SecondHalf:
-		return index%2 == 1
-	}
-	return s == Whole
+	return !s.none && (s.parts == 0 || index%s.parts == s.part)
 }
 
 // Matrix runs the scenarios in several worlds side by side: each first without kills, then with

@@ -76,10 +76,29 @@ func TestReportFailsForFaultsMissedKillsAndUnusedRights(t *testing.T) {
 	}
 }
 
-func TestHalvesMakeTheWhole(t *testing.T) {
-	for i := range 5 {
-		if FirstHalf.takes(i) == SecondHalf.takes(i) || !Whole.takes(i) || NoKills.takes(i) {
-			t.Errorf("trial %d: %t, %t, %t, %t", i, FirstHalf.takes(i), SecondHalf.takes(i), Whole.takes(i), NoKills.takes(i))
+func TestPartsMakeTheWhole(t *testing.T) {
+	sweep := func(text string) Sweep {
+		t.Helper()
+		parsed, err := ParseSweep(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parsed
+	}
+	for i := range 7 {
+		taken := 0
+		for _, part := range []string{"1/3", "2/3", "3/3"} {
+			if sweep(part).takes(i) {
+				taken++
+			}
+		}
+		if taken != 1 || !sweep("").takes(i) || sweep("none").takes(i) {
+			t.Errorf("trial %d is in %d of three parts, in all: %t, in none: %t", i, taken, sweep("").takes(i), sweep("none").takes(i))
+		}
+	}
+	for _, wrong := range []string{"1", "0/2", "3/2", "-1/2", "1/2x", "half"} {
+		if _, err := ParseSweep(wrong); err == nil || !strings.Contains(err.Error(), "2/4") {
+			t.Errorf("%q: error %v, want one with an example", wrong, err)
 		}
 	}
 }
