@@ -168,16 +168,32 @@ func impairment(status fleet.Status) *repair.Impairment {
 	return nil
 }
 
-// blockedEvents say on each pool that too many of its nodes are unhealthy for a repair.
+// maximumBlockedClaims bounds the claims of a pool with events about their blocked repair. Each
+// event is a call, and a pool may have hundreds of unhealthy nodes.
+const maximumBlockedClaims = 10
+
+// blockedEvents say that too many nodes of a pool are unhealthy for a repair. They are about the
+// pool, and about the first claims and nodes whose repair is due.
 func (s *seen) blockedEvents() []cluster.Event {
 	var events []cluster.Event
 	for _, blocked := range s.blocked {
+		warn := func(about corev1.ObjectReference) {
+			events = append(events, cluster.Event{
+				About: about, Type: corev1.EventTypeWarning,
+				Reason: api.ConditionTypeNodeRepairBlocked, Message: blocked.String(),
+			})
+		}
 		for i := range s.pools {
 			if pool := &s.pools[i]; pool.Name == blocked.Pool {
-				events = append(events, cluster.Event{
-					About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning,
-					Reason: api.ConditionTypeNodeRepairBlocked, Message: blocked.String(),
-				})
+				warn(disruption.AboutPool(pool))
+			}
+		}
+		waiting := slices.Sorted(slices.Values(blocked.Waiting))
+		waiting = waiting[:min(len(waiting), maximumBlockedClaims)]
+		for i := range s.views {
+			if view := &s.views[i]; slices.Contains(waiting, view.Claim.Name) {
+				warn(disruption.AboutClaim(view.Claim))
+				warn(disruption.AboutNode(view.Nodes[0]))
 			}
 		}
 	}

@@ -82,8 +82,12 @@ func TestNodesOfAPoolWithTooManyUnhealthyOnesStay(t *testing.T) {
 			t.Errorf("%s ends", name)
 		}
 	}
-	if reasons := server.Reasons(t, "unwell"); !reasons["NodeRepairBlocked"] {
-		t.Errorf("events about the pool: %v", reasons)
+	for about, want := range map[string]bool{
+		"unwell": true, "unwell-0": true, "node-unwell-1": true, "unwell-2": false, "node-unwell-2": false,
+	} {
+		if reasons := server.Reasons(t, about); reasons["NodeRepairBlocked"] != want {
+			t.Errorf("events about %s: %v", about, reasons)
+		}
 	}
 	// One recovers. The other one is a fifth of three nodes, rounded up, and disrupt may replace it.
 	server.Patch(t, clustertest.NodesPath+"/node-unwell-0/status", map[string]any{"status": map[string]any{

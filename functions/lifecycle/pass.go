@@ -261,7 +261,7 @@ func (p *pass) sweepLeases(ctx context.Context) error {
 func (p *pass) reportBlocked(ctx context.Context) {
 	for _, blocked := range p.seen.blocked {
 		slog.WarnContext(ctx, "node repair is blocked", "NodePool", blocked.Pool,
-			"nodes", blocked.Nodes, "unhealthy", blocked.Unhealthy, "waiting", blocked.Waiting)
+			"nodes", blocked.Nodes, "unhealthy", blocked.Unhealthy, "waiting", len(blocked.Waiting))
 	}
 	p.events.Add(p.seen.blockedEvents()...)
 }

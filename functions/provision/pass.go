@@ -152,6 +152,9 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	made := offer.Assemble(objects, r.now())
 	snapshot.AddUnlaunched(made, objects)
 	made.PreferencePolicy, made.MinValuesPolicy = r.preference, r.minValues
+	for i := range made.NodePools {
+		r.reportIncompatible(ctx, &made.NodePools[i], made)
+	}
 	unstored := r.holdMisfits(ctx, made)
 	if err := observe.Details(ctx, r.client, made); err != nil {
 		return nil, errors.Join(unresolved, unstored, err)
@@ -187,6 +190,19 @@ func (r *pass) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) 
 		"NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
 	r.record(cluster.Event{
 		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: unusable.Reason, Message: unusable.Message,
+	})
+}
+
+// reportIncompatible says that no instance type suits the pool. Pods of other pools get their nodes.
+func (r *pass) reportIncompatible(ctx context.Context, pool *api.NodePool, made *plan.Snapshot) {
+	message := snapshot.Incompatible(pool, made.InstanceTypes[pool.Name], made.MinValuesPolicy)
+	if message == "" {
+		return
+	}
+	slog.WarnContext(ctx, "nodepool has no compatible instance type", "NodePool", pool.Name, "error", message)
+	r.record(cluster.Event{
+		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning,
+		Reason: api.EventReasonNoCompatibleInstanceTypes, Message: message,
 	})
 }
 

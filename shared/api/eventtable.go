@@ -22,6 +22,10 @@ const EventReasonInternalError = "InternalError"
 // EventReasonInvalidNodeFee is the reason of events about NodeFeeAnnotationKey.
 const EventReasonInvalidNodeFee = "InvalidNodeFee"
 
+// EventReasonNoCompatibleInstanceTypes is the reason of events about a NodePool whose requirements or
+// minValues leave no instance type.
+const EventReasonNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes"
+
 // EventReasons returns the reasons of the events that Whittle writes, by function. Reasons that are
 // also in Karpenter have its meaning. The reasons of failed launches, which package fleet lists,
 // and the reasons of conditions, which ConditionTypes lists, are not among them.
@@ -40,6 +44,10 @@ func provisionEvents() []EventReason {
 		{
 			"InsufficientCapacityError", []string{NodeClaimKind, NodePoolKind}, by,
 			"EC2 or the pool has no capacity for the claim.",
+		},
+		{
+			EventReasonNoCompatibleInstanceTypes, []string{NodePoolKind}, by,
+			"The pool's requirements or minValues leave no instance type with an available offering.",
 		},
 		{
 			EventReasonInvalidNodeFee, []string{NodePoolKind}, by,
@@ -87,7 +95,7 @@ func lifecycleEvents() []EventReason {
 			"The class is being deleted, and claims still name it.",
 		},
 		{
-			ConditionTypeNodeRepairBlocked, []string{NodePoolKind}, by,
+			ConditionTypeNodeRepairBlocked, []string{NodePoolKind, NodeClaimKind, "node"}, by,
 			"Too many nodes of the pool are unhealthy for a repair.",
 		},
 	}

@@ -190,11 +190,12 @@ func conditionsOf(p *api.NodePool, seen nodepool.Seen) []metav1.Condition {
 
 func TestAPoolWithTooManyUnhealthyNodesShowsIt(t *testing.T) {
 	p := pool()
-	blocked := []repair.PoolHealth{{Pool: "other"}, {Pool: "default", Nodes: 5, Unhealthy: 3, Waiting: 2}}
+	blocked := []repair.PoolHealth{{Pool: "other"}, {Pool: "default", Nodes: 5, Unhealthy: 3,
+		Waiting: []string{"a", "b"}}}
 	conditions := conditionsOf(p, nodepool.Seen{Blocked: blocked})
 	found := api.GetCondition(conditions, api.ConditionTypeNodeRepairBlocked)
 	if found == nil || found.Status != metav1.ConditionTrue ||
-		!strings.HasPrefix(found.Message, "3 of 5 nodes are unhealthy") {
+		!strings.HasPrefix(found.Message, "more than 20% nodes are unhealthy in the nodepool: 3 of 5 are") {
 		t.Fatalf("condition %+v", found)
 	}
 	p.Status.Conditions = slices.Clone(conditions)

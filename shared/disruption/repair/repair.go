@@ -163,20 +163,26 @@ func DrainBound(node *corev1.Node) time.Duration {
 type PoolHealth struct {
 	Pool             string // empty for claims without a pool
 	Nodes, Unhealthy int
-	Waiting          int // nodes whose repair is due but blocked
+	// Waiting are the names of the claims whose repair is due but blocked.
+	Waiting []string
 }
 
 // Allowed is how many nodes may be unhealthy for a repair.
 func (p PoolHealth) Allowed() int { return (p.Nodes*unhealthyPercent + 99) / 100 }
 
-// String says why no node of the pool is repaired.
+// String says why no node of the pool is repaired. It begins with Karpenter's words.
 func (p PoolHealth) String() string {
+	where := "nodepool"
+	if p.Pool == "" {
+		where = "cluster"
+	}
 	return fmt.Sprintf(
-		"%d of %d nodes are unhealthy, which is more than %d%%: %d of them stay until no more than %d are unhealthy",
+		"more than %d%% nodes are unhealthy in the %s: %d of %d are, and %d of them stay until no more than %d are",
+		unhealthyPercent,
+		where,
 		p.Unhealthy,
 		p.Nodes,
-		unhealthyPercent,
-		p.Waiting,
+		len(p.Waiting),
 		p.Allowed(),
 	)
 }
@@ -196,13 +202,13 @@ func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, 
 			continue
 		}
 		if pool := pools[claim.Labels[api.NodePoolLabelKey]]; pool.Unhealthy > pool.Allowed() {
-			pool.Waiting++
+			pool.Waiting = append(pool.Waiting, claim.Name)
 			continue
 		}
 		due[claim.Name] = condition
 	}
 	for _, pool := range pools {
-		if pool.Waiting > 0 {
+		if len(pool.Waiting) > 0 {
 			blocked = append(blocked, *pool)
 		}
 	}
