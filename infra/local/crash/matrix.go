@@ -65,8 +65,9 @@ func ParseSweep(text string) (Sweep, error) {
 		return Sweep{none: true}, nil
 	}
 	var part, parts int
-	if n, err := fmt.Sscanf(text, "%d/%d", &part, &parts); n != 2 || err != nil || fmt.Sprintf("%d/%d", part, parts) != text ||
-		part < 1 || part > parts {
+	// What the numbers print as must be the text, since Sscanf ignores what follows them.
+	_, err := fmt.Sscanf(text, "%d/%d", &part, &parts)
+	if err != nil || fmt.Sprintf("%d/%d", part, parts) != text || part < 1 || part > parts {
 		return Sweep{}, fmt.Errorf("%q is no part of the kills: give a part such as 2/4, none, or nothing for all", text)
 	}
 	return Sweep{part: part - 1, parts: parts}, nil
