@@ -200,20 +200,23 @@ func zonesOf(volume *corev1.PersistentVolume) []string {
 	return zones
 }
 
-// shared lists the volumes that are attached to two nodes.
+// shared lists the volumes that are attached to two nodes whose instances have not ended. Kubernetes
+// may keep the attachment of an ended instance for a while.
 func (s *sight) shared() []string {
 	var wrong []string
 	at := map[string]string{}
 	for i := range s.attachments {
 		one := &s.attachments[i]
-		volume := one.Spec.Source.PersistentVolumeName
-		if volume == nil || !one.Status.Attached {
+		volume, node := one.Spec.Source.PersistentVolumeName, one.Spec.NodeName
+		if volume == nil || !one.Status.Attached || !slices.ContainsFunc(s.instances, func(i ec2.Instance) bool {
+			return i.PrivateDNSName == node && i.State != ec2.Terminated
+		}) {
 			continue
 		}
 		if other := at[*volume]; other != "" {
-			wrong = append(wrong, fmt.Sprintf("volume %s is attached to the nodes %s and %s", *volume, other, one.Spec.NodeName))
+			wrong = append(wrong, fmt.Sprintf("volume %s is attached to the nodes %s and %s", *volume, other, node))
 		}
-		at[*volume] = one.Spec.NodeName
+		at[*volume] = node
 	}
 	return wrong
 }

@@ -156,7 +156,10 @@ func withVolume(zone string) *sight {
 	node.Labels = map[string]string{corev1.LabelTopologyZone: "a"}
 	return &sight{
 		pods: []corev1.Pod{pod}, nodes: []corev1.Node{node}, volumes: []corev1.PersistentVolume{volume, {}},
-		attachments: []storagev1.VolumeAttachment{attachmentOf("disk", "one", true)},
+		instances: []ec2.Instance{
+			{PrivateDNSName: "one", State: ec2.Running}, {PrivateDNSName: "two", State: ec2.ShuttingDown},
+			{PrivateDNSName: "ended", State: ec2.Terminated},
+		},
 	}
 }
 
@@ -187,6 +190,11 @@ func TestVolumesAreWhereTheirPodsRun(t *testing.T) {
 			"attached twice", "a",
 			[]storagev1.VolumeAttachment{attachmentOf("disk", "one", true), attachmentOf("disk", "two", true)}, "",
 			"volume disk is attached to the nodes one and two", "no pod needs the attachment disk-two to node two",
+		},
+		{
+			"attached to an instance that has ended", "a",
+			[]storagev1.VolumeAttachment{attachmentOf("disk", "one", true), attachmentOf("disk", "ended", true)}, "", "",
+			"no pod needs the attachment disk-ended to node ended",
 		},
 		{
 			"an attachment that waits", "a",

@@ -44,15 +44,19 @@ func (a *attacher) run(ctx context.Context) {
 		ObjectType: &storagev1.VolumeAttachment{}, Handler: cache.ResourceEventHandlerFuncs{},
 	})
 	a.machines.spawn(ctx, controller.RunWithContext)
+	said := map[string]string{} // the last error, by attachment
 	for wait(ctx, attachEvery) {
 		for _, object := range store.List() {
 			attachment, ok := object.(*storagev1.VolumeAttachment)
 			if !ok || attachment.Spec.Attacher != ebsDriver {
 				continue
 			}
-			if err := a.sync(ctx, attachment); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-				a.log.Warn("volume attachment cannot be carried out yet", "attachment", attachment.Name, "error", err)
+			err := a.sync(ctx, attachment)
+			if err == nil || apierrors.IsNotFound(err) || said[attachment.Name] == err.Error() || ctx.Err() != nil {
+				continue
 			}
+			said[attachment.Name] = err.Error()
+			a.log.Warn("volume attachment cannot be carried out yet", "attachment", attachment.Name, "error", err)
 		}
 	}
 }
