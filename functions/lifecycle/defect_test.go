@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 )
@@ -27,6 +28,8 @@ type defective struct {
 
 func (d *defective) NodePools(context.Context) ([]api.NodePool, error)       { return d.pools, nil }
 func (d *defective) NodeClasses(context.Context) ([]api.EC2NodeClass, error) { return d.classes, nil }
+
+func (d *defective) Provisioners(context.Context) ([]legacy.Provisioner, error) { return nil, nil }
 
 func (d *defective) PatchNodeClaim(_ context.Context, name string, _ map[string]any) (*api.NodeClaim, error) {
 	d.mutex.Lock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclass"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
@@ -43,6 +44,15 @@ type kubernetes interface {
 	PatchNodeClass(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) (*api.EC2NodeClass, error)
 	PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error
+	// Provisioners and AWSNodeTemplates return none for a cluster without the kind.
+	Provisioners(context.Context) ([]legacy.Provisioner, error)
+	AWSNodeTemplates(context.Context) ([]legacy.AWSNodeTemplate, error)
+	PatchProvisionerStatus(ctx context.Context, name string, patch map[string]any) error
+	PatchAWSNodeTemplateStatus(ctx context.Context, name string, patch map[string]any) error
+	// WriteNodePool and WriteNodeClass create, or replace by the resourceVersion.
+	WriteNodePool(context.Context, *api.NodePool) error
+	WriteNodeClass(context.Context, *api.EC2NodeClass) error
+	KubernetesVersion() string
 	// Evict returns cluster.IsEvictionRefused when a disruption budget forbids the eviction now.
 	Evict(ctx context.Context, pod *corev1.Pod) error
 	DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error

@@ -64,6 +64,8 @@ func newPass(h *handler, client kubernetes, seen *seen, report bool) *pass {
 func (p *pass) run(ctx context.Context) (result, error) {
 	p.events.Add(p.seen.defects...)
 	// The pools come first, because they count the claims that are about to be given up.
+	// Those of Provisioners are written before their statuses, which would change their versions.
+	p.keepProvisioners(ctx)
 	p.writePoolStatuses(ctx)
 	if p.seen.skipDrains {
 		p.lookAgain(afterConflict) // the pass that drains may die

@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
@@ -47,6 +48,10 @@ type seen struct {
 	blocked   []repair.PoolHealth     // pools with too many unhealthy nodes for a repair
 	pools     []api.NodePool          // on a tick
 	classes   []api.EC2NodeClass      // on a tick
+	// provisioners and templates are the kinds before pools and classes, on a tick.
+	provisioners []legacy.Provisioner
+	templates    []legacy.AWSNodeTemplate
+	cluster      string
 	// classesListed is set when classes and pools are complete.
 	classesListed bool
 	origins       map[string]*drift.Origin // by pool, on a tick
@@ -60,7 +65,7 @@ type seen struct {
 // read lists what the pass decides on. A tick's pass works on all claims. Any other pass works only
 // on claims that are starting or ending, so that it costs one list where there are none.
 func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Message) (*seen, error) {
-	s := &seen{tick: wake.Reason == queue.ReasonTick}
+	s := &seen{tick: wake.Reason == queue.ReasonTick, cluster: h.cluster}
 	// EC2 is listed before the claims. A claim is written before its instance is launched, so that
 	// a listed instance without a claim belongs to nobody.
 	if s.tick {
@@ -83,6 +88,7 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	if s.tick {
 		s.checkInstances(ctx, h.fleet)
 		s.listPools(ctx, client, h.resolve)
+		s.listProvisioners(ctx, client)
 	}
 	s.findOrigins(ctx, client, h.now())
 	s.buildViews(h.cluster, wake.Hop == 0)

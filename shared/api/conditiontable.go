@@ -19,7 +19,9 @@ type ConditionType struct {
 // ConditionTypes returns every condition that Whittle writes, by kind, in the order in which an
 // object gets them.
 func ConditionTypes() []ConditionType {
-	return slices.Concat(nodePoolConditions(), nodeClaimConditions(), nodeClassConditions(), nodeOverlayConditions())
+	return slices.Concat(
+		nodePoolConditions(), nodeClaimConditions(), nodeClassConditions(), nodeOverlayConditions(), oldConditions(),
+	)
 }
 
 func readyReasons() []string { return []string{ReasonUnhealthyDependents, ReasonReconcilingDependents} }
@@ -104,6 +106,21 @@ func nodeOverlayConditions() []ConditionType {
 		{Type: ConditionReady, Meaning: "The overlay applies.", Reasons: readyReasons()},
 	}
 	return ofKind(NodeOverlayKind, conditions)
+}
+
+// oldConditions are those of the kinds before NodePool and EC2NodeClass.
+func oldConditions() []ConditionType {
+	supported := ConditionType{
+		Type: ConditionTypeSupported, Meaning: "Everything that the object asks for still exists.",
+		Reasons: []string{ReasonFieldNotSupported, ReasonNotConverted},
+	}
+	active := ConditionType{
+		Type: ConditionTypeActive, Meaning: "The Provisioner's NodePool may launch nodes.",
+		Reasons: []string{ReasonNotConverted, ReasonNameTaken, ReasonNodePoolNotReady},
+	}
+	return append(
+		ofKind("Provisioner", []ConditionType{active, supported}), ofKind("AWSNodeTemplate", []ConditionType{supported})...,
+	)
 }
 
 func ofKind(kind string, conditions []ConditionType) []ConditionType {

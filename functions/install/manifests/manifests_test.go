@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
 func TestCRDsAreTheKinds(t *testing.T) {
@@ -26,7 +27,10 @@ func TestCRDsAreTheKinds(t *testing.T) {
 		got = append(got, crd.GetName())
 	}
 	slices.Sort(got)
-	want := []string{api.EC2NodeClassCRD, api.NodeClaimCRD, api.NodePoolCRD, api.NodeOverlayCRD}
+	want := []string{
+		api.EC2NodeClassCRD, api.NodeClaimCRD, api.NodePoolCRD, api.NodeOverlayCRD, legacy.ProvisionerCRD,
+		legacy.AWSNodeTemplateCRD,
+	}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("definitions %q, want %q", got, want)

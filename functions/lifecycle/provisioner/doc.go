@@ -3,5 +3,5 @@
 // it owns: the garbage collector of Kubernetes removes them with it.
 //
 // It is pure. Its input is the old objects and the pools and classes of the cluster, its output the
-// objects and statuses to write, and events. Package legacy converts. Lifecycle does not call it yet.
+// objects and statuses to write, and events. Package legacy converts.
 package provisioner

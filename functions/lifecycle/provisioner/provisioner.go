@@ -54,16 +54,16 @@ func Next(p *legacy.Provisioner, seen Seen, now time.Time) Outcome {
 	converted := legacy.FromProvisioner(p, template, seen.Settings)
 	list := converted.Changes()
 	var outcome Outcome
-	active := metav1.Condition{Type: ConditionTypeActive, Status: metav1.ConditionTrue}
+	active := metav1.Condition{Type: api.ConditionTypeActive, Status: metav1.ConditionTrue}
 	switch {
 	case legacy.IsBlocked(list):
-		active.Status, active.Reason = metav1.ConditionFalse, ReasonNotConverted
+		active.Status, active.Reason = metav1.ConditionFalse, api.ReasonNotConverted
 		active.Message = messageOf(list, legacy.Blocking)
 	default:
 		active = outcome.keep(p, &converted, seen)
 	}
 	outcome.Events = eventsOf(ReferenceTo(p), legacy.ProvisionerKind, p.Name, list)
-	if active.Reason == ReasonNameTaken {
+	if active.Reason == api.ReasonNameTaken {
 		outcome.Events = append(outcome.Events, warning(ReferenceTo(p), active.Reason, active.Message))
 	}
 	outcome.Status = statusOf(p, active, supported(list), seen, now)
@@ -87,13 +87,13 @@ func (o *Outcome) keep(p *legacy.Provisioner, converted *legacy.Converted, seen 
 	if pool == nil || pool.DeletionTimestamp == nil && poolDiffers(converted.Pool, pool) {
 		o.Pool = poolToWrite(p, converted.Pool, pool)
 	}
-	active := metav1.Condition{Type: ConditionTypeActive, Status: metav1.ConditionUnknown,
-		Reason: ReasonNodePoolNotReady, Message: "the NodePool of its name is new"}
+	active := metav1.Condition{Type: api.ConditionTypeActive, Status: metav1.ConditionUnknown,
+		Reason: api.ReasonNodePoolNotReady, Message: "the NodePool of its name is new"}
 	if pool == nil {
 		return active
 	}
 	if ready := api.GetCondition(pool.Status.Conditions, api.ConditionReady); ready != nil {
-		active.Status, active.Reason, active.Message = ready.Status, ReasonNodePoolNotReady, ready.Message
+		active.Status, active.Reason, active.Message = ready.Status, api.ReasonNodePoolNotReady, ready.Message
 		if ready.Status == metav1.ConditionTrue {
 			active.Reason, active.Message = "", ""
 		}
@@ -113,7 +113,7 @@ func find[T any](list []T, name string, nameOf func(*T) string) *T {
 // nameTaken is the condition Active where an object of the name belongs to somebody else.
 func nameTaken(p *legacy.Provisioner, kind string) metav1.Condition {
 	return metav1.Condition{
-		Type: ConditionTypeActive, Status: metav1.ConditionFalse, Reason: ReasonNameTaken,
+		Type: api.ConditionTypeActive, Status: metav1.ConditionFalse, Reason: api.ReasonNameTaken,
 		Message: fmt.Sprintf(
 			"there is a %s %q that this Provisioner does not own: delete the Provisioner, or give it another name", kind, p.Name,
 		),
@@ -223,12 +223,12 @@ func differs[T any](a, b *T, defaulted func(*T) any) bool {
 
 // supported is the condition Supported.
 func supported(list []legacy.Change) metav1.Condition {
-	condition := metav1.Condition{Type: ConditionTypeSupported, Status: metav1.ConditionTrue}
+	condition := metav1.Condition{Type: api.ConditionTypeSupported, Status: metav1.ConditionTrue}
 	switch {
 	case legacy.IsBlocked(list):
-		condition.Status, condition.Reason = metav1.ConditionFalse, ReasonNotConverted
+		condition.Status, condition.Reason = metav1.ConditionFalse, api.ReasonNotConverted
 	case messageOf(list, legacy.Lost) != "":
-		condition.Status, condition.Reason = metav1.ConditionFalse, ReasonFieldNotSupported
+		condition.Status, condition.Reason = metav1.ConditionFalse, api.ReasonFieldNotSupported
 	}
 	condition.Message = strings.TrimPrefix(
 		messageOf(list, legacy.Blocking)+"; "+messageOf(list, legacy.Lost), "; ",
@@ -259,9 +259,9 @@ func eventsOf(about corev1.ObjectReference, kind, name string, list []legacy.Cha
 		if change.Level == legacy.Noted || change.Kind != kind || change.Name != name {
 			continue
 		}
-		reason := ReasonFieldNotSupported
+		reason := api.ReasonFieldNotSupported
 		if change.Level == legacy.Blocking {
-			reason = ReasonNotConverted
+			reason = api.ReasonNotConverted
 		}
 		events = append(events, warning(about, reason, change.Message()))
 	}
@@ -344,10 +344,10 @@ func Refused(p *legacy.Provisioner, refusal error, now time.Time) Outcome {
 	conditions := slices.Clone(p.Status.Conditions)
 	message := refusal.Error()
 	api.SetCondition(&conditions, metav1.Condition{
-		Type: ConditionTypeActive, Status: metav1.ConditionFalse, Reason: ReasonNotConverted,
+		Type: api.ConditionTypeActive, Status: metav1.ConditionFalse, Reason: api.ReasonNotConverted,
 		Message: message[:min(len(message), maximumMessage/4)], ObservedGeneration: p.Generation,
 	}, now)
-	outcome := Outcome{Events: []cluster.Event{warning(ReferenceTo(p), ReasonNotConverted, message)}}
+	outcome := Outcome{Events: []cluster.Event{warning(ReferenceTo(p), api.ReasonNotConverted, message)}}
 	if !reflect.DeepEqual(conditions, p.Status.Conditions) {
 		outcome.Status = patchOf(p.ResourceVersion, map[string]any{"conditions": conditions})
 	}

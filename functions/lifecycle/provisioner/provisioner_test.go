@@ -151,12 +151,12 @@ func TestStatus(t *testing.T) {
 	status := c.Provisioners[0].Status
 	if cpu := status.Resources["cpu"]; len(status.Resources) != 1 || cpu.String() != "4" ||
 		status.LastScaleTime == nil || !status.LastScaleTime.Time.Equal(now) ||
-		conditionOf(&c.Provisioners[0], provisioner.ConditionTypeActive).Status != metav1.ConditionTrue {
+		conditionOf(&c.Provisioners[0], api.ConditionTypeActive).Status != metav1.ConditionTrue {
 		t.Errorf("the status is %+v", status)
 	}
 	// AL2, the default, does not exist in the cluster any more.
-	supported := conditionOf(&c.Provisioners[0], provisioner.ConditionTypeSupported)
-	if supported.Status != metav1.ConditionFalse || supported.Reason != provisioner.ReasonFieldNotSupported ||
+	supported := conditionOf(&c.Provisioners[0], api.ConditionTypeSupported)
+	if supported.Status != metav1.ConditionFalse || supported.Reason != api.ReasonFieldNotSupported ||
 		!strings.Contains(supported.Message, "spec.provider.amiFamily") {
 		t.Errorf("the condition is %+v", supported)
 	}
@@ -172,8 +172,8 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 			c.Classes = []api.EC2NodeClass{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}
 		}
 		outcome := c.pass(t)
-		active := conditionOf(&c.Provisioners[0], provisioner.ConditionTypeActive)
-		if outcome.Class != nil || outcome.Pool != nil || active.Reason != provisioner.ReasonNameTaken ||
+		active := conditionOf(&c.Provisioners[0], api.ConditionTypeActive)
+		if outcome.Class != nil || outcome.Pool != nil || active.Reason != api.ReasonNameTaken ||
 			!strings.Contains(active.Message, kind) {
 			t.Errorf("%s: writes %v and %v, and says %+v", kind, outcome.Class, outcome.Pool, active)
 		}
@@ -187,15 +187,15 @@ func TestABlockedProvisionerKeepsItsObjects(t *testing.T) {
 		parse[legacy.AWSNodeTemplate](t, "{metadata: {name: t, uid: v}, spec: {launchTemplate: mine}}"),
 	}
 	outcome := c.pass(t)
-	active := conditionOf(&c.Provisioners[0], provisioner.ConditionTypeActive)
+	active := conditionOf(&c.Provisioners[0], api.ConditionTypeActive)
 	if outcome.Pool != nil || outcome.Class != nil || active.Status != metav1.ConditionFalse ||
 		!strings.Contains(active.Message, `AWSNodeTemplate "t": spec.launchTemplate`) {
 		t.Errorf("writes %v and %v, and says %+v", outcome.Class, outcome.Pool, active)
 	}
 	ofTemplate := provisioner.OfTemplate(&c.Templates[0], c.Seen, now)
 	merge(t, ofTemplate.Status, &c.Templates[0])
-	said := api.GetCondition(c.Templates[0].Status.Conditions, provisioner.ConditionTypeSupported)
-	if said == nil || said.Reason != provisioner.ReasonNotConverted || len(ofTemplate.Events) != 1 ||
+	said := api.GetCondition(c.Templates[0].Status.Conditions, api.ConditionTypeSupported)
+	if said == nil || said.Reason != api.ReasonNotConverted || len(ofTemplate.Events) != 1 ||
 		!strings.Contains(ofTemplate.Events[0].Message, "spec.launchTemplate") {
 		t.Errorf("the template says %+v with the events %v", said, ofTemplate.Events)
 	}

@@ -76,18 +76,24 @@ func (w *World) Scenario(out io.Writer) (scenario.Setup, error) {
 	}, nil
 }
 
-// NodeRole is the node role in the stack's outputs.
-func (w *World) NodeRole() (string, error) {
+// NodeRole returns the node role that the stack created.
+func (w *World) NodeRole() (string, error) { return w.output("NodeRoleName") }
+
+// NodeProfile returns the instance profile of that role.
+func (w *World) NodeProfile() (string, error) { return w.output("NodeInstanceProfileName") }
+
+// output returns the output of the stack whose key contains a text.
+func (w *World) output(part string) (string, error) {
 	outputs, err := w.stacks.Outputs(stackName)
 	if err != nil {
 		return "", err
 	}
 	for key, value := range outputs {
-		if strings.Contains(key, "NodeRoleName") {
+		if strings.Contains(key, part) {
 			return value, nil
 		}
 	}
-	return "", fmt.Errorf("stack %s has no output for the nodes' role among %v", stackName, outputs)
+	return "", fmt.Errorf("stack %s has no output %s among %v", stackName, part, outputs)
 }
 
 // Interrupt warns a spot instance and reclaims it after a time.

@@ -98,6 +98,7 @@ func specialWorld(t *testing.T, s stage) {
 		})
 	})
 	t.Run("what is rare is served too", func(t *testing.T) { rare(t, s.setup, s.variables) })
+	t.Run("Provisioners bring nodes", func(t *testing.T) { provisioners(t, s.World, s.setup, s.variables) })
 	t.Run("the dashboard's page shows it", func(t *testing.T) { checkPage(t, s.World, s.setup) })
 }
 
