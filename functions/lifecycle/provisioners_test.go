@@ -12,7 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
-// make parses an object and creates it.
+// makeOld parses an object and creates it.
 func makeOld[T any](t *testing.T, path, text string) *T {
 	t.Helper()
 	object := new(T)
