@@ -106,6 +106,10 @@ func (w *World) clear(ctx context.Context) error {
 			schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"})
 		w.claimed = false
 	}
+	if w.aged {
+		kinds = append([]schema.GroupVersionResource{provisionersKind(), templatesKind()}, kinds...)
+		w.aged = false
+	}
 	for _, resource := range kinds {
 		failed = append(failed, w.clearAll(ctx, resource))
 	}

@@ -61,7 +61,7 @@ func Scenarios() []Scenario {
 	var all []Scenario
 	for _, list := range [][]Scenario{
 		tickerScenarios(), provisionScenarios(), interruptScenarios(), lifecycleScenarios(), classScenarios(),
-		disruptScenarios(), catalogScenarios(), installScenarios(), consoleScenarios(),
+		provisionerScenarios(), disruptScenarios(), catalogScenarios(), installScenarios(), consoleScenarios(),
 	} {
 		all = append(all, list...)
 	}

@@ -106,16 +106,18 @@ func (s *stage) template(name string) {
 	s.try(err)
 }
 
-// profile creates an instance profile as provision does for a class that is gone.
-func (s *stage) profile(class string) {
+// profile creates an instance profile as provision does for a class that is gone, and returns its
+// name.
+func (s *stage) profile(class string) string {
 	if s.err != nil {
-		return
+		return ""
 	}
 	gone := &api.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: class, UID: "gone"}}
 	gone.Spec.Role = nodeRole
 	profiles := fleet.Profiles{IAM: awsiam.NewFromConfig(s.world.account.config), Cluster: clusterName, Region: region}
-	_, err := profiles.Ensure(s.ctx, gone)
+	name, err := profiles.Ensure(s.ctx, gone)
 	s.try(err)
+	return name
 }
 
 // lease creates the lease of a node that is gone.

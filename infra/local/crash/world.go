@@ -58,6 +58,7 @@ type World struct {
 	uninstalled bool // a scenario may have taken the rights away
 	deployed    bool // a scenario may have left Deployments
 	claimed     bool // a scenario may have left claims for volumes
+	aged        bool // a scenario may have left kinds before v1
 	functions   map[string]*function
 	processes   sync.WaitGroup
 	log         output

@@ -66,8 +66,17 @@ func provisioners(t *testing.T, w *world.World, setup scenario.Setup, variables 
 				claims[i].Labels)
 		}
 	}
+	scaleDown := func(name string) {
+		t.Helper()
+		if err := setup.Client.Scale(t.Context(), "default", "inflate-"+name, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
 	all["LIMIT"] = "60"
 	apply() // changes the pool and its class
+	// While the other node is replaced, this one has the time that an empty node would go in.
+	scaleDown("templated")
+	replaced(t, w, setup)
 	wait(t, "the Provisioner's status", func(ctx context.Context) (bool, string, error) {
 		old, err := provisioner(ctx, setup, "templated")
 		if err != nil {
@@ -88,12 +97,7 @@ func provisioners(t *testing.T, w *world.World, setup scenario.Setup, variables 
 		}
 		return false, "the limit is the old one", err
 	})
-	replaced(t, w, setup)
-	for _, name := range []string{"inline", "templated"} {
-		if err := setup.Client.Scale(t.Context(), "default", "inflate-"+name, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
+	scaleDown("inline")
 	wait(t, "the empty node to go", without(setup, "inline"))
 	// The other Provisioner keeps its empty node, and takes it with it.
 	wait(t, "the empty node without a ttl to stay", initialized(setup))

@@ -494,7 +494,9 @@ func empty(setup scenario.Setup) func(context.Context) (bool, string, error) {
 
 func wait(t *testing.T, what string, condition func(context.Context) (bool, string, error)) {
 	t.Helper()
+	start := time.Now()
 	if err := scenario.Until(t.Context(), patience, what, condition); err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("waited %.1f s for %s", time.Since(start).Seconds(), what)
 }
