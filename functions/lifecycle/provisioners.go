@@ -42,7 +42,7 @@ func (p *pass) keepProvisioners(ctx context.Context) {
 		p.fail(p.keepProvisioner(ctx, &s.provisioners[i], known))
 	}
 	for i := range s.templates {
-		p.fail(p.tellTemplate(ctx, &s.templates[i], known))
+		p.fail(p.writeTemplateStatus(ctx, &s.templates[i], known))
 	}
 }
 
@@ -80,8 +80,8 @@ func (p *pass) keepProvisioner(ctx context.Context, old *legacy.Provisioner, kno
 	return unlessChanged(p.client.PatchProvisionerStatus(ctx, old.Name, outcome.Status))
 }
 
-// tellTemplate writes the status of one template.
-func (p *pass) tellTemplate(ctx context.Context, template *legacy.AWSNodeTemplate, known provisioner.Seen) error {
+// writeTemplateStatus writes the status of one template.
+func (p *pass) writeTemplateStatus(ctx context.Context, template *legacy.AWSNodeTemplate, known provisioner.Seen) error {
 	var outcome provisioner.Outcome
 	err := guard.Run(func() error {
 		outcome = provisioner.OfTemplate(template, known, p.now())
