@@ -139,6 +139,32 @@ func TestEveryRoleIsBoundToItsGroup(t *testing.T) {
 	}
 }
 
+// TestPeopleHaveRightsToEveryKind checks that the roles for people name each kind that install
+// defines.
+func TestPeopleHaveRightsToEveryKind(t *testing.T) {
+	crds, err := CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := map[string][]rbacv1.PolicyRule{}
+	for _, object := range rbac(t) {
+		if isAggregated(object) {
+			roles[object.GetName()], _ = rulesOf(t, object)
+		}
+	}
+	for role, verb := range map[string]string{"whittle:view": "watch", "whittle:admin": "delete"} {
+		for _, crd := range crds {
+			plural, group, _ := strings.Cut(crd.GetName(), ".")
+			if !slices.ContainsFunc(roles[role], func(rule rbacv1.PolicyRule) bool {
+				return slices.Contains(rule.APIGroups, group) && slices.Contains(rule.Resources, plural) &&
+					slices.Contains(rule.Verbs, verb)
+			}) {
+				t.Errorf("the role %s does not allow to %s %s", role, verb, crd.GetName())
+			}
+		}
+	}
+}
+
 func rbac(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
 	objects, err := RBAC()
