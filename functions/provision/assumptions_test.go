@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -165,6 +166,52 @@ func TestANewInstanceProfileMayBeUnknown(t *testing.T) {
 	}
 	e.ec2.Feed("", "", "")
 	if _, err := h.handle(t.Context(), tick("2")); err != nil {
+		t.Fatal(err)
+	}
+	e.oneNode()
+	if after := e.standing(); len(after) != 1 || after[0].UID != claims[0].UID {
+		t.Errorf("claims %+v, want the first one with an instance", after)
+	}
+}
+
+// TestANewLaunchTemplateMayBeUnknown: EC2 is eventually consistent. It may refuse a launch with a
+// template that it has just made. Provision waits quietly, and the same claim is launched.
+func TestANewLaunchTemplateMayBeUnknown(t *testing.T) {
+	began := time.Now()
+	var mutex sync.Mutex
+	ahead := time.Duration(0)
+	e := newEnvironment(t, func(c *ec2.Config) {
+		c.Consistency = ec2.Consistency{Seed: 5, TemplateLag: 10 * time.Second}
+		c.Now = func() time.Time {
+			mutex.Lock()
+			defer mutex.Unlock()
+			return began.Add(ahead)
+		}
+	})
+	e.pod("one", "1", nil)
+	for range 3 { // in new containers, which do not know that the template is made
+		if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
+			t.Error(err)
+		}
+	}
+	claims := e.standing()
+	if len(claims) != 1 || claims[0].Annotations[api.FailedAttemptsAnnotationKey] != "" {
+		t.Fatalf("claims %+v", claims)
+	}
+	launched := api.GetCondition(claims[0].Status.Conditions, api.ConditionTypeLaunched)
+	if launched == nil || launched.Status != metav1.ConditionUnknown || launched.Reason != "LaunchTemplateNotFound" {
+		t.Errorf("condition %+v", launched)
+	}
+	if messages := e.events(claims[0].Name, "LaunchTemplateNotFound"); len(messages) != 0 {
+		t.Errorf("events %q", messages)
+	}
+	if class := e.class(); !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+		t.Errorf("the class is %+v", class.Status.Conditions)
+	}
+	mutex.Lock()
+	ahead = 10 * time.Second
+	mutex.Unlock()
+	if _, err := e.handler(alive()).handle(t.Context(), tick("2")); err != nil {
 		t.Fatal(err)
 	}
 	e.oneNode()

@@ -102,7 +102,8 @@ func unlimited() *rest.Config {
 	return config
 }
 
-func newEnvironment(t *testing.T) *environment {
+// newEnvironment makes a cluster and an account, whose EC2 the changes make unkind.
+func newEnvironment(t *testing.T, change ...func(*ec2.Config)) *environment {
 	t.Helper()
 	e := &environment{t: t, sent: &outbox{}}
 	var err error
@@ -110,14 +111,14 @@ func newEnvironment(t *testing.T) *environment {
 		t.Fatal(err)
 	}
 	e.client = e.connect(alive())
-	e.aws()
+	e.aws(change...)
 	e.install()
 	t.Cleanup(e.clear)
 	return e
 }
 
 // aws starts an account with EC2, IAM and SSM.
-func (e *environment) aws() {
+func (e *environment) aws(change ...func(*ec2.Config)) {
 	server := wire.NewServer()
 	account, err := identity.New("123456789012", "us-east-1")
 	if err != nil {
@@ -126,9 +127,13 @@ func (e *environment) aws() {
 	account.Register(server)
 	parameters := ssm.New("123456789012", "us-east-1")
 	parameters.Register(server)
-	e.ec2, err = ec2.New(ec2.Config{
+	config := ec2.Config{
 		AccountID: "123456789012", Region: "us-east-1", Parameters: parameters, InstanceProfiles: account,
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	e.ec2, err = ec2.New(config)
 	if err != nil {
 		e.t.Fatal(err)
 	}

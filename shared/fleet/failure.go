@@ -129,7 +129,8 @@ func quotaFailures() []failurePattern {
 				"InvalidLaunchTemplateId.VersionNotFound",
 			},
 			reason: "LaunchTemplateNotFound",
-			remedy: "something deletes the launch templates karpenter.k8s.aws/*: stop it. Each launch makes them again",
+			remedy: "EC2 does not know a new launch template for some seconds. Else something deletes the launch templates " +
+				"karpenter.k8s.aws/*: stop it",
 		},
 		{
 			words: "free tier", reason: "FreeTierIneligible",

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// launchTemplateNotFound is the reason of a failure that another token mends at once.
+	// launchTemplateNotFound is the reason of a failure that passes where the template is new. Where
+	// somebody deleted it, the next attempt makes it again.
 	launchTemplateNotFound = "LaunchTemplateNotFound"
 	// instanceProfileNameInvalid is the reason of a failure that passes where the profile is new.
 	instanceProfileNameInvalid = "InstanceProfileNameInvalid"
@@ -89,7 +90,7 @@ func assign(in Launched, instances []Instance, now time.Time) (assigned []Assign
 func failed(in Launched, claims []api.NodeClaim, failure *Failure, now time.Time) []Step {
 	age := now.Sub(claims[0].CreationTimestamp.Time)
 	switch {
-	case failure.Reason == instanceProfileNameInvalid && age < profileUnknownFor:
+	case isOfNew(failure) && age < unknownFor:
 		return await(in, claims, failure)
 	case failure.Reason == "" && failure.Unseen:
 		return unseen(claims, failure, now)
@@ -108,7 +109,18 @@ func failed(in Launched, claims []api.NodeClaim, failure *Failure, now time.Time
 	}
 	memory := next(in, claims, failure)
 	memory.Failed = true
-	return append(steps, Remember{claims, memory, failure.Ended && in.Repeat && reason == launchTemplateNotFound})
+	return append(steps, Remember{claims, memory, atOnce(in, failure)})
+}
+
+// isOfNew reports whether EC2 does not know a thing that it learns of some seconds after the thing
+// was made.
+func isOfNew(failure *Failure) bool {
+	return failure.Reason == instanceProfileNameInvalid || failure.Reason == launchTemplateNotFound
+}
+
+// atOnce reports whether another token mends the failure in this pass.
+func atOnce(in Launched, failure *Failure) bool {
+	return failure.Ended && in.Repeat && failure.Reason == launchTemplateNotFound
 }
 
 // next is the memory that lets another attempt follow the failure.
@@ -123,7 +135,7 @@ func next(in Launched, claims []api.NodeClaim, failure *Failure) Memory {
 func await(in Launched, claims []api.NodeClaim, failure *Failure) []Step {
 	steps := []Step{ReportFailure{Claims: claims, Reason: failure.Reason, Message: failure.Message, Expected: true}}
 	if memory := next(in, claims, failure); memory.NextToken {
-		steps = append(steps, Remember{Claims: claims, Memory: memory})
+		steps = append(steps, Remember{claims, memory, atOnce(in, failure)})
 	}
 	return steps
 }

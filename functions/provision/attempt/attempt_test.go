@@ -246,12 +246,28 @@ func TestAnswered(t *testing.T) {
 			want:   "LeaveOut, Fail, RefuseClass, ReportFailure(1 AMINotFound), Remember(1 failed)",
 		},
 		{
-			name: "a launch template that is gone is made again at once", group: group(true, claim("a", 0, 1)), repeat: true,
+			name: "a launch template may be too new for EC2", group: group(true, claim("a", 0, 1)),
+			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound"}},
+			want:   "LeaveOut, ReportFailure(1 LaunchTemplateNotFound expected)",
+		},
+		{
+			name: "but not for ever", group: group(true, claim("a", time.Minute, 1)),
+			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound"}},
+			want:   "LeaveOut, Fail, ReportFailure(1 LaunchTemplateNotFound), Remember(1 failed)",
+		},
+		{
+			name: "a launch template that is gone is made again at once", group: group(true, claim("a", time.Minute, 1)),
+			repeat: true,
 			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound", Ended: true}},
 			want:   "LeaveOut, Fail, ReportFailure(1 LaunchTemplateNotFound), Remember(1 next token failed at once)",
 		},
 		{
-			name: "but only once", group: group(true, claim("a", 0, 1)),
+			name: "also for a new claim", group: group(true, claim("a", 0, 1)), repeat: true,
+			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound", Ended: true}},
+			want:   "LeaveOut, ReportFailure(1 LaunchTemplateNotFound expected), Remember(1 next token at once)",
+		},
+		{
+			name: "but only once", group: group(true, claim("a", time.Minute, 1)),
 			answer: attempt.Answer{Failure: &attempt.Failure{Reason: "LaunchTemplateNotFound", Ended: true}},
 			want:   "LeaveOut, Fail, ReportFailure(1 LaunchTemplateNotFound), Remember(1 next token failed)",
 		},

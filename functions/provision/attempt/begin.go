@@ -18,10 +18,11 @@ const (
 	unseenFor = launch.SettledAfter
 	// firstPause is the pause before the third attempt, counted from the claim's creation.
 	firstPause = 20 * time.Second
-	// profileUnknownFor is how long after a claim was written EC2 may not know its instance profile.
-	// IAM is eventually consistent, and EC2 refuses a new profile for 10 to 20 s.
+	// unknownFor is how long after a claim was written EC2 may not know its instance profile or its
+	// launch template. Both are eventually consistent, and EC2 refuses a new profile for 10 to 20 s.
 	// https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html#troubleshoot_general_eventual-consistency
-	profileUnknownFor = 30 * time.Second
+	// https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+	unknownFor = 30 * time.Second
 )
 
 // Group is the claims that one request is made for.

@@ -67,9 +67,13 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	// Delays pass by the functions' clock. A call fails only where a scenario says so.
 	a.mode = unkind.Mode{Seed: 1, Boot: step, Now: w.now}
 	parameters := ssm.New(accountID, region)
+	// A new launch template is known at once. Otherwise each scenario's first launch would be refused,
+	// before it comes to the calls that the scenario is about.
+	consistency := a.mode.Consistency()
+	consistency.TemplateLag = 0
 	a.ec2, err = ec2.New(ec2.Config{
 		AccountID: accountID, Region: region, InstanceTypes: w.types, Parameters: parameters, InstanceProfiles: people,
-		Consistency: a.mode.Consistency(), SilentRepeats: true, Now: w.now,
+		Consistency: consistency, SilentRepeats: true, Now: w.now,
 	})
 	if err != nil {
 		return nil, err

@@ -21,6 +21,9 @@ type Consistency struct {
 	// Lag is the longest time until a replica knows a launch, a state, a tag or a fleet. The tags of
 	// a launch come after their instance.
 	Lag time.Duration
+	// TemplateLag is the longest time until a replica knows a new launch template. Until then launches
+	// with the template are refused.
+	TemplateLag time.Duration
 	// Forget is how long a replica shows an instance after it has learned that it is terminated. 0
 	// means Timing.KeepTerminated.
 	Forget time.Duration
@@ -99,6 +102,30 @@ func (s *Service) replicateTags(i *instance) {
 		v := &i.volumes[n]
 		v.shownTags.Set(maps.Clone(v.tags), now, append([]time.Time{}, times...)...)
 	}
+}
+
+// templateSeenBy finds a template by its id or its name, as a call's replica knows it.
+func (s *Service) templateSeenBy(v view, id, name string) (*launchTemplate, error) {
+	t, err := s.template(id, name)
+	if err == nil && !t.knownTo(v) {
+		return nil, noTemplate(id, name)
+	}
+	return t, err
+}
+
+// replicateTemplate tells the replicas a new launch template. It is called with the lock held.
+func (s *Service) replicateTemplate(t *launchTemplate) {
+	now := s.config.Now()
+	times := make([]time.Time, replicas)
+	for replica := range times {
+		times[replica] = now.Add(draw.Between(s.consistency.Seed, 0, s.consistency.TemplateLag, fmt.Sprint(replica), t.id))
+	}
+	t.shown.Set(true, now, times...)
+}
+
+func (t *launchTemplate) knownTo(v view) bool {
+	_, known := t.shown.Get(v.now, v.replica)
+	return v.all || known
 }
 
 // seen returns the instance as a call sees it. known is false for one that the call's replica does

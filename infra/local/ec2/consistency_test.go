@@ -151,3 +151,59 @@ func TestBurstsRefuseSomeActions(t *testing.T) {
 		t.Errorf("%d of 8 bursts refuse DescribeInstances", refused)
 	}
 }
+
+func TestANewLaunchTemplateIsKnownLate(t *testing.T) {
+	clock := time.Unix(1_000_000, 0)
+	a := newAccount(t, func(c *ec2.Config) {
+		c.Consistency = ec2.Consistency{Seed: 3, TemplateLag: 10 * time.Second}
+		c.Now = func() time.Time { return clock }
+	})
+	create := func() error {
+		_, err := a.CreateLaunchTemplate(t.Context(), &awsec2.CreateLaunchTemplateInput{
+			LaunchTemplateName: aws.String("new"),
+			LaunchTemplateData: &types.RequestLaunchTemplateData{ImageId: aws.String("ami-1")},
+		})
+		return err
+	}
+	if err := create(); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, create(), "InvalidLaunchTemplateName.AlreadyExistsException")
+	known := func() (described, launched int) {
+		for range 12 {
+			out, err := a.DescribeLaunchTemplates(t.Context(), &awsec2.DescribeLaunchTemplatesInput{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			described += len(out.LaunchTemplates)
+			_, err = a.CreateFleet(t.Context(), &awsec2.CreateFleetInput{
+				DryRun: aws.Bool(true), Type: types.FleetTypeInstant,
+				TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{TotalTargetCapacity: aws.Int32(1)},
+				LaunchTemplateConfigs: []types.FleetLaunchTemplateConfigRequest{{
+					LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
+						LaunchTemplateName: aws.String("new"), Version: aws.String("$Latest"),
+					},
+				}},
+			})
+			if err != nil && !containsText(err.Error(), "InvalidLaunchTemplateName.NotFoundException") {
+				launched++ // a dry run that succeeds is an error too
+			}
+		}
+		return described, launched
+	}
+	if described, launched := known(); described != 0 || launched != 0 {
+		t.Errorf("at once %d of 12 lists and %d of 12 launches know it", described, launched)
+	}
+	var partly bool
+	for range 10 {
+		clock = clock.Add(time.Second)
+		_, launched := known()
+		partly = partly || launched > 0 && launched < 12
+	}
+	if !partly {
+		t.Error("both replicas learned the template at once")
+	}
+	if described, launched := known(); described != 12 || launched != 12 {
+		t.Errorf("after ten seconds %d of 12 lists and %d of 12 launches know it", described, launched)
+	}
+}

@@ -30,8 +30,9 @@ func (s *Service) rehearseFleet(_ *wire.Call, in *createFleetRequest) error {
 	if err := in.check(); err != nil {
 		return err
 	}
+	v := s.view()
 	for _, config := range in.LaunchTemplateConfigs {
-		template, err := s.template(config.Specification.ID, config.Specification.Name)
+		template, err := s.templateSeenBy(v, config.Specification.ID, config.Specification.Name)
 		if err != nil {
 			return err
 		}
@@ -152,8 +153,9 @@ func report(out *createFleetResult, offers []*offer, capacityType string) {
 // error in one override makes its offer dead and appears in the result, as on EC2.
 func (s *Service) offers(in *createFleetRequest, capacityType, fleetID string) ([]*offer, error) {
 	var offers []*offer
+	v := s.view()
 	for _, config := range in.LaunchTemplateConfigs {
-		template, err := s.template(config.Specification.ID, config.Specification.Name)
+		template, err := s.templateSeenBy(v, config.Specification.ID, config.Specification.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/lag"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -17,6 +18,7 @@ type launchTemplate struct {
 	created             time.Time
 	versions            []launchTemplateVersion // version n at n-1
 	tags                map[string]string
+	shown               lag.Value[bool] // known to a replica once it has a value
 }
 
 type launchTemplateVersion struct {
@@ -66,6 +68,7 @@ func (s *Service) addTemplate(name, description, createdBy string, data launchTe
 		id: s.identity.next("lt"), name: name, createdBy: createdBy, created: now, tags: tags,
 		versions: []launchTemplateVersion{{description, createdBy, now, data}},
 	}
+	s.replicateTemplate(t)
 	s.templates[t.id] = t
 	return t, nil
 }
@@ -142,17 +145,25 @@ func (s *Service) template(id, name string) (*launchTemplate, error) {
 		if t := s.templates[id]; t != nil {
 			return t, nil
 		}
-		return nil, refuse("InvalidLaunchTemplateId.NotFound",
-			"The specified launch template, with template ID %s, does not exist.", id)
+		return nil, noTemplate(id, name)
 	case name != "":
 		if t := s.templateByName(name); t != nil {
 			return t, nil
 		}
-		return nil, refuse("InvalidLaunchTemplateName.NotFoundException",
-			"The specified launch template, with template name %s, does not exist.", name)
+		return nil, noTemplate(id, name)
 	default:
 		return nil, missing("LaunchTemplateId or LaunchTemplateName")
 	}
+}
+
+// noTemplate is EC2's answer about a template that it does not know, or not yet.
+func noTemplate(id, name string) error {
+	if id != "" {
+		return refuse("InvalidLaunchTemplateId.NotFound",
+			"The specified launch template, with template ID %s, does not exist.", id)
+	}
+	return refuse("InvalidLaunchTemplateName.NotFoundException",
+		"The specified launch template, with template name %s, does not exist.", name)
 }
 
 // version returns a version by number, $Latest or $Default (version 1); the number comes back with
@@ -202,19 +213,21 @@ func (s *Service) createLaunchTemplateVersion(c *wire.Call, in *createLaunchTemp
 func (s *Service) describeLaunchTemplates(_ *wire.Call, in *describeLaunchTemplatesRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	v := s.view()
 	for _, id := range in.IDs {
-		if _, err := s.template(id, ""); err != nil {
+		if _, err := s.templateSeenBy(v, id, ""); err != nil {
 			return nil, err
 		}
 	}
 	for _, name := range in.Names {
-		if _, err := s.template("", name); err != nil {
+		if _, err := s.templateSeenBy(v, "", name); err != nil {
 			return nil, err
 		}
 	}
 	all := slices.SortedFunc(maps.Values(s.templates), func(a, b *launchTemplate) int {
 		return strings.Compare(a.name, b.name)
 	})
+	all = slices.DeleteFunc(all, func(t *launchTemplate) bool { return !t.knownTo(v) })
 	if len(in.IDs)+len(in.Names) > 0 {
 		all = slices.DeleteFunc(all, func(t *launchTemplate) bool {
 			return !slices.Contains(in.IDs, t.id) && !slices.Contains(in.Names, t.name)

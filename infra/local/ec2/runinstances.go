@@ -60,7 +60,7 @@ func (s *Service) runLaunch(in *runInstancesRequest) (*launch, error) {
 	l := &launch{data: in.launchTemplateData, capacityType: OnDemand, clientToken: in.ClientToken}
 	systemTags := map[string]string{}
 	if in.LaunchTemplate != nil {
-		template, err := s.template(in.LaunchTemplate.ID, in.LaunchTemplate.Name)
+		template, err := s.templateSeenBy(s.view(), in.LaunchTemplate.ID, in.LaunchTemplate.Name)
 		if err != nil {
 			return nil, err
 		}
