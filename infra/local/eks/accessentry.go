@@ -29,9 +29,19 @@ type accessEntry struct {
 	policies                  []policyAssociation
 	tags                      map[string]string
 	created, modified         time.Time
+	deleted                   time.Time // zero for an entry that exists
 	arn                       string
-	// asked counts the questions of the API servers while only one of them knows the entry.
+	// asked counts the questions of the API servers while only one of them knows the change.
 	asked int
+}
+
+// remove deletes the principal's entry. API servers may know it for a while.
+func (c *cluster) remove(principal string) {
+	if entry := c.entries[principal]; entry != nil {
+		entry.deleted = time.Now()
+		c.deleted[principal] = entry
+		delete(c.entries, principal)
+	}
 }
 
 type policyAssociation struct {

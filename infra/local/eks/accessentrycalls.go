@@ -74,7 +74,7 @@ func (s *Service) deleteAccessEntry(_ *wire.Call, path []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	delete(c.entries, entry.principal)
+	c.remove(entry.principal)
 	return map[string]any{}, nil
 }
 

@@ -127,7 +127,7 @@ func (t *accessEntryType) Delete(_ context.Context, r cloudformation.Request) er
 	t.service.mu.Lock()
 	defer t.service.mu.Unlock()
 	if c := t.service.clusters[clusterName]; c != nil {
-		delete(c.entries, principal)
+		c.remove(principal)
 	}
 	return nil
 }

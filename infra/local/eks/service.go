@@ -30,7 +30,8 @@ type Config struct {
 	AccountID, Region string
 	Verifier          Verifier
 	Instances         Instances
-	// AccessDelay is the time until the first API server knows a new access entry; some seconds on EKS.
+	// AccessDelay is the time until the first API server knows that an access entry is new, or is
+	// deleted; some seconds on EKS.
 	AccessDelay time.Duration
 	// AccessSpread is the time after that until the second one knows it too. Meanwhile the two answer
 	// in turn.
@@ -61,6 +62,7 @@ type cluster struct {
 	Cluster
 	created time.Time
 	entries map[string]*accessEntry // by principal ARN
+	deleted map[string]*accessEntry // the last one that was deleted, by principal ARN
 }
 
 // Service is the local EKS of one account and region.
@@ -92,7 +94,7 @@ func (s *Service) RegisterCluster(c Cluster) error {
 	defer s.mu.Unlock()
 	known := s.clusters[c.Name]
 	if known == nil {
-		known = &cluster{created: time.Now(), entries: map[string]*accessEntry{}}
+		known = &cluster{created: time.Now(), entries: map[string]*accessEntry{}, deleted: map[string]*accessEntry{}}
 		s.clusters[c.Name] = known
 	}
 	known.Cluster = c

@@ -224,6 +224,40 @@ func TestOnlyOneAPIServerKnowsANewAccessEntry(t *testing.T) {
 	}
 }
 
+// A deleted entry works for a while, at first on both API servers and then on one.
+func TestADeletedAccessEntryWorksForAWhile(t *testing.T) {
+	for name, test := range map[string]struct {
+		delay, spread time.Duration
+		want          int // of ten answers
+	}{
+		"both": {delay: time.Hour, spread: time.Hour, want: 10}, "one": {spread: time.Hour, want: 5}, "none": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAccount(t, func(c *eks.Config) { c.AccessDelay, c.AccessSpread = test.delay, test.spread })
+			entry := &awseks.CreateAccessEntryInput{ClusterName: aws.String("prod"), PrincipalArn: aws.String(functionRole)}
+			if _, err := a.CreateAccessEntry(t.Context(), entry); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.DeleteAccessEntry(t.Context(), &awseks.DeleteAccessEntryInput{
+				ClusterName: entry.ClusterName, PrincipalArn: entry.PrincipalArn,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			token := a.token(t,
+				signing{functionRole, "invocation", "prod", "sts.us-east-1.amazonaws.com", "60", time.Now()})
+			known := 0
+			for range 10 {
+				if a.review(t, token, eks.WebhookPath).Authenticated {
+					known++
+				}
+			}
+			if known != test.want {
+				t.Errorf("%d of ten answers know the deleted entry, want %d", known, test.want)
+			}
+		})
+	}
+}
+
 func TestAccessEntries(t *testing.T) {
 	a := newAccount(t)
 	in := &awseks.CreateAccessEntryInput{

@@ -109,7 +109,15 @@ var errNoEntry = errors.New("no access entry")
 
 // inForce reports whether the API server that asks knows the entry.
 func (s *Service) inForce(entry *accessEntry) bool {
-	age := time.Since(entry.created)
+	if !entry.deleted.IsZero() {
+		return !s.known(entry, time.Since(entry.deleted))
+	}
+	return s.known(entry, time.Since(entry.created))
+}
+
+// known reports whether the API server that asks knows the latest change of the entry, which has the
+// age.
+func (s *Service) known(entry *accessEntry, age time.Duration) bool {
 	if age < s.config.AccessDelay {
 		return false
 	}
@@ -130,6 +138,9 @@ func (s *Service) user(c *cluster, caller wire.Caller) (user, error) {
 		principal = caller.ARN
 	}
 	entry := c.entries[principal]
+	if gone := c.deleted[principal]; entry == nil && gone != nil && s.inForce(gone) {
+		return s.userOf(gone, caller)
+	}
 	if entry == nil {
 		return user{}, fmt.Errorf("%w for %s in cluster %q: create one with CreateAccessEntry or AWS::EKS::AccessEntry",
 			errNoEntry, principal, c.Name)
@@ -137,12 +148,17 @@ func (s *Service) user(c *cluster, caller wire.Caller) (user, error) {
 	if !s.inForce(entry) {
 		return user{}, fmt.Errorf("the access entry of %s in cluster %q is not in force yet", principal, c.Name)
 	}
+	return s.userOf(entry, caller)
+}
+
+// userOf is the caller's identity by the entry.
+func (s *Service) userOf(entry *accessEntry, caller wire.Caller) (user, error) {
 	u := user{name: entry.username, groups: slices.Clone(entry.groups)}
 	if strings.Contains(u.name, "{{EC2PrivateDNSName}}") {
 		name, found := s.config.Instances.PrivateDNSName(caller.SessionName)
 		if !found {
 			return user{}, fmt.Errorf(
-				"the session of %s is named %q, which is no instance: a node's session has its instance's id", principal,
+				"the session of %s is named %q, which is no instance: a node's session has its instance's id", entry.principal,
 				caller.SessionName)
 		}
 		u.name = strings.ReplaceAll(u.name, "{{EC2PrivateDNSName}}", name)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/draw"
 	"github.com/whittle-dev/whittle/infra/local/scheduler/expression"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -36,8 +37,35 @@ type Options struct {
 	Region    string
 	Queues    Queues
 	Functions Functions
+	// Delivery is how events come to their targets; zero means once and at once.
+	Delivery Delivery
 	// Archive is the number of latest events that are kept for inspection; 0 means 1,000.
 	Archive int
+}
+
+// Delivery says how events come to the targets of their rules. EventBridge delivers at least once, in
+// no order, and promises no time.
+// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-retry-policy.html
+type Delivery struct {
+	// Seed chooses the events.
+	Seed uint64
+	// Twice is the share of deliveries that come once more. Late is the share that comes late: up to
+	// MostLate after the event. The second of two is always late.
+	Twice, Late float64
+	MostLate    time.Duration
+}
+
+// delays are the times after which a delivery comes.
+func (d Delivery) delays(event, target string) []time.Duration {
+	after := func(time string) time.Duration { return draw.Between(d.Seed, 0, d.MostLate, event, target, time) }
+	delays := []time.Duration{0}
+	if draw.Share(d.Seed, event, target, "late") < d.Late {
+		delays[0] = after("first")
+	}
+	if draw.Share(d.Seed, event, target, "twice") < d.Twice {
+		delays = append(delays, after("second"))
+	}
+	return delays
 }
 
 // Event is an event on the bus. Its JSON is the envelope that targets get.
@@ -144,8 +172,8 @@ func (r *rule) stop() {
 }
 
 // Put delivers an event to the targets of every enabled rule that takes it, and returns those
-// rules' names in order. Deliveries are done when it returns; those that failed are in the archive
-// and the log.
+// rules' names in order. Deliveries are done when it returns, except late ones. Those that failed are
+// in the log, and in the archive unless they were late.
 func (s *Service) Put(ctx context.Context, e Event) (matched []string) {
 	s.complete(&e)
 	text, err := json.Marshal(e)
@@ -169,10 +197,35 @@ func (s *Service) Put(ctx context.Context, e Event) (matched []string) {
 	var failures []string
 	for _, r := range taking {
 		matched = append(matched, r.name)
-		failures = append(failures, s.deliver(ctx, r, text)...)
+		for _, target := range r.targets {
+			failures = append(failures, s.deliverSome(ctx, r, target, e.ID, text)...)
+		}
 	}
 	s.keep(archived{e, matched, failures})
 	return matched
+}
+
+// deliverSome delivers the event to the target as often and as late as the options say. It returns
+// the failures of deliveries that are not late.
+func (s *Service) deliverSome(ctx context.Context, r *rule, target Target, id string, event []byte) (failures []string) {
+	for _, delay := range s.options.Delivery.delays(id, r.name+"/"+target.ID) {
+		if delay == 0 {
+			failures = append(failures, s.deliverOnce(ctx, r, target, event)...)
+			continue
+		}
+		s.mu.Lock()
+		if !s.closed {
+			s.work.Go(func() {
+				select {
+				case <-s.ctx.Done():
+				case <-time.After(delay):
+					s.deliverOnce(s.ctx, r, target, event)
+				}
+			})
+		}
+		s.mu.Unlock()
+	}
+	return failures
 }
 
 // copy returns what a delivery may use without the lock.
@@ -216,14 +269,19 @@ func (s *Service) Events() []archived {
 // deliver sends the event to all targets of a rule and returns the failures.
 func (s *Service) deliver(ctx context.Context, r *rule, event []byte) (failures []string) {
 	for _, target := range r.targets {
-		err := s.deliverTo(ctx, r, target, event)
-		if err == nil {
-			continue
-		}
-		failures = append(failures, fmt.Sprintf("rule %s, target %s: %v", r.name, target.ID, err))
-		slog.Warn("event was not delivered", "rule", r.name, "target", target.Arn, "error", err)
+		failures = append(failures, s.deliverOnce(ctx, r, target, event)...)
 	}
 	return failures
+}
+
+// deliverOnce sends the event to a target and returns the failure, if any.
+func (s *Service) deliverOnce(ctx context.Context, r *rule, target Target, event []byte) []string {
+	err := s.deliverTo(ctx, r, target, event)
+	if err == nil {
+		return nil
+	}
+	slog.Warn("event was not delivered", "rule", r.name, "target", target.Arn, "error", err)
+	return []string{fmt.Sprintf("rule %s, target %s: %v", r.name, target.ID, err)}
 }
 
 func (s *Service) deliverTo(ctx context.Context, r *rule, target Target, event []byte) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -297,4 +298,49 @@ func TestSDK(t *testing.T) {
 		&notFound) {
 		t.Errorf("an unknown rule gave %v", err)
 	}
+}
+
+func TestEventsMayComeLateAndTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		s := New(Options{
+			AccountID: account, Region: "us-east-1", Queues: r, Functions: r,
+			Delivery: Delivery{Seed: 1, Twice: 0.5, Late: 0.5, MostLate: 30 * time.Second},
+		})
+		if err := s.putRule(ruleDefinition{Name: "all", EventPattern: `{"source":["aws.ec2"]}`}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.putTargets("all", []Target{{ID: "queue", Arn: queue}}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		const events = 100
+		for i := range events {
+			s.Put(t.Context(), Event{ID: fmt.Sprint(i), Source: "aws.ec2", DetailType: "state"})
+		}
+		if atOnce := len(r.got); atOnce < 30 || atOnce > 70 {
+			t.Errorf("%d of %d events came at once", atOnce, events)
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		seen := map[string]int{}
+		for _, got := range r.got {
+			seen[got]++
+		}
+		if len(seen) != events {
+			t.Errorf("%d of %d events came", len(seen), events)
+		}
+		if again := len(r.got) - events; again < 30 || again > 70 {
+			t.Errorf("%d of %d events came twice", again, events)
+		}
+		for _, at := range r.times {
+			if at.Sub(began) > 30*time.Second {
+				t.Errorf("an event came after %s", at.Sub(began))
+			}
+		}
+		s.Put(t.Context(), Event{ID: "last", Source: "aws.ec2", DetailType: "state"})
+		if err := s.Close(); err != nil { // does not wait for late events
+			t.Error(err)
+		}
+	})
 }

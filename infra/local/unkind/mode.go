@@ -16,6 +16,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/eks"
+	"github.com/whittle-dev/whittle/infra/local/eventbridge"
 	"github.com/whittle-dev/whittle/infra/local/identity"
 	"github.com/whittle-dev/whittle/infra/local/machine"
 	"github.com/whittle-dev/whittle/infra/local/scheduler"
@@ -43,6 +44,8 @@ const (
 	// forget is how long EC2 still shows a terminated instance, instead of an hour. It is not scaled,
 	// because the functions look no more often in a fast world.
 	forget = time.Minute
+	// templateLag is how long EC2 may refuse launches with a new launch template.
+	templateLag = 10 * time.Second
 	// shuttingDown is how long an instance takes to end, pending how long it takes to run.
 	shuttingDown, stopping, pending = 3 * time.Minute, time.Minute, 10 * time.Second
 	// leastPropagation and mostPropagation are the delays of IAM.
@@ -51,7 +54,7 @@ const (
 	accessDelay, accessSpread = 5 * time.Second, 15 * time.Second
 	// jitter delays schedules.
 	jitter = 59 * time.Second
-	// mostLate delays messages.
+	// mostLate delays messages and events.
 	mostLate = 30 * time.Second
 	// burstEvery has one burst of refusals, which takes burst.
 	burstEvery, burst = time.Minute, 5 * time.Second
@@ -80,7 +83,9 @@ func (m Mode) EC2(c ec2.Config) ec2.Config {
 
 // Consistency is the lag of describe calls.
 func (m Mode) Consistency() ec2.Consistency {
-	return ec2.Consistency{Seed: m.Seed, Lag: m.scaled(describeLag), Forget: forget}
+	return ec2.Consistency{
+		Seed: m.Seed, Lag: m.scaled(describeLag), TemplateLag: m.scaled(templateLag), Forget: forget,
+	}
 }
 
 // Machines makes the boots of machines differ.
@@ -94,7 +99,8 @@ func (m Mode) Propagation() identity.Propagation {
 	return identity.Propagation{Seed: m.Seed, Least: leastPropagation, Most: mostPropagation, Now: m.Now}
 }
 
-// EKS lets one API server know a new access entry seconds before the other. The delay is not scaled.
+// EKS lets one API server know a new or deleted access entry seconds before the other. The delay is
+// not scaled.
 func (m Mode) EKS(c eks.Config) eks.Config {
 	c.AccessDelay, c.AccessSpread = accessDelay, accessSpread
 	return c
@@ -106,6 +112,11 @@ func (m Mode) Jitter() scheduler.Jitter { return scheduler.Jitter{Seed: m.Seed, 
 // Delivery is that of SQS: in any order, some messages twice, some late.
 func (m Mode) Delivery() sqs.Delivery {
 	return sqs.Delivery{Seed: m.Seed, Twice: 0.1, Late: 0.1, MostLate: m.scaled(mostLate), Unordered: true}
+}
+
+// Events is the delivery of EventBridge: some events twice, some late.
+func (m Mode) Events() eventbridge.Delivery {
+	return eventbridge.Delivery{Seed: m.Seed, Twice: 0.1, Late: 0.1, MostLate: m.scaled(mostLate)}
 }
 
 // Faults are those of the network, for the calls of roles. The operator, the roles of the cdk command

@@ -14,6 +14,9 @@ func TestDelaysScaleWithBoots(t *testing.T) {
 	if got, want := fast.Consistency().Lag, 6*time.Second; got != want {
 		t.Errorf("lag %s with boots of 6 s, want %s", got, want)
 	}
+	if got, want := fast.Consistency().TemplateLag, time.Second; got != want {
+		t.Errorf("launch templates are %s late with boots of 6 s, want %s", got, want)
+	}
 	if got := real.Consistency().Lag; got != time.Minute {
 		t.Errorf("lag %s in real time", got)
 	}

@@ -60,8 +60,9 @@ func (w *World) services(log *slog.Logger) error {
 	w.alarms = cloudwatch.New()
 	queues := sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL}
 	var jitter scheduler.Jitter
+	var delivery eventbridge.Delivery
 	if mode := w.options.Unkind; mode != nil {
-		queues.Delivery, jitter = mode.Delivery(), mode.Jitter()
+		queues.Delivery, jitter, delivery = mode.Delivery(), mode.Jitter(), mode.Events()
 		w.identity.SetPropagation(mode.Propagation())
 		w.server.SetFaults(mode.Faults())
 	}
@@ -77,7 +78,7 @@ func (w *World) services(log *slog.Logger) error {
 	})
 	w.closers = append(w.closers, w.Lambda.Close)
 	bus := eventbridge.New(eventbridge.Options{
-		AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda,
+		AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda, Delivery: delivery,
 	})
 	w.closers = append(w.closers, bus.Close)
 	schedules := scheduler.New(scheduler.Options{
