@@ -43,6 +43,10 @@ type Subnet struct {
 	// The availability zone's id, such as use1-az1. It names the same zone in every account.
 	// +optional
 	ZoneID string `json:"zoneID,omitempty"`
+	// Whether the subnet gives its instances a public IPv4 address, unless
+	// spec.associatePublicIPAddress says otherwise. Karpenter does not write this field.
+	// +optional
+	PublicIPv4 bool `json:"publicIPv4,omitempty"`
 }
 
 // SecurityGroup is a security group of the nodes.

@@ -104,6 +104,7 @@ func (d *Discoverer) subnets(ctx context.Context, class *api.EC2NodeClass) ([]no
 				ID: aws.ToString(subnet.SubnetId), Zone: aws.ToString(subnet.AvailabilityZone),
 				ZoneID:        aws.ToString(subnet.AvailabilityZoneId),
 				FreeAddresses: int(aws.ToInt32(subnet.AvailableIpAddressCount)),
+				PublicIPv4:    aws.ToBool(subnet.MapPublicIpOnLaunch),
 			})
 		}
 	}

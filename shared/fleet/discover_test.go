@@ -177,6 +177,18 @@ func oneImage(facts nodeclass.Facts, id string) bool {
 		facts.Images[0].Architecture == "arm64"
 }
 
+func TestASubnetMayGivePublicAddresses(t *testing.T) {
+	a := newAccount(t)
+	a.role(t, "nodes")
+	public := discover(t, a, class()).Subnets[0].ID
+	a.service.MapPublicAddresses(public)
+	for _, subnet := range discover(t, a, class()).Subnets {
+		if subnet.PublicIPv4 != (subnet.ID == public) {
+			t.Errorf("subnet %+v, of which %s gives public addresses", subnet, public)
+		}
+	}
+}
+
 func TestWhatCannotBeReadIsAProblemForTheClassesOwner(t *testing.T) {
 	a := newAccount(t) // without the role
 	facts := discover(t, a, class())

@@ -40,6 +40,8 @@ type Problem struct {
 type Subnet struct {
 	ID, Zone, ZoneID string
 	FreeAddresses    int
+	// PublicIPv4 is set where the subnet gives its instances a public IPv4 address.
+	PublicIPv4 bool
 }
 
 // verified returns the facts without those whose reading has a problem. Later passes trust the
@@ -167,7 +169,9 @@ func subnets(found []Subnet) []api.Subnet {
 	})
 	var list []api.Subnet
 	for _, subnet := range slices.CompactFunc(sorted, func(a, b Subnet) bool { return a.ID == b.ID }) {
-		list = append(list, api.Subnet{ID: subnet.ID, Zone: subnet.Zone, ZoneID: subnet.ZoneID})
+		list = append(list, api.Subnet{
+			ID: subnet.ID, Zone: subnet.Zone, ZoneID: subnet.ZoneID, PublicIPv4: subnet.PublicIPv4,
+		})
 	}
 	return list
 }

@@ -16,7 +16,7 @@ func found() Facts {
 	return Facts{
 		Subnets: []Subnet{
 			{ID: "subnet-1", Zone: "us-east-1a", FreeAddresses: 10},
-			{ID: "subnet-2", Zone: "us-east-1b", FreeAddresses: 90},
+			{ID: "subnet-2", Zone: "us-east-1b", FreeAddresses: 90, PublicIPv4: true},
 			{ID: "subnet-1", Zone: "us-east-1a", FreeAddresses: 10}, // selected by two terms
 		},
 		SecurityGroups: []api.SecurityGroup{{ID: "sg-1"}, {ID: "sg-1"}},
@@ -37,7 +37,8 @@ func TestAResolvedClassIsReady(t *testing.T) {
 		t.Error("a class that was never resolved is not stale")
 	}
 	status := Resolve(class, found(), time.Now())
-	if len(status.Subnets) != 2 || status.Subnets[0].ID != "subnet-2" {
+	if len(status.Subnets) != 2 || status.Subnets[0].ID != "subnet-2" ||
+		!status.Subnets[0].PublicIPv4 || status.Subnets[1].PublicIPv4 {
 		t.Errorf("subnets are %v, want each once and the emptiest first", status.Subnets)
 	}
 	if len(status.SecurityGroups) != 1 {

@@ -46,13 +46,28 @@ func volumes(prices catalog.VolumePrices, class *api.EC2NodeClass) float64 {
 	return sum
 }
 
-// address returns the price of the node's public IPv4 address for an hour. A class that leaves the
-// choice to its subnets counts as one without, because its status does not say what they do.
+// address returns the price of the node's public IPv4 address for an hour. Where the class leaves the
+// choice to its subnets, it is the mean over them, because a plan does not choose the subnet.
 func address(known *catalog.Snapshot, class *api.EC2NodeClass) float64 {
-	if valueOf(class.Spec.AssociatePublicIPAddress) {
-		return catalog.PublicAddressPrice(known)
+	return catalog.PublicAddressPrice(known) * addresses(class)
+}
+
+// addresses is the number of public IPv4 addresses that a node of the class has on average.
+func addresses(class *api.EC2NodeClass) float64 {
+	subnets := class.Status.Subnets
+	switch chosen := class.Spec.AssociatePublicIPAddress; {
+	case chosen != nil && *chosen:
+		return 1
+	case chosen != nil || len(subnets) == 0:
+		return 0
 	}
-	return 0
+	public := 0
+	for i := range subnets {
+		if subnets[i].PublicIPv4 {
+			public++
+		}
+	}
+	return float64(public) / float64(len(subnets))
 }
 
 func valueOf[T any](pointer *T) (value T) {

@@ -61,6 +61,15 @@ func public(yes bool) func(*api.EC2NodeClass) {
 	return func(class *api.EC2NodeClass) { class.Spec.AssociatePublicIPAddress = &yes }
 }
 
+// subnets are those of the class; the first few give a public address.
+func subnets(public, count int) func(*api.EC2NodeClass) {
+	return func(class *api.EC2NodeClass) {
+		for i := range count {
+			class.Status.Subnets = append(class.Status.Subnets, api.Subnet{PublicIPv4: i < public})
+		}
+	}
+}
+
 func TestExtras(t *testing.T) {
 	yuan := &catalog.Snapshot{Prices: catalog.Prices{Currency: "CNY"}}
 	cheap := &catalog.Snapshot{VolumePrices: catalog.VolumePrices{"VolumeUsage.gp3": 0.073}}
@@ -89,6 +98,13 @@ func TestExtras(t *testing.T) {
 		{"no disk at all", nil, classOf("al2023@latest", disks(nil, &api.BlockDeviceMapping{})), poolOf(""), 0},
 		{"a public address", nil, classOf("al2023@latest", public(true)), poolOf(""), 1.6/month + 0.005},
 		{"no public address", nil, classOf("al2023@latest", public(false)), poolOf(""), 1.6 / month},
+		{"subnets with public addresses", nil, classOf("al2023@latest", subnets(2, 2)), poolOf(""), 1.6/month + 0.005},
+		{"one of four subnets", nil, classOf("al2023@latest", subnets(1, 4)), poolOf(""), 1.6/month + 0.005/4},
+		{"subnets without", nil, classOf("al2023@latest", subnets(0, 2)), poolOf(""), 1.6 / month},
+		{"the class decides against its subnets", nil, classOf("al2023@latest", func(class *api.EC2NodeClass) {
+			public(false)(class)
+			subnets(2, 2)(class)
+		}), poolOf(""), 1.6 / month},
 		{"all", nil, classOf("al2023@latest", public(true)), poolOf("0.02"), 1.6/month + 0.005 + 0.02},
 		{"an unreadable fee", nil, classOf("al2023@latest", nil), poolOf("cheap"), 1.6 / month},
 		{"unknown prices", yuan, classOf("al2023@latest", public(true)), poolOf("0.02"), 0.02},

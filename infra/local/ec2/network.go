@@ -170,7 +170,7 @@ func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any
 			SubnetID: n.id,
 			State:    "available", VpcID: s.vpc.id, CidrBlock: n.cidr.String(), AvailableIPAddressCount: n.available(),
 			AvailabilityZone: n.zone.Name,
-			DefaultForAz:     true, HostNames: hostNamesXML{HostnameType: "ip-name"},
+			DefaultForAz:     true, MapPublicIPOnLaunch: n.public, HostNames: hostNamesXML{HostnameType: "ip-name"},
 		})
 	}
 	return out, nil

@@ -31,6 +31,18 @@ func (s *Service) SetVisibility(delay time.Duration) {
 	s.timing.Visibility = delay
 }
 
+// MapPublicAddresses lets the subnet say that it gives its instances public IPv4 addresses. The local
+// instances have none all the same.
+func (s *Service) MapPublicAddresses(subnetID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.vpc.subnets {
+		if n.id == subnetID {
+			n.public = true
+		}
+	}
+}
+
 // ShowInstances makes calls see every instance as it is, from now on.
 func (s *Service) ShowInstances() {
 	s.mu.Lock()

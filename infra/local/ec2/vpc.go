@@ -25,6 +25,8 @@ type subnet struct {
 	zone zone
 	cidr netip.Prefix
 	tags map[string]string
+	// public says that instances get a public IPv4 address.
+	public bool
 	// taken are the addresses of instances that are not terminated; last is where the search for a
 	// free one begins.
 	taken map[netip.Addr]bool
