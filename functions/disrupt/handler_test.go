@@ -343,3 +343,29 @@ func TestMessages(t *testing.T) {
 		t.Errorf("response %+v, error %v", response, err)
 	}
 }
+
+// TestAPodThatComesShowsOnItsClaim: consolidateAfter counts from the time that the claim shows.
+func TestAPodThatComesShowsOnItsClaim(t *testing.T) {
+	pool(t, "100%")
+	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"spec": map[string]any{
+		"disruption": map[string]any{"consolidateAfter": "1h"},
+	}})
+	initialized(t, "used")
+	came := time.Now().Add(time.Minute).UTC().Truncate(time.Second)
+	server.Pod(t, "came", "node-used")
+	server.Patch(t, clustertest.PodsPath+"/came/status", map[string]any{"status": map[string]any{
+		"conditions": []map[string]any{{"type": "PodScheduled", "status": "True", "lastTransitionTime": came}},
+	}})
+	t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/came") })
+	l := newHarness(t, nil)
+	l.ahead = 2 * time.Minute
+	l.mustTick(t)
+	claim := readClaim(t, "used")
+	if got := claim.Status.LastPodEventTime; !got.Time.Equal(came) {
+		t.Errorf("the last pod event was at %v, want %v", got, came)
+	}
+	l.mustTick(t)
+	if again := readClaim(t, "used"); again.ResourceVersion != claim.ResourceVersion {
+		t.Error("the same event was written twice")
+	}
+}

@@ -39,7 +39,7 @@ func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, erro
 	}
 	var failed []error
 	for _, stage := range []func(context.Context) error{
-		p.continueReplacements, p.removeEmpty, p.replaceCandidates, p.consolidate,
+		p.continueReplacements, p.removeEmpty, p.showPodEvents, p.replaceCandidates, p.consolidate,
 	} {
 		failed = append(failed, guard.Run(func() error { return stage(ctx) }))
 	}
@@ -126,6 +126,15 @@ func (p *pass) removeEmpty(ctx context.Context) error {
 	failed = append(failed, p.each(ctx, decided.Due, decide.MarkConsolidatable)...)
 	failed = append(failed, p.each(ctx, decided.Remove, decide.Remove)...)
 	p.record(ctx, decide.Blocked(decided.Notices, p.now())...)
+	return errors.Join(failed...)
+}
+
+// showPodEvents writes on the claims when a pod last came to their nodes, or left them.
+func (p *pass) showPodEvents(ctx context.Context) error {
+	var failed []error
+	for _, event := range disruption.PodEvents(p.view.seen, p.now()) {
+		failed = append(failed, ofNode(event.Node, p.do(ctx, decide.ShowEvent(event))))
+	}
 	return errors.Join(failed...)
 }
 

@@ -79,6 +79,8 @@ func (p *performer) step(ctx context.Context, node *disruption.Node, step decide
 	case decide.RemoveCondition:
 		conditions := slices.Clone(node.Claim.Status.Conditions)
 		return p.writeConditions(ctx, node, conditions, api.RemoveCondition(&conditions, step.Type))
+	case decide.ShowPodEvent:
+		return p.writeStatus(ctx, node, map[string]any{"lastPodEventTime": metav1.NewTime(step.At)})
 	case decide.PatchNode:
 		return p.client.PatchNode(ctx, node.Node.Name, step.Patch)
 	case decide.RequireEmpty:
@@ -142,9 +144,14 @@ func (p *performer) writeConditions(
 	if !changed {
 		return nil
 	}
+	return p.writeStatus(ctx, node, map[string]any{"conditions": conditions})
+}
+
+// writeStatus merges the patch into the status of the node's claim.
+func (p *performer) writeStatus(ctx context.Context, node *disruption.Node, patch map[string]any) error {
 	stored, err := p.client.PatchNodeClaimStatus(ctx, node.Claim.Name, map[string]any{
 		"metadata": map[string]any{"resourceVersion": node.Claim.ResourceVersion},
-		"status":   map[string]any{"conditions": conditions},
+		"status":   patch,
 	})
 	if err == nil {
 		node.Claim = stored

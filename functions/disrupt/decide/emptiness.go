@@ -36,6 +36,11 @@ func MarkConsolidatable(node *disruption.Node) Task {
 	}}}
 }
 
+// ShowEvent shows on the claim when a pod last came to its node or left it.
+func ShowEvent(event disruption.PodEvent) Task {
+	return Task{Node: event.Node, Steps: []Step{ShowPodEvent{At: event.At}}}
+}
+
 // Restore takes back the mark of a pass that died before it had deleted the claim.
 func Restore(node *disruption.Node) Task {
 	// The taint goes last: the next pass finds the node by it if this one dies on the way.

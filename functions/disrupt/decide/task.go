@@ -37,6 +37,8 @@ type (
 	// RemoveCondition removes the condition of the type from the status of the task's claim. It
 	// writes nothing when there is none.
 	RemoveCondition struct{ Type string }
+	// ShowPodEvent writes the time of the last pod event in the status of the task's claim.
+	ShowPodEvent struct{ At time.Time }
 	// PatchNode merges the patch into the task's node.
 	PatchNode struct{ Patch map[string]any }
 	// RequireEmpty reads the pods of the task's node from the API server. It ends the task, and
@@ -71,6 +73,7 @@ type (
 func (PatchClaim) step()        {}
 func (SetCondition) step()      {}
 func (RemoveCondition) step()   {}
+func (ShowPodEvent) step()      {}
 func (PatchNode) step()         {}
 func (RequireEmpty) step()      {}
 func (RestartDeployment) step() {}
