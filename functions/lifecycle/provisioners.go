@@ -81,7 +81,9 @@ func (p *pass) keepProvisioner(ctx context.Context, old *legacy.Provisioner, kno
 }
 
 // writeTemplateStatus writes the status of one template.
-func (p *pass) writeTemplateStatus(ctx context.Context, template *legacy.AWSNodeTemplate, known provisioner.Seen) error {
+func (p *pass) writeTemplateStatus(
+	ctx context.Context, template *legacy.AWSNodeTemplate, known provisioner.Seen,
+) error {
 	var outcome provisioner.Outcome
 	err := guard.Run(func() error {
 		outcome = provisioner.OfTemplate(template, known, p.now())

@@ -207,7 +207,9 @@ func (s *Service) Put(ctx context.Context, e Event) (matched []string) {
 
 // deliverSome delivers the event to the target as often and as late as the options say. It returns
 // the failures of deliveries that are not late.
-func (s *Service) deliverSome(ctx context.Context, r *rule, target Target, id string, event []byte) (failures []string) {
+func (s *Service) deliverSome(
+	ctx context.Context, r *rule, target Target, id string, event []byte,
+) (failures []string) {
 	for _, delay := range s.options.Delivery.delays(id, r.name+"/"+target.ID) {
 		if delay == 0 {
 			failures = append(failures, s.deliverOnce(ctx, r, target, event)...)
