@@ -43,6 +43,14 @@ func (l *life) minute(minute int) {
 	}
 }
 
+// betweenSweeps moves the clock on, by as little as can be, until neither this minute nor the next
+// two sweep. What the API server creates would otherwise be old at once.
+func (l *life) betweenSweeps() {
+	for (l.now().Minute()+2)%sweepEvery <= 2 {
+		l.clock.ahead += time.Minute
+	}
+}
+
 func (l *life) tickOnce(t *testing.T) {
 	t.Helper()
 	response, err := l.handle(t.Context(), wakes(t, l.tick()))
@@ -67,7 +75,7 @@ func (m *fakeMade) furnish(class *api.EC2NodeClass) {
 func TestAClassEndsWithoutIAM(t *testing.T) {
 	l := newLife(t)
 	l.made.iam = errors.New("dial tcp: i/o timeout")
-	l.minute(7)
+	l.betweenSweeps()
 	makeClass(t, "own-profile", func(c *api.EC2NodeClass) {
 		c.Spec.Role, c.Spec.InstanceProfile = "", aws.String("nodes")
 	})
@@ -94,7 +102,7 @@ func TestAClassEndsWithoutIAM(t *testing.T) {
 
 func TestAClassEndsAfterItsClaims(t *testing.T) {
 	l := newLife(t)
-	l.minute(7)
+	l.betweenSweeps()
 	class := makeClass(t, "leaving")
 	l.made.furnish(class)
 	l.tickOnce(t)
@@ -149,7 +157,7 @@ func TestSweep(t *testing.T) {
 		c.Annotations = map[string]string{api.AnnotationInstanceProfile: "used-by-claim"}
 	})
 
-	l.minute(7)
+	l.betweenSweeps()
 	l.tickOnce(t)
 	if left := l.made.left(); len(left) != 8 {
 		t.Fatalf("swept outside of its minute: %v", left)

@@ -14,7 +14,7 @@ import (
 // launches each instance, and ends it before it joins.
 func TestAClassWhoseInstancesEndIsRefused(t *testing.T) {
 	l := newLife(t)
-	l.minute(7)
+	l.betweenSweeps()
 	makeClass(t, "sealed")
 	var conditions []metav1.Condition
 	for _, kind := range append(api.EC2NodeClassReadyDependents(), api.ConditionReady) {

@@ -26,7 +26,7 @@ func makeOld[T any](t *testing.T, path, text string) *T {
 // made, changed, in conflict, and refused.
 func TestAProvisionerHasAPoolAndAClass(t *testing.T) {
 	l := newLife(t)
-	l.minute(7)
+	l.betweenSweeps()
 	makeOld[legacy.AWSNodeTemplate](t, legacy.AWSNodeTemplatesPath, `
 apiVersion: karpenter.k8s.aws/v1alpha1
 kind: AWSNodeTemplate

@@ -34,6 +34,9 @@ async function instanceTypes() {
   };
 }
 
+// unseen are the refusals of what was just made.
+const unseen = ['InvalidInstanceID.NotFound', 'InvalidLaunchTemplateId.NotFound'];
+
 // eventually asks until EC2 knows the answer: its calls are behind each other.
 async function eventually(ask) {
   for (const end = Date.now() + 60_000; ;) {
@@ -42,7 +45,7 @@ async function eventually(ask) {
       if (answer) return answer;
       if (Date.now() > end) throw new Error('no answer within a minute');
     } catch (error) {
-      if (error.code !== 'InvalidInstanceID.NotFound' || Date.now() > end) throw error;
+      if (!unseen.includes(error.code) || Date.now() > end) throw error;
     }
     await new Promise((resolve) => { setTimeout(resolve, 200); });
   }
@@ -55,7 +58,7 @@ async function launch() {
     LaunchTemplateName: 'reader',
     LaunchTemplateData: { ImageId: images[0].ImageId, UserData: Buffer.from('#!/bin/sh\n').toString('base64') },
   }).promise();
-  const fleet = await ec2.createFleet({
+  const fleet = await eventually(() => ec2.createFleet({
     Type: 'instant',
     TargetCapacitySpecification: { TotalTargetCapacity: 1, DefaultTargetCapacityType: 'on-demand' },
     LaunchTemplateConfigs: [{
@@ -63,14 +66,14 @@ async function launch() {
       Overrides: ['m5.xlarge', 'm5.large'].map((InstanceType) => ({ InstanceType, SubnetId: subnets[0].SubnetId })),
     }],
     TagSpecifications: [{ ResourceType: 'instance', Tags: [{ Key: 'purpose', Value: 'reading & <writing>' }] }],
-  }).promise();
+  }).promise());
   const [instanceId] = fleet.Instances[0].InstanceIds;
   const instance = await eventually(async () => {
     const described = await ec2.describeInstances({ Filters: [{ Name: 'tag:purpose', Values: ['reading*'] }] }).promise();
     return described.Reservations[0]?.Instances[0];
   });
   const ended = await eventually(() => ec2.terminateInstances({ InstanceIds: [instanceId] }).promise());
-  await ec2.deleteLaunchTemplate({ LaunchTemplateId: template.LaunchTemplateId }).promise();
+  await eventually(() => ec2.deleteLaunchTemplate({ LaunchTemplateId: template.LaunchTemplateId }).promise());
   return {
     subnets: subnets.map((subnet) => ({ id: subnet.SubnetId, zone: subnet.AvailabilityZone, cidr: subnet.CidrBlock })),
     asked: { image: images[0].ImageId, templateVersion: template.LatestVersionNumber, instanceId },

@@ -22,6 +22,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/unkind"
 	"github.com/whittle-dev/whittle/infra/local/world"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -414,9 +415,11 @@ func rare(t *testing.T, setup scenario.Setup, variables map[string]string) {
 
 // ofTheMode reports whether an unkind AWS caused the error: the network lost a call and its
 // repetitions, a policy did not hold yet, EC2 refused calls for longer than they were repeated, or it
-// does not show yet what became of a launch whose answer was lost.
+// does not show yet what became of a launch whose answer was lost, or the first run of catalog, which
+// nobody waits for, was late.
 func ofTheMode(message string) bool {
-	signs := []string{"connection reset by peer", "RequestLimitExceeded", "EOF", identity.NotInForce, "may have got through"}
+	signs := []string{"connection reset by peer", "RequestLimitExceeded", "EOF", identity.NotInForce, "may have got through",
+		inventory.ErrNoCatalog.Error()}
 	return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(message, sign) })
 }
 
