@@ -49,7 +49,7 @@ function inspect({ dark, wide }) {
     if (!wide && table.scrollWidth > table.clientWidth) found.push(`the table of ${table.firstElementChild.className} needs ${table.scrollWidth}, and has ${table.clientWidth}`);
   }
   // The bars of a column begin below each other, and so do the ends of its numbers.
-  for (const [what, side] of [['.nodes td:nth-child(10) .bar', 'left'], ['.nodes td:nth-child(10) .part:first-of-type', 'right'], ['.nodes .memory .bar', 'left']]) {
+  for (const [what, side] of [['.nodes .cpu .bar', 'left'], ['.nodes .cpu .part:first-of-type', 'right'], ['.nodes .memory .bar', 'left']]) {
     const at = new Set([...document.querySelectorAll(what)].map((e) => e.getBoundingClientRect()[side].toFixed(0)));
     if (at.size > 1 && !wide) found.push(`${what} begin at ${[...at]}`);
   }

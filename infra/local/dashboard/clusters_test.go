@@ -49,6 +49,9 @@ func kinds() []kind {
 	}
 }
 
+// extras are what each node costs beside its instance, in $/h: a volume and an address.
+const extras = 0.0072
+
 // busy is a working cluster with a number of nodes.
 func busy(nodes int) *view.View {
 	shown := &view.View{
@@ -65,8 +68,8 @@ func busy(nodes int) *view.View {
 			Name:       fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/200, 4+i%200),
 			ProviderID: "aws:///" + of.zone + "/i-1", InstanceType: of.instanceType, CapacityType: of.capacityType,
 			Zone:    of.zone,
-			Created: now.Add(-time.Duration(i*i+3) * 7 * time.Minute), State: view.StateReady, PricePerHour: of.price,
-			OnDemandPerHour: of.onDemand, Pods: of.pods,
+			Created: now.Add(-time.Duration(i*i+3) * 7 * time.Minute), State: view.StateReady,
+			PricePerHour: of.price + extras, ExtrasPerHour: extras, OnDemandPerHour: of.onDemand + extras, Pods: of.pods,
 			Requested: resources(of.requestedCPU, of.requested), Allocatable: resources(of.cpu, of.memory),
 		}
 		switch i {
@@ -197,6 +200,7 @@ func add(shown *view.View, node view.Node) {
 	shown.Nodes = append(shown.Nodes, node)
 	shown.Instances++
 	shown.PricePerHour += node.PricePerHour
+	shown.ExtrasPerHour += node.ExtrasPerHour
 	shown.Savings.PerHour += node.OnDemandPerHour - node.PricePerHour
 	shown.Savings.Fraction = catalog.SavingsAgainst(shown.PricePerHour+shown.Savings.PerHour, shown.PricePerHour).Fraction
 }
@@ -211,6 +215,7 @@ func sum(shown *view.View) {
 				pool.CPU.Add(node.Allocatable.CPU)
 				pool.Memory.Add(node.Allocatable.Memory)
 				pool.PricePerHour += node.PricePerHour
+				pool.ExtrasPerHour += node.ExtrasPerHour
 			}
 		}
 	}
