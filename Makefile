@@ -53,7 +53,9 @@ up: local bin/whittle ## start the local world for kubectl and the aws CLI, and 
 down: ## stop the world that `make up` started
 	@build/local down
 
-compare: local ## let Karpenter and Whittle serve the same cluster in turn, on this machine
+compare: export COMPARE_KARPENTER := $(karpenter)
+compare: export COMPARE_SHORT := $(short)
+compare: local ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, short=1 to only migrate
 	@build/local compare
 
 ##@ Deploy

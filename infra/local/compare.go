@@ -35,7 +35,7 @@ func compare(ctx context.Context) (failure error) {
 	}
 	w, err := world.Start(ctx, world.Options{
 		Root: root, Directory: folder, Cluster: clusterName, Interval: defaultInterval, Boot: boot, Bare: true, Audit: true,
-		Progress: os.Stdout,
+		Karpenter: os.Getenv("COMPARE_KARPENTER"), Progress: os.Stdout,
 	})
 	if err != nil {
 		return err
@@ -52,7 +52,8 @@ func compare(ctx context.Context) (failure error) {
 	comparison := &scenario.Comparison{Setup: setup, World: w, NodeRole: role, Watch: takeOver}
 	first, second := karpenterItself(w, setup), whittle(w, setup, arn)
 	defer func() { failure = errors.Join(failure, first.Stop(context.WithoutCancel(ctx))) }()
-	measures, err := thereAndBack(ctx, comparison, first, second)
+	whole := os.Getenv("COMPARE_SHORT") == ""
+	measures, err := thereAndBack(ctx, comparison, first, second, whole)
 	if err != nil {
 		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
 	}
@@ -60,6 +61,10 @@ func compare(ctx context.Context) (failure error) {
 		return fmt.Errorf("calls were refused:\n%s", strings.Join(refused, "\n"))
 	}
 	fmt.Println()
+	if !whole {
+		fmt.Printf("The cluster moved there and back, in %.0f s.\n", time.Since(began).Seconds())
+		return nil
+	}
 	if err := scenario.WriteComparison(os.Stdout, [2]string{first.Name, second.Name}, measures); err != nil {
 		return err
 	}
@@ -70,9 +75,10 @@ func compare(ctx context.Context) (failure error) {
 }
 
 // thereAndBack has the first autoscaler serve the workload. The second takes over, then the first
-// again, then the second, which serves the workload again.
-func thereAndBack(ctx context.Context, c *scenario.Comparison, first,
-	second scenario.Autoscaler) (measures [2][]scenario.Measure, err error) {
+// again, then the second, which serves the workload again. Unless the comparison is whole, the first
+// serves only one wave, and the end is the first's return.
+func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second scenario.Autoscaler,
+	whole bool) (measures [2][]scenario.Measure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := c.Begin(ctx); err != nil {
@@ -81,7 +87,7 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first,
 	if err := c.Let(ctx, first); err != nil {
 		return measures, err
 	}
-	if measures[0], err = c.Waves(ctx, first); err != nil {
+	if measures[0], err = c.Waves(ctx, first, whole); err != nil {
 		return measures, err
 	}
 	alone := 0
@@ -101,6 +107,9 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first,
 			return measures, fmt.Errorf("%s launched nothing for pods that want a node for themselves", change[1].Name)
 		}
 	}
+	if !whole {
+		return measures, nil
+	}
 	if err := c.Empty(ctx); err != nil {
 		return measures, err
 	}
@@ -110,7 +119,7 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first,
 	if err := c.Let(ctx, second); err != nil {
 		return measures, err
 	}
-	if measures[1], err = c.Waves(ctx, second); err != nil {
+	if measures[1], err = c.Waves(ctx, second, whole); err != nil {
 		return measures, err
 	}
 	return measures, c.Empty(ctx)

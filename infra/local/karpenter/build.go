@@ -21,14 +21,41 @@ const (
 	core        = "sigs.k8s.io/karpenter"
 )
 
-// Module is the nested module that requires Karpenter, in the repository at root.
-func Module(root string) string { return filepath.Join(root, "testdata", "karpenter") }
+// Newest is the version that the project follows. An older one is there to migrate from and to.
+const Newest = "1.15"
 
-// Build compiles Karpenter's controller and returns the path of its binary. The binary stays below
+// Folder holds Karpenter's stack and rights, and a nested module for each version, in the
+// repository at root.
+func Folder(root string) string { return filepath.Join(root, "testdata", "karpenter") }
+
+// nestedModule returns the nested module that requires a version such as "1.15". An empty version means
+// Newest. The error names the known ones.
+func nestedModule(root, version string) (string, error) {
+	if version == "" {
+		version = Newest
+	}
+	folder := filepath.Join(Folder(root), version)
+	if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+		return folder, nil
+	}
+	known, err := filepath.Glob(filepath.Join(Folder(root), "*", "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	for i, path := range known {
+		known[i] = filepath.Base(filepath.Dir(path))
+	}
+	return "", fmt.Errorf("no module of Karpenter %q: give one of %s", version, strings.Join(known, ", "))
+}
+
+// Build compiles the controller of a version of Karpenter and returns the path of its binary. The binary stays below
 // os.UserCacheDir()/whittle, so the next call returns at once if nothing has changed. The first
 // build takes about six minutes of processor time. An error includes the compiler's output.
-func Build(ctx context.Context, root string, progress io.Writer) (string, error) {
-	source := Module(root)
+func Build(ctx context.Context, root, version string, progress io.Writer) (string, error) {
+	source, err := nestedModule(root, version)
+	if err != nil {
+		return "", err
+	}
 	caches, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("building Karpenter: %w", err)
@@ -127,9 +154,13 @@ func loopback(ctx context.Context, source, folder string) (string, error) {
 	return modfile, os.WriteFile(modfile, fmt.Appendf(required, "\nreplace %s => %s\n", core, changed), 0o644)
 }
 
-// Definitions are the files of Karpenter's custom resource definitions.
-func Definitions(ctx context.Context, root string) ([]string, error) {
-	directory, err := moduleFolder(ctx, Module(root), module)
+// Definitions are the files of the custom resource definitions of a version of Karpenter.
+func Definitions(ctx context.Context, root, version string) ([]string, error) {
+	source, err := nestedModule(root, version)
+	if err != nil {
+		return nil, err
+	}
+	directory, err := moduleFolder(ctx, source, module)
 	if err != nil {
 		return nil, err
 	}

@@ -117,10 +117,14 @@ func (c *Comparison) Let(ctx context.Context, who Autoscaler) error {
 	return err
 }
 
-// Waves has an autoscaler serve the whole workload.
-func (c *Comparison) Waves(ctx context.Context, who Autoscaler) ([]Measure, error) {
+// Waves has an autoscaler serve the whole workload, or its first wave.
+func (c *Comparison) Waves(ctx context.Context, who Autoscaler, whole bool) ([]Measure, error) {
+	all := waves()
+	if !whole {
+		all = all[:1]
+	}
 	var measured []Measure
-	for _, wave := range waves() {
+	for _, wave := range all {
 		measure, err := c.Serve(ctx, who, wave)
 		if err != nil {
 			return nil, fmt.Errorf("%s, %s: %w", who.Name, wave.Name, err)

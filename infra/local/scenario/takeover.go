@@ -200,7 +200,8 @@ func (g *guard) claim(kind watch.EventType, claim *unstructured.Unstructured) {
 		g.violate("%s has the finalizers %v, had %v", name, claim.GetFinalizers(), before.GetFinalizers())
 	}
 	g.keys("label", name, before.GetLabels(), claim.GetLabels())
-	g.keys("annotation", name, before.GetAnnotations(), claim.GetAnnotations())
+	annotations := withoutRestamped(before.GetAnnotations(), claim.GetAnnotations())
+	g.keys("annotation", name, annotations[0], annotations[1])
 	read, err := claimOf(claim)
 	if err != nil {
 		g.violate("%s: %v", name, err)
@@ -221,6 +222,25 @@ func (g *guard) claim(kind watch.EventType, claim *unstructured.Unstructured) {
 			g.violate("%s is no longer %s", name, condition)
 		}
 	}
+}
+
+// withoutRestamped removes the hashes that were written in another version. An autoscaler of another
+// version writes its own hash to the claims, and nothing drifts by it.
+func withoutRestamped(before, after map[string]string) [2]map[string]string {
+	both := [2]map[string]string{maps.Clone(before), maps.Clone(after)}
+	for version, hash := range map[string]string{
+		api.NodePoolHashVersionAnnotationKey:  api.NodePoolHashAnnotationKey,
+		api.AnnotationEC2NodeClassHashVersion: api.AnnotationEC2NodeClassHash,
+	} {
+		if before[version] == after[version] || before[version] == "" || after[version] == "" {
+			continue
+		}
+		for _, annotations := range both {
+			delete(annotations, version)
+			delete(annotations, hash)
+		}
+	}
+	return both
 }
 
 // keys compares labels or annotations. Whittle's own annotations on a claim mean nothing to

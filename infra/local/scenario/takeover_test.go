@@ -30,7 +30,10 @@ func guardedClaim() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
 		"metadata": map[string]any{
-			"name": "claim", "annotations": map[string]any{"karpenter.sh/nodepool-hash": "1"},
+			"name": "claim", "annotations": map[string]any{
+				"karpenter.sh/nodepool-hash": "1", "karpenter.k8s.aws/ec2nodeclass-hash": "1",
+				"karpenter.k8s.aws/ec2nodeclass-hash-version": "v5",
+			},
 			"finalizers": []any{"karpenter.sh/termination"},
 		},
 		"spec":   map[string]any{"expireAfter": "720h"},
@@ -78,6 +81,13 @@ func TestGuardSeesChanges(t *testing.T) {
 		{name: "another hash", claim: func(c *unstructured.Unstructured) {
 			set(c, "2", "metadata", "annotations", "karpenter.sh/nodepool-hash")
 		}, want: "nodepool-hash"},
+		{name: "a hash of another version", claim: func(c *unstructured.Unstructured) {
+			set(c, "2", "metadata", "annotations", "karpenter.k8s.aws/ec2nodeclass-hash")
+			set(c, "v6", "metadata", "annotations", "karpenter.k8s.aws/ec2nodeclass-hash-version")
+		}},
+		{name: "another hash of the same version", claim: func(c *unstructured.Unstructured) {
+			set(c, "2", "metadata", "annotations", "karpenter.k8s.aws/ec2nodeclass-hash")
+		}, want: "ec2nodeclass-hash"},
 		{name: "a finalizer", claim: func(c *unstructured.Unstructured) { c.SetFinalizers(nil) }, want: "finalizers"},
 		{name: "a claim gone", claim: func(*unstructured.Unstructured) {}, kind: watch.Deleted, want: "DELETED"},
 		{name: "no longer initialized", claim: func(c *unstructured.Unstructured) {

@@ -51,11 +51,11 @@ func (w *World) InstallKarpenter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := karpenter.Definitions(ctx, w.options.Root)
+	files, err := karpenter.Definitions(ctx, w.options.Root, w.options.Karpenter)
 	if err != nil {
 		return err
 	}
-	for _, file := range append(files, filepath.Join(karpenter.Module(w.options.Root), "rights.yaml")) {
+	for _, file := range append(files, filepath.Join(karpenter.Folder(w.options.Root), "rights.yaml")) {
 		if err := client.Apply(ctx, file, nil); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (w *World) InstallKarpenter(ctx context.Context) error {
 }
 
 func (w *World) makeKarpenterStack(ctx context.Context) error {
-	text, err := scenario.Manifest(filepath.Join(karpenter.Module(w.options.Root), "stack.yaml"), map[string]string{
+	text, err := scenario.Manifest(filepath.Join(karpenter.Folder(w.options.Root), "stack.yaml"), map[string]string{
 		"CLUSTER_NAME": w.options.Cluster, "AWS_REGION": Region, "AWS_ACCOUNT": AccountID,
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func (w *World) makeKarpenterStack(ctx context.Context) error {
 // StartKarpenter runs Karpenter's controller under its own role and service account. The caller
 // stops it before closing the world.
 func (w *World) StartKarpenter(ctx context.Context) (*karpenter.Controller, error) {
-	binary, err := karpenter.Build(ctx, w.options.Root, w.options.Progress)
+	binary, err := karpenter.Build(ctx, w.options.Root, w.options.Karpenter, w.options.Progress)
 	if err != nil {
 		return nil, err
 	}

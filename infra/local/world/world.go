@@ -45,6 +45,7 @@ type Options struct {
 	Boot      time.Duration // from an instance's running to its node's registration
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
+	Karpenter string        // the version that InstallKarpenter and StartKarpenter take; "" for karpenter.Newest
 	CacheLag  time.Duration // how old the API server's watch cache is for functions and nodes
 	Progress  io.Writer     // lines about the start
 	// Unkind makes the local AWS as bad as AWS may be; nil makes it kind. Its Boot replaces Boot.

@@ -1,5 +1,6 @@
-// Karpenter itself, built from its own module, to run it beside Whittle. A module of its own, so that the product never depends on Karpenter.
-module github.com/whittle-dev/whittle/testdata/karpenter
+// Karpenter 1.15 itself, built from its own module, to run it beside Whittle. A module of its own, so that the
+// product never depends on Karpenter.
+module github.com/whittle-dev/whittle/testdata/karpenter/1.15
 
 go 1.26.9
 
