@@ -43,6 +43,7 @@ type kubernetes interface {
 	DeleteUnchangedNodeClaim(ctx context.Context, claim *api.NodeClaim) error
 	PatchNodeClass(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) (*api.EC2NodeClass, error)
+	PatchNodePool(ctx context.Context, name string, patch map[string]any) error
 	PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error
 	// Provisioners and AWSNodeTemplates return none for a cluster without the kind.
 	Provisioners(context.Context) ([]legacy.Provisioner, error)

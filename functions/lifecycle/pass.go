@@ -215,6 +215,7 @@ func (p *pass) collectGarbage(ctx context.Context) {
 		})
 	}
 	inBackground(func() error { return p.workOnClasses(ctx) })
+	inBackground(func() error { return p.stampHashes(ctx) })
 	p.reportBlocked(ctx)
 	_ = group.Wait() // the functions report by fail
 }

@@ -43,7 +43,8 @@ func nodePoolConditions() []ConditionType {
 
 func nodeClaimConditions() []ConditionType {
 	conditions := []ConditionType{
-		{Type: ConditionTypeLaunched, Meaning: "EC2 launched the instance.", Reasons: []string{ReasonLaunchFailed}},
+		{Type: ConditionTypeLaunched, Meaning: "EC2 launched the instance.",
+			Reasons: []string{ReasonLaunchFailed, ReasonNodeClassReadinessUnknown}},
 		{Type: ConditionTypeRegistered, Meaning: "The node joined the cluster, and has its labels and taints.",
 			Reasons: []string{ReasonNodeNotFound, ReasonInstanceEnded, ReasonMultipleNodesFound,
 				ReasonUnregisteredTaintNotFound}},

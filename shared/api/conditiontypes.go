@@ -61,6 +61,8 @@ const (
 // initialized.
 const (
 	ReasonLaunchFailed = "LaunchFailed"
+	// ReasonNodeClassReadinessUnknown means that nobody has resolved the claim's class yet.
+	ReasonNodeClassReadinessUnknown = "NodeClassReadinessUnknown"
 
 	ReasonUnregisteredTaintNotFound = "UnregisteredTaintNotFound"
 	ReasonMultipleNodesFound        = "MultipleNodesFound"

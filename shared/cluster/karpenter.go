@@ -31,6 +31,11 @@ func (c *Client) NodePools(ctx context.Context) ([]api.NodePool, error) {
 	return list.Items, err
 }
 
+// PatchNodePool merges the patch into the NodePool. It returns IsGone and IsConflict like PatchNode.
+func (c *Client) PatchNodePool(ctx context.Context, name string, patch map[string]any) error {
+	return c.writeJSON(ctx, http.MethodPatch, nodePoolsPath+"/"+url.PathEscape(name), patch, nil)
+}
+
 // PatchNodePoolStatus merges the patch into the NodePool's status subresource. It returns IsGone
 // and IsConflict like PatchNode.
 func (c *Client) PatchNodePoolStatus(ctx context.Context, name string, patch map[string]any) error {

@@ -167,8 +167,16 @@ func Replica(pool *api.NodePool) (*api.NodeClaim, scheduling.Requirements, error
 		},
 		Spec: api.NodeClaimSpec{
 			Taints: template.Spec.Taints, StartupTaints: template.Spec.StartupTaints,
-			Requirements: requirements.Terms(), NodeClassRef: template.Spec.NodeClassRef,
+			Requirements: admitted(requirements), NodeClassRef: template.Spec.NodeClassRef,
 			TerminationGracePeriod: template.Spec.TerminationGracePeriod, ExpireAfter: template.Spec.ExpireAfter,
 		},
 	}, requirements, nil
+}
+
+// admitted are the terms that the API server accepts on a claim. It refuses a requirement on the label
+// of Provisioners, for which the claim's label is enough.
+func admitted(requirements scheduling.Requirements) []api.NodeSelectorRequirementWithMinValues {
+	return slices.DeleteFunc(requirements.Terms(), func(term api.NodeSelectorRequirementWithMinValues) bool {
+		return term.Key == api.ProvisionerNameLabelKey
+	})
 }

@@ -177,3 +177,23 @@ func TestReplicas(t *testing.T) {
 		})
 	}
 }
+
+// The API server refuses a claim that requires the label of Provisioners.
+func TestAReplicaOfAProvisionerRequiresNoLabelOfIt(t *testing.T) {
+	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "static"}}
+	pool.Spec.Template.Labels = map[string]string{api.ProvisionerNameLabelKey: "old", "team": "a"}
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+		Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "c",
+	}
+	claim, _, err := disruption.Replica(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := map[string]bool{}
+	for _, term := range claim.Spec.Requirements {
+		required[term.Key] = true
+	}
+	if required[api.ProvisionerNameLabelKey] || !required["team"] || claim.Labels[api.ProvisionerNameLabelKey] != "old" {
+		t.Errorf("the claim has the labels %v and requires %v", claim.Labels, claim.Spec.Requirements)
+	}
+}

@@ -566,7 +566,7 @@ func rights() []right {
 		{in("", "delete", karpenter, "nodeclaims"), "provision interrupt lifecycle disrupt"},
 		{in("", "patch", karpenter, "nodeclaims/status"), "provision lifecycle disrupt"},
 		{in("", "patch", karpenter, "nodepools/status"), "lifecycle"},
-		{in("", "patch", karpenter, "nodepools"), ""},
+		{in("", "patch", karpenter, "nodepools"), "lifecycle"},
 		{in("", "list", karpenter, "nodeoverlays"), "provision disrupt"},
 		{in("", "patch", karpenter, "nodeoverlays/status"), "provision"},
 		{in("", "patch", karpenter, "nodeoverlays"), ""},

@@ -116,6 +116,13 @@ func remembered(step attempt.Remember) string {
 	return text
 }
 
+// classThatIs is a class whose condition Ready has the status.
+func classThatIs(ready metav1.ConditionStatus) *api.EC2NodeClass {
+	class := &api.EC2NodeClass{}
+	class.Status.Conditions = []metav1.Condition{{Type: api.ConditionReady, Status: ready}}
+	return class
+}
+
 func TestBegin(t *testing.T) {
 	cut := func(fresh bool, deleted time.Duration) *attempt.Group {
 		made := group(fresh, claim("a", time.Minute, 1), claim("b", time.Minute, 1))
@@ -142,8 +149,16 @@ func TestBegin(t *testing.T) {
 			"GiveUp(1 NodeClassNotReady true)",
 		},
 		{
-			"a claim of an earlier pass may have an instance", group(false, claim("a", 0, 1)), &api.EC2NodeClass{},
-			"GiveUp(1 NodeClassNotReady false)",
+			"a claim of an earlier pass may have an instance", group(false, claim("a", 0, 1)),
+			classThatIs(metav1.ConditionFalse), "GiveUp(1 NodeClassNotReady false)",
+		},
+		{
+			"a class that nobody has resolved is waited for", group(false, claim("a", 0, 1)), &api.EC2NodeClass{},
+			"ReportFailure(1 NodeClassReadinessUnknown expected)",
+		},
+		{
+			"so is a class that nobody could resolve", group(true, claim("a", 0, 1)),
+			classThatIs(metav1.ConditionUnknown), "ReportFailure(1 NodeClassReadinessUnknown expected)",
 		},
 		{"a new batch that is not whole was not asked for", cut(true, 0), readyClass(), "Separate"},
 		{"an earlier batch that is not whole may have instances", cut(false, 0), readyClass(), "Find(Separate)"},

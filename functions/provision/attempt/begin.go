@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
@@ -78,6 +80,12 @@ func Begin(group *Group, class *api.EC2NodeClass, now time.Time) []Step {
 	switch {
 	case !isDue(&group.Waiting[0], now):
 		return nil
+	case class != nil && isUndecided(class):
+		// Karpenter waits too. The pass that resolves the class decides.
+		return []Step{ReportFailure{
+			Claims: group.Waiting, Reason: api.ReasonNodeClassReadinessUnknown, Expected: true,
+			Message: "NodeClass is in Ready=Unknown: nobody has resolved its selectors yet",
+		}}
 	case class == nil || !nodeclass.Launchable(class):
 		const message = "its EC2NodeClass does not exist or is not ready"
 		return []Step{GiveUp{group.Waiting, api.ReasonNodeClassNotReady, message, group.Fresh}}
@@ -91,6 +99,12 @@ func Begin(group *Group, class *api.EC2NodeClass, now time.Time) []Step {
 	// The writing of the batch was cut off, or some of its claims were deleted. Its instances, if
 	// there are any, show whether EC2 was asked for them.
 	return []Step{Find{NotFound: []Step{Separate{}}}}
+}
+
+// isUndecided reports whether nobody knows yet if a launch with the class may be tried.
+func isUndecided(class *api.EC2NodeClass) bool {
+	ready := api.GetCondition(class.Status.Conditions, api.ConditionReady)
+	return class.DeletionTimestamp == nil && (ready == nil || ready.Status == metav1.ConditionUnknown)
 }
 
 // NoOffering decides about a group for which no offering is left to ask for. An earlier request,
