@@ -43,6 +43,7 @@ func provisionStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
 	}
+	statements = append(statements, readShifts(c)...)
 	if c.configuration.dryRun {
 		return append(statements, readInstanceProfiles())
 	}
@@ -66,6 +67,7 @@ func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 		readParameters(c),
 		sendMessages(q.provision, q.lifecycle),
 	}
+	statements = append(statements, readShifts(c)...)
 	if c.configuration.dryRun {
 		return append(statements, readInstanceProfiles(), listInstanceProfiles())
 	}
@@ -75,7 +77,7 @@ func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 }
 
 func disruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{describeCluster(c), sendMessages(q.disrupt, q.lifecycle, q.provision)}
+	return append(readShifts(c), describeCluster(c), sendMessages(q.disrupt, q.lifecycle, q.provision))
 }
 
 func catalogStatements(c *cluster) []awsiam.PolicyStatement {
@@ -98,7 +100,31 @@ func installStatements(c *cluster, catalog function) []awsiam.PolicyStatement {
 // describeCluster allows reading the cluster's endpoint and certificate authority.
 func describeCluster(c *cluster) awsiam.PolicyStatement {
 	return allow("Cluster", jsii.Strings("eks:DescribeCluster"),
-		[]*string{arn("eks:${AWS::Region}:${AWS::AccountId}:cluster/" + c.name)}, nil)
+		[]*string{clusterARN(c)}, nil)
+}
+
+// readShifts allows reading the cluster's zonal shifts, where functions follow them.
+// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonarczonalshift.html
+func readShifts(c *cluster) []awsiam.PolicyStatement {
+	if !c.configuration.zonalShift {
+		return nil
+	}
+	return []awsiam.PolicyStatement{
+		allow("ZonalShifts", jsii.Strings("arc-zonal-shift:GetManagedResource"), []*string{clusterARN(c)}, nil),
+	}
+}
+
+// clusterARN returns the ARN of the EKS cluster.
+func clusterARN(c *cluster) *string {
+	return arn("eks:${AWS::Region}:${AWS::AccountId}:cluster/" + c.name)
+}
+
+// shiftedCluster is the ARN of the cluster whose zonal shifts a function follows, or empty.
+func shiftedCluster(c *cluster) *string {
+	if !c.configuration.zonalShift {
+		return jsii.String("")
+	}
+	return clusterARN(c)
 }
 
 // classSelections returns the EC2 objects that an EC2NodeClass selects.

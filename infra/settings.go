@@ -128,6 +128,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.volumeKeys, err = keys(value); return err },
 		},
 		{
+			key: "zonalShift", fallback: "`false`", example: "true",
+			meaning: "`true` follows ARC's zonal shifts of the cluster: nothing is launched or ended in a zone that traffic " +
+				"is shifted away from. Zonal shift must be on for the EKS cluster",
+			set: func(c *cluster, value any) (err error) { c.zonalShift, err = truth(value); return err },
+		},
+		{
 			key: "preferencePolicy", fallback: "`Respect`", example: "Ignore",
 			meaning: "`Ignore` plans without preferences (preferred affinity, ScheduleAnyway, PreferNoSchedule)",
 			set: func(c *cluster, value any) (err error) {

@@ -126,6 +126,10 @@ func layers() []layer {
 		{path: "shared/status", imports: "shared/api shared/cluster"},
 		{path: "shared/observe", imports: "shared/api shared/cluster shared/plan shared/snapshot"},
 		{path: "shared/classes", imports: "shared/api shared/cluster shared/fleet shared/inventory shared/nodeclass"},
+		{
+			path:    "shared/zonalshift",
+			imports: "shared/api shared/cluster shared/disruption shared/inventory shared/snapshot",
+		},
 		{path: "shared/function", imports: "shared/api shared/cluster shared/metrics shared/queue"},
 
 		// Test support: packages that only tests and other packages of this layer import.

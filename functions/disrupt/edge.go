@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 // kubernetes is what disrupt reads and writes in the cluster. Writes that carry a resourceVersion
@@ -63,6 +64,7 @@ type edge struct {
 	*cluster.Client
 	preference plan.PreferencePolicy
 	minValues  plan.MinValuesPolicy
+	shifts     *zonalshift.Source // nil where zonal shifts are off
 }
 
 func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error) {
@@ -84,9 +86,14 @@ func (e edge) Catalog(ctx context.Context) (*catalog.Snapshot, error) {
 }
 
 // Objects reads everything at once, so that a plan is made for the pods that were seen on the
-// nodes. It reads past the watch cache, because deletions are decided on it.
+// nodes. It reads past the watch cache, because deletions are decided on it. Nodes in zones that are
+// shifted away are marked, so that nothing ends them.
 func (e edge) Objects(ctx context.Context) (*snapshot.Objects, error) {
-	return observe.Objects(ctx, e.Client.Consistent())
+	objects, err := observe.Objects(ctx, e.Client.Consistent())
+	if err == nil {
+		objects.ShieldShifted(e.shifts.Known(ctx, e.Client), time.Now())
+	}
+	return objects, err
 }
 
 // Without treats the pods of the claims' nodes as waiting, and likewise those of all nodes that are
@@ -101,6 +108,9 @@ func (e edge) Without(
 	observed, err := inventory.Observed(ctx, e.Client, objects.NodeClaims)
 	if err != nil {
 		return nil, err
+	}
+	if e.shifts != nil {
+		observed.Unavailable.Shifted = e.shifts.Known(ctx, e.Client)
 	}
 	without := snapshot.Without(objects, seen, leaving, now)
 	// The offer's refusals are left out here: provision reports why a pool gets no nodes.

@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 func main() {
@@ -34,9 +35,10 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
 	connection.Karpenter = karpenter
+	shifts := zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN"))
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)
-		return edge{Client: client, preference: preference, minValues: minValues}, err
+		return edge{Client: client, preference: preference, minValues: minValues, shifts: shifts}, err
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err

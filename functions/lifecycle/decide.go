@@ -96,6 +96,7 @@ func (s *seen) buildViews(cluster string, report bool) {
 				view.Instances = nil
 			}
 		}
+		view.ShiftedUntil = s.shifted[claim.Labels[api.LabelTopologyZoneID]]
 		if pool := claim.Labels[api.NodePoolLabelKey]; pool != "" {
 			view.Origin = s.origins[pool]
 			view.ExpiryWaits = !s.classesListed || view.Origin != nil && disruption.ExpiresWithinBudgets(view.Origin.Pool)

@@ -94,7 +94,7 @@ func TestAPanicOverOneClassStopsNoOther(t *testing.T) {
 	if s.failed == nil || !strings.Contains(s.failed.Error(), `ec2nodeclass "broken"`) {
 		t.Errorf("error %v, want one that names the class", s.failed)
 	}
-	if len(s.defects) != 1 || s.defects[0].About.Name != "broken" {
-		t.Errorf("events %+v, want one about the class", s.defects)
+	if len(s.events) != 1 || s.events[0].About.Name != "broken" {
+		t.Errorf("events %+v, want one about the class", s.events)
 	}
 }

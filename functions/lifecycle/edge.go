@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 // kubernetes is what lifecycle reads and writes in the cluster.
@@ -91,6 +92,9 @@ type instances interface {
 
 // resolve gives a class its status, by what EC2 returns now.
 type resolve func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error)
+
+// shifts returns the shifted zones by id, and what has changed. It is nil where zonal shifts are off.
+type shifts func(context.Context) (map[string]time.Time, zonalshift.Change)
 
 // leftovers is what was made in AWS for node classes. AWS may throttle any call; a later sweep
 // repeats it. Deletions succeed for what has gone.

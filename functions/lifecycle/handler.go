@@ -51,6 +51,7 @@ type handler struct {
 	fleet                instances
 	leftovers            leftovers
 	resolve              resolve
+	shifts               shifts
 	sender               sender
 	now                  func() time.Time
 	metrics              *metrics.Recorder

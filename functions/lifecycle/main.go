@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 func main() {
@@ -38,6 +39,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	connection.Karpenter = karpenter
 	h.connect = func(ctx context.Context) (kubernetes, error) { return consistent(connection.Client(ctx)) }
 	h.resolve = resolver(loaded, connection, h)
+	h.shifts = shiftsOf(zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN")), connection)
 	client := fleet.New(ec2.NewFromConfig(loaded), h.cluster)
 	h.fleet = client
 	h.leftovers = awsLeftovers{
@@ -46,6 +48,20 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err
+}
+
+// shiftsOf returns a function that asks the source, and nil for none.
+func shiftsOf(source *zonalshift.Source, connection *function.Connection) shifts {
+	if source == nil {
+		return nil
+	}
+	return func(ctx context.Context) (map[string]time.Time, zonalshift.Change) {
+		client, err := connection.Client(ctx)
+		if err != nil {
+			return nil, zonalshift.Change{} // the pass fails with the same error
+		}
+		return source.Refresh(ctx, client)
+	}
 }
 
 // resolver returns a function that gives a class its status, by what EC2 returns now.

@@ -62,7 +62,7 @@ func newPass(h *handler, client kubernetes, seen *seen, report bool) *pass {
 
 // run works on pools, then on claims, then on what only ticks do. A part that fails ends no other.
 func (p *pass) run(ctx context.Context) (result, error) {
-	p.events.Add(p.seen.defects...)
+	p.events.Add(p.seen.events...)
 	// The pools come first, because they count the claims that are about to be given up.
 	// Those of Provisioners are written before their statuses, which would change their versions.
 	p.keepProvisioners(ctx)

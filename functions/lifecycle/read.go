@@ -21,6 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 const (
@@ -55,8 +56,10 @@ type seen struct {
 	// classesListed is set when classes and pools are complete.
 	classesListed bool
 	origins       map[string]*drift.Origin // by pool, on a tick
-	// defects are the events about objects that Whittle panics on.
-	defects []cluster.Event
+	// shifted are the zones that zonal shifts move traffic away from, by id.
+	shifted map[string]time.Time
+	// events are those of the reading: objects that Whittle panics on, and zonal shifts.
+	events []cluster.Event
 	// failed are the readings that the pass does without. A node still registers while EC2 refuses
 	// to list instances.
 	failed error
@@ -90,6 +93,7 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		s.listPools(ctx, client, h.resolve)
 		s.listProvisioners(ctx, client)
 	}
+	s.readShifts(ctx, h.shifts)
 	s.findOrigins(ctx, client, h.now())
 	s.buildViews(h.cluster, wake.Hop == 0)
 	s.examine(h.now())
@@ -172,7 +176,7 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve resolve
 		})
 		if guard.IsPanic(err) {
 			err = fmt.Errorf("ec2nodeclass %q: %w", classes[i].Name, err)
-			s.defects = append(s.defects, defect(aboutClass(&classes[i]), err))
+			s.events = append(s.events, defect(aboutClass(&classes[i]), err))
 		}
 		s.failed = errors.Join(s.failed, err)
 	}
@@ -181,6 +185,19 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve resolve
 	}
 	s.pools = slices.DeleteFunc(pools, isForeignPool)
 	s.classes, s.classesListed = classes, true
+}
+
+// readShifts asks for the shifted zones where there is a claim that may end. It records the events of
+// shifts that began or ended.
+func (s *seen) readShifts(ctx context.Context, read shifts) {
+	if read == nil || !s.tick && len(s.claims) == 0 {
+		return
+	}
+	var changed zonalshift.Change
+	s.shifted, changed = read(ctx)
+	if s.classesListed {
+		s.events = append(s.events, zonalshift.Events(changed, s.shifted, s.pools, s.classes)...)
+	}
 }
 
 // findOrigins finds what the claims of each pool would be made from now.

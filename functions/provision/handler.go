@@ -17,6 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 const (
@@ -44,6 +45,7 @@ type handler struct {
 	sender interface {
 		Send(ctx context.Context, url string, messages ...queue.Message) error
 	}
+	shifts  *zonalshift.Source // nil where zonal shifts are off
 	metrics *metrics.Recorder
 	dryRun  bool // make and log plans, and do nothing
 	now     func() time.Time

@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 func main() {
@@ -42,6 +43,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h.fleet = fleet.NewLauncher(ec2.NewFromConfig(loaded), ec2.NewFromConfig(loaded), h.cluster)
 	h.classes = classes.NewResolver(loaded, h.cluster)
 	h.classes.DryRun = !unchecked && !h.dryRun // a dry run needs a launch template
+	h.shifts = zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN"))
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 // readReplicas reads the pools, and, where one of them keeps spec.replicas, all claims.
@@ -48,8 +50,19 @@ func (r *pass) read(ctx context.Context) (objects *snapshot.Objects, err error) 
 		group.Go(func() (err error) { r.reservations, err = inventory.Reservations(ctx, r.client); return err })
 		group.Go(func() (err error) { r.misfits, err = inventory.Misfits(ctx, r.client); return err })
 	}
-	err = group.Wait()
-	return objects, err
+	var changed zonalshift.Change
+	var shifted map[string]time.Time
+	group.Go(func() error { shifted, changed = r.shifts.Refresh(ctx, r.client); return nil })
+	if err = group.Wait(); err != nil {
+		return nil, err
+	}
+	if r.shifts != nil {
+		r.unavailable.Shifted = shifted
+	}
+	for _, event := range zonalshift.Events(changed, shifted, objects.NodePools, objects.NodeClasses) {
+		r.record(event)
+	}
+	return objects, nil
 }
 
 // readJoined reads what every node must know of the cluster.

@@ -98,6 +98,14 @@ func lifecycleEvents() []EventReason {
 			ConditionTypeNodeRepairBlocked, []string{NodePoolKind, NodeClaimKind, "node"}, by,
 			"Too many nodes of the pool are unhealthy for a repair.",
 		},
+		{
+			EventReasonZonalShiftActive, []string{NodePoolKind, NodeClaimKind}, []string{"provision", "lifecycle"},
+			"A zonal shift moves traffic away from a zone. Nothing is launched or ended there.",
+		},
+		{
+			EventReasonZonalShiftCleared, []string{NodePoolKind}, []string{"provision", "lifecycle"},
+			"The zonal shift has ended.",
+		},
 	}
 }
 
@@ -133,3 +141,9 @@ func interruptEvents() []EventReason {
 		{"TerminatingOnInterruption", both, by, "The node is being drained because of the interruption."},
 	}
 }
+
+// Reasons of the events about zonal shifts, as in Karpenter.
+const (
+	EventReasonZonalShiftActive  = "ZonalShiftActive"
+	EventReasonZonalShiftCleared = "ZonalShiftCleared"
+)

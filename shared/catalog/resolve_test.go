@@ -341,3 +341,31 @@ func TestUnavailable(t *testing.T) {
 		}
 	}
 }
+
+// A shifted zone has no offering, and a shift that is over has no effect. Marks of others keep the
+// shift.
+func TestAShiftedZoneHasNoOffering(t *testing.T) {
+	now := catalogtest.Now
+	class := catalogtest.NodeClass("default")
+	unavailable := &catalog.Unavailable{Shifted: map[string]time.Time{
+		"use1-az1": now.Add(time.Hour), "use1-az2": now,
+	}}
+	var marks catalog.Unavailable
+	marks.Mark(api.CapacityTypeSpot, "c5.large", "us-east-1b", now)
+	unavailable.Merge(&marks)
+	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{Unavailable: unavailable}, now)
+	here := 0
+	for i := range types {
+		for _, offering := range types[i].Offerings {
+			if offering.Available && offering.Zone == "us-east-1a" {
+				t.Fatalf("%s is available in the shifted zone: %+v", types[i].Name, offering)
+			}
+			if offering.Available {
+				here++
+			}
+		}
+	}
+	if here == 0 || !unavailable.Prune(now) || len(unavailable.Shifted) != 1 {
+		t.Errorf("%d offerings are left elsewhere, and the shifts %v", here, unavailable.Shifted)
+	}
+}

@@ -20,6 +20,9 @@ const UnavailableFor = 3 * time.Minute
 type Unavailable struct {
 	// Until maps the keys of OfferingKey and the functions below to times.
 	Until map[string]time.Time `json:"until,omitempty"`
+	// Shifted maps the ids of zones that a zonal shift moves traffic away from, such as use1-az1, to
+	// the end of the shift. Unlike Until it is replaced as a whole, because a shift may be cancelled.
+	Shifted map[string]time.Time `json:"shifted,omitempty"`
 }
 
 // OfferingKey returns the key of an offering, such as "spot:m5.large:us-east-1a".
@@ -134,13 +137,19 @@ func (u *Unavailable) HasReservation(id string, now time.Time) bool {
 	return u != nil && (u.out(ReservationKey(id), now) || u.out(CapacityTypeKey(""), now))
 }
 
+// IsShifted reports whether a zonal shift moves traffic away from the zone with the id at the given
+// time. Nothing is launched there.
+func (u *Unavailable) IsShifted(zoneID string, now time.Time) bool {
+	return u != nil && now.Before(u.Shifted[zoneID])
+}
+
 func (u *Unavailable) out(key string, now time.Time) bool { return now.Before(u.Until[key]) }
 
 // leaveOutOf marks offerings of the types as unavailable, in place: those of left out reservations,
-// and those of zones where every subnet is left out. Resolve has already handled offerings that are
-// left out themselves.
+// those of zones where every subnet is left out, and those of shifted zones. Resolve has already
+// handled offerings that are left out themselves.
 func (u *Unavailable) leaveOutOf(types []InstanceType, subnets []api.Subnet, now time.Time) {
-	if u == nil || len(u.Until) == 0 {
+	if u == nil || len(u.Until)+len(u.Shifted) == 0 {
 		return
 	}
 	open := map[string]bool{}
@@ -150,7 +159,8 @@ func (u *Unavailable) leaveOutOf(types []InstanceType, subnets []api.Subnet, now
 	for i := range types {
 		for j := range types[i].Offerings {
 			offering := &types[i].Offerings[j]
-			if !open[offering.Zone] || offering.ReservationID != "" && u.HasReservation(offering.ReservationID, now) {
+			if !open[offering.Zone] || u.IsShifted(offering.ZoneID, now) ||
+				offering.ReservationID != "" && u.HasReservation(offering.ReservationID, now) {
 				offering.Available = false
 			}
 		}
@@ -158,7 +168,7 @@ func (u *Unavailable) leaveOutOf(types []InstanceType, subnets []api.Subnet, now
 }
 
 // Merge adds the keys of another. Of two times for a key the later counts, so the order of merges
-// does not matter.
+// does not matter. The shifted zones stay as they are.
 func (u *Unavailable) Merge(other *Unavailable) {
 	if other == nil || len(other.Until) == 0 {
 		return
@@ -178,12 +188,14 @@ func (u *Unavailable) Clone() *Unavailable {
 	if u == nil {
 		return &Unavailable{}
 	}
-	return &Unavailable{Until: maps.Clone(u.Until)}
+	return &Unavailable{Until: maps.Clone(u.Until), Shifted: maps.Clone(u.Shifted)}
 }
 
 // Prune drops the keys whose time is over, and reports whether there were any.
 func (u *Unavailable) Prune(now time.Time) bool {
-	before := len(u.Until)
-	maps.DeleteFunc(u.Until, func(_ string, until time.Time) bool { return !now.Before(until) })
-	return len(u.Until) != before
+	before := len(u.Until) + len(u.Shifted)
+	over := func(_ string, until time.Time) bool { return !now.Before(until) }
+	maps.DeleteFunc(u.Until, over)
+	maps.DeleteFunc(u.Shifted, over)
+	return len(u.Until)+len(u.Shifted) != before
 }

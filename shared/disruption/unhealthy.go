@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
@@ -55,9 +56,13 @@ func (n *Node) mayBeRepaired(now time.Time) bool {
 	return n.replaceable(now)
 }
 
-// doNotRepair tells whether a person keeps the node although it is unhealthy.
+// doNotRepair tells whether a person keeps the node although it is unhealthy, or a zonal shift does.
 func (n *Node) doNotRepair() bool {
-	return n.Node != nil && n.Node.Annotations[api.DoNotRepairAnnotationKey] == "true"
+	if n.Node == nil {
+		return false
+	}
+	_, shifted := n.Node.Annotations[protection.ZoneShiftedAnnotationKey]
+	return shifted || n.Node.Annotations[api.DoNotRepairAnnotationKey] == "true"
 }
 
 // RepairDeadline is the patch that bounds the drain of an unhealthy node. It is nil if the drain ends

@@ -93,8 +93,12 @@ func (in *Input) available(requirements scheduling.Requirements) []offer {
 	return offers
 }
 
-// short returns whether EC2 was short of the offering since the types were resolved.
+// short returns whether EC2 was short of the offering since the types were resolved, or its zone was
+// shifted away.
 func (in *Input) short(instanceType string, offering *catalog.Offering) bool {
+	if in.Unavailable.IsShifted(offering.ZoneID, in.Now) {
+		return true
+	}
 	if offering.ReservationID != "" {
 		return in.Unavailable.HasReservation(offering.ReservationID, in.Now)
 	}

@@ -52,6 +52,16 @@ func Read(
 		}
 		return err
 	})
+	group.Go(func() error {
+		unavailable, err := inventory.Unavailable(ctx, client)
+		if apierrors.IsForbidden(err) {
+			return nil // rights of an older installation
+		}
+		if err == nil {
+			objects.Shifted = unavailable.Shifted
+		}
+		return err
+	})
 	group.Go(func() (err error) { objects.Plan, err = status.LastPlan(ctx, client); return err })
 	group.Go(func() (err error) {
 		if objects.Karpenter, err = client.KarpenterLeadership(ctx, karpenter, now); apierrors.IsForbidden(err) {

@@ -36,6 +36,10 @@ func (v *View) WriteTables(out io.Writer) error {
 		row("IGNORED: " + why + ": if it is Karpenter's, set karpenterServiceAccounts")
 		row()
 	}
+	for _, zone := range v.ShiftedZones {
+		row("ZONAL SHIFT: " + zone.String())
+		row()
+	}
 	row("NODEPOOL", "NODECLASS", "NODES", "CPU", "MEMORY", "LIMITS", "READY", "WHY NOT")
 	for _, pool := range v.NodePools {
 		row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), Cores(pool.CPU), Gibibytes(pool.Memory),

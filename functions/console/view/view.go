@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type Objects struct {
 	Catalog     *catalog.Snapshot // nil before the first
 	Plan        *status.Plan      // the last with new nodes; nil before the first
 	Karpenter   cluster.Leadership
+	Shifted     map[string]time.Time // zones that zonal shifts move traffic away from, by id
 }
 
 // View shows a cluster at one time.
@@ -52,6 +54,25 @@ type View struct {
 	StandsBack string `json:"standsBack,omitempty"`
 	// IgnoredLeases says which Leases of Karpenter's name do not count, and why.
 	IgnoredLeases []string `json:"ignoredLeases,omitempty"`
+	// ShiftedZones are the zones that zonal shifts move traffic away from.
+	ShiftedZones []ShiftedZone `json:"shiftedZones,omitempty"`
+}
+
+// ShiftedZone is a zone in which nothing is launched or ended for a while.
+type ShiftedZone struct {
+	ID    string    `json:"id"`
+	Name  string    `json:"name,omitempty"` // as far as the catalogue knows it
+	Until time.Time `json:"until"`
+}
+
+// String says what the shift means.
+func (z ShiftedZone) String() string {
+	name := z.ID
+	if z.Name != "" {
+		name = z.Name + " (" + z.ID + ")"
+	}
+	return "zone " + name + " until " + z.Until.UTC().Format("2006-01-02 15:04") +
+		" UTC: no node is launched or ended there"
 }
 
 // NodePool is a NodePool with the sums over its nodes.
@@ -140,11 +161,32 @@ func Of(objects *Objects, now time.Time) *View {
 		view.Standby = leader.String()
 		view.StandsBack = view.Standby
 	}
+	view.ShiftedZones = shiftedZones(objects, now)
 	if c := objects.Catalog; c != nil {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}
 	}
 	view.sumUp()
 	return view
+}
+
+// shiftedZones returns the zones that are shifted away now, in the order of their ids.
+func shiftedZones(objects *Objects, now time.Time) []ShiftedZone {
+	var zones []ShiftedZone
+	for _, id := range slices.Sorted(maps.Keys(objects.Shifted)) {
+		if !now.Before(objects.Shifted[id]) {
+			continue
+		}
+		zone := ShiftedZone{ID: id, Until: objects.Shifted[id]}
+		if objects.Catalog != nil {
+			for _, known := range objects.Catalog.Zones {
+				if known.ZoneID == id {
+					zone.Name = known.ZoneName
+				}
+			}
+		}
+		zones = append(zones, zone)
+	}
+	return zones
 }
 
 // Of returns the view of one NodePool: its nodes and their price. Pending pods and the last plan

@@ -35,7 +35,8 @@ type page struct {
 	Waiting   []group
 	Unsaid    int // pods in groups that the table leaves out
 	Plan      *lastPlan
-	Standby   string   // the Karpenter that acts instead
+	Standby   string // the Karpenter that acts instead
+	Shifted   []view.ShiftedZone
 	Ignored   []string // Leases of Karpenter's name that do not count
 	Catalog   string
 	Stale     bool // the catalogue
@@ -80,7 +81,7 @@ type node struct {
 func pageOf(shown *view.View, options Options) page {
 	p := page{
 		Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(),
-		Standby: shown.Standby, Ignored: shown.IgnoredLeases, Stale: shown.CatalogStale(),
+		Standby: shown.Standby, Ignored: shown.IgnoredLeases, Shifted: shown.ShiftedZones, Stale: shown.CatalogStale(),
 	}
 	if options.Endpoint != "" {
 		p.Choices = choices(shown, options.NodePool)

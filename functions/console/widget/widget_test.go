@@ -136,6 +136,17 @@ func TestAnIgnoredLeaseIsShown(t *testing.T) {
 	}
 }
 
+func TestAZonalShiftIsShown(t *testing.T) {
+	shown := small()
+	shown.ShiftedZones = []view.ShiftedZone{{
+		ID: "use1-az1", Name: "us-east-1a", Until: time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC),
+	}}
+	if text := plain(render(t, shown, Options{Cluster: "prod"})); !strings.Contains(text,
+		"Zonal shift: zone us-east-1a (use1-az1) until 2026-03-01 14:05 UTC: no node is launched or ended there.") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
 func TestOnePool(t *testing.T) {
 	text := plain(render(t, small(), Options{Cluster: "prod", NodePool: "gpu"}))
 	for _, want := range []string{"Price of nodes $0.0000", "Nodes 0", "batch/one", "not ready"} {

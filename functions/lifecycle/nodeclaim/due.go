@@ -32,10 +32,14 @@ const (
 // deleteIfDue deletes a claim whose time is over, or whose node or instance has gone. It reports
 // whether it did.
 func (p *pass) deleteIfDue() bool {
-	switch expires := p.claim.Spec.ExpireAfter.Duration; {
-	case p.node != nil && p.node.DeletionTimestamp != nil:
+	if p.node != nil && p.node.DeletionTimestamp != nil {
 		return p.delete("deleting nodeclaim of a deleted node")
-	case expires != nil && p.age() >= *expires && !p.view.ExpiryWaits:
+	}
+	if p.isShifted() && !p.lost() {
+		return false
+	}
+	switch {
+	case p.expired() && !p.view.ExpiryWaits:
 		return p.delete("deleting expired nodeclaim", "reason", "expired")
 	case p.view.Unhealthy != nil:
 		return p.repair()
@@ -56,6 +60,15 @@ func (p *pass) deleteIfDue() bool {
 	}
 	return false
 }
+
+// expired reports whether the claim has outlived its expireAfter.
+func (p *pass) expired() bool {
+	expires := p.claim.Spec.ExpireAfter.Duration
+	return expires != nil && p.age() >= *expires
+}
+
+// isShifted reports whether a zonal shift keeps the claim's instance.
+func (p *pass) isShifted() bool { return p.now.Before(p.view.ShiftedUntil) }
 
 // lost reports whether the instance has ended or stopped without Whittle: EC2 says so by its id, and
 // the node is not ready.

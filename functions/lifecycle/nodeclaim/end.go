@@ -103,6 +103,10 @@ func (p *pass) terminate() {
 		p.write()
 		return
 	}
+	if p.isShifted() && !p.ended() {
+		p.waitForShift()
+		return
+	}
 	p.do(p.work...) // the last pods are deleted before their machine ends
 	p.work = nil
 	p.do(Terminate{InstanceID: id})
@@ -115,6 +119,18 @@ func (p *pass) terminate() {
 	}
 }
 
+// waitForShift keeps the instance until the zonal shift away from its zone has ended, as Karpenter
+// does.
+func (p *pass) waitForShift() {
+	if p.view.Report {
+		p.record(disruption.AboutClaim(p.claim), corev1.EventTypeNormal, api.EventReasonZonalShiftActive,
+			"The instance is terminated after the zonal shift away from its zone, which lasts until "+
+				p.view.ShiftedUntil.UTC().Format(time.RFC3339))
+	}
+	p.write()
+	p.lookAgain(drainPause)
+}
+
 // awaitInstance releases the node and the claim when the instance has ended. Before that a pod may
 // still run there, and its successor of the same name must not start beside it.
 func (p *pass) awaitInstance() {
@@ -125,7 +141,7 @@ func (p *pass) awaitInstance() {
 	}
 	id, _ := api.InstanceID(p.claim.Status.ProviderID)
 	instance := p.view.instance()
-	if p.view.Absent || instance != nil && !instance.isEnding() {
+	if !p.isShifted() && (p.view.Absent || instance != nil && !instance.isEnding()) {
 		p.do(Terminate{InstanceID: id})
 	}
 	p.write()

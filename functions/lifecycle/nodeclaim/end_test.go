@@ -1,6 +1,7 @@
 package nodeclaim
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -454,5 +455,37 @@ func TestStrayLeases(t *testing.T) {
 	strays := StrayLeases(leases, []corev1.Node{*node()}, now)
 	if len(strays) != 1 || strays[0].Name != "gone" {
 		t.Errorf("strays %v", strays)
+	}
+}
+
+// A zonal shift keeps every instance of its zone, also one whose claim is deleted. An instance that
+// has ended by itself is released.
+func TestAZonalShiftKeepsInstances(t *testing.T) {
+	shifted := func(v View) View {
+		v.ShiftedUntil = now.Add(time.Hour)
+		return v
+	}
+	expired := listed(view(claim(initialized, age(100*time.Hour), func(c *api.NodeClaim) {
+		c.Spec.ExpireAfter = api.NillableDuration{Duration: new(time.Hour)}
+	}), node(joined, ready)), instance("running"))
+	for _, test := range []struct {
+		name       string
+		view       View
+		ends, when string // a step without the shift, and with it
+	}{
+		{"an expired claim stays", expired, "delete claim", ""},
+		{"a drained instance runs on", leaving(drained), "terminate", ""},
+		{"an instance is not terminated once more", leaving(terminating), "terminate", ""},
+		{"an ended instance is released", listed(view(claim(initialized, deleted(time.Minute), terminating),
+			node(joined, marked, nodeDeleted)), instance("terminated")), "delete node", "delete node"},
+	} {
+		if got := actions(Next(test.view, now).Steps); !strings.Contains(got, test.ends) {
+			t.Errorf("%s: without a shift the steps are %s, want %s", test.name, got, test.ends)
+		}
+		outcome := Next(shifted(test.view), now)
+		got := actions(outcome.Steps)
+		if test.when == "" && strings.Contains(got, test.ends) || !strings.Contains(got, test.when) {
+			t.Errorf("%s: the steps are %s", test.name, got)
+		}
 	}
 }

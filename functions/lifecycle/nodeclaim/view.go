@@ -74,6 +74,9 @@ type View struct {
 	// ExpiryWaits keeps an expired claim: its pool has it replaced first, within budgets, or the pool
 	// was not read.
 	ExpiryWaits bool
+	// ShiftedUntil is the end of a zonal shift away from the node's zone, zero without one. Whittle ends
+	// no node there until then.
+	ShiftedUntil time.Time
 	// The following fields are read for a deleted claim with a node, if WantsPods.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment

@@ -115,7 +115,7 @@ func (s *Service) permissions(c *wire.Call) []permission {
 		return s.ec2Permissions(c)
 	case "iam":
 		return s.iamPermissions(c)
-	case "lambda", "eks", "scheduler", "s3":
+	case "lambda", "eks", "scheduler", "s3", "arc-zonal-shift":
 		return []permission{s.restPermission(c)}
 	default:
 		return s.targetPermissions(c)

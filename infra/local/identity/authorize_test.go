@@ -96,6 +96,10 @@ func TestPermissionsOfCalls(t *testing.T) {
 			[]string{"lambda:DELETE /2015-03-31/functions/catalog "},
 		},
 		{
+			"arc-zonal-shift", "", "GET", "/managedresources/arn:aws:eks:us-east-1:123456789012:cluster/prod", "",
+			[]string{"arc-zonal-shift:GetManagedResource arn:aws:eks:us-east-1:123456789012:cluster/prod"},
+		},
+		{
 			"eks", "", "GET", "/clusters/prod", "",
 			[]string{"eks:DescribeCluster arn:aws:eks:us-east-1:123456789012:cluster/prod"},
 		},

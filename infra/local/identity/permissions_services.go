@@ -107,6 +107,15 @@ var restOperations = []operation{
 		"scheduler", http.MethodGet, regexp.MustCompile(`^/schedules/([^/]+)$`), "scheduler:GetSchedule",
 		"arn:aws:scheduler:{region}:{account}:schedule/default/$1",
 	},
+	{
+		"arc-zonal-shift", http.MethodGet, regexp.MustCompile(`^/managedresources/(.+)$`),
+		"arc-zonal-shift:GetManagedResource", "$1",
+	},
+	{"arc-zonal-shift", http.MethodPost, regexp.MustCompile(`^/zonalshifts/?$`), "arc-zonal-shift:StartZonalShift", "*"},
+	{
+		"arc-zonal-shift", http.MethodDelete, regexp.MustCompile(`^/zonalshifts/.+$`), "arc-zonal-shift:CancelZonalShift",
+		"*",
+	},
 	{"scheduler", http.MethodGet, regexp.MustCompile(`^/schedules/?$`), "scheduler:ListSchedules", "*"},
 	{"s3", http.MethodGet, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:GetObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodHead, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:GetObject", "arn:aws:s3:::$1/$2"},

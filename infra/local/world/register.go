@@ -38,6 +38,7 @@ func (w *World) register() error {
 			return err
 		}
 	}
+	w.ARC.Enrol("arn:aws:eks:" + Region + ":" + AccountID + ":cluster/" + w.options.Cluster)
 	return w.clusters.RegisterCluster(eks.Cluster{
 		Name: w.options.Cluster, Endpoint: endpoint, CertificateAuthority: authority,
 		Version: version, ServiceCIDR: w.ControlPlane.ServiceCIDR,

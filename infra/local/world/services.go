@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/arc"
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
 	"github.com/whittle-dev/whittle/infra/local/dashboard"
@@ -90,6 +91,7 @@ func (w *World) services(log *slog.Logger) error {
 	if err := w.machines(log, parameters, bus); err != nil {
 		return err
 	}
+	w.ARC = arc.New("use1-az1", "use1-az2", "use1-az3")
 	prices, err := pricing.New(Region, nil)
 	if err != nil {
 		return err
@@ -102,7 +104,7 @@ func (w *World) services(log *slog.Logger) error {
 
 	for _, service := range []interface{ Register(*wire.Server) }{
 		w.identity, objects, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, prices, w.stacks,
-		steering.New(w.EC2, w.Machines),
+		w.ARC, steering.New(w.EC2, w.Machines),
 	} {
 		service.Register(w.server)
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/whittle-dev/whittle/infra/local/apiproxy"
+	"github.com/whittle-dev/whittle/infra/local/arc"
 	"github.com/whittle-dev/whittle/infra/local/clock"
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/cloudwatch"
@@ -45,6 +46,7 @@ type Options struct {
 	Boot      time.Duration // from an instance's running to its node's registration
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
+	Settings  []string      // of the deployment, such as zonalShift=true
 	Karpenter string        // the version that InstallKarpenter and StartKarpenter take; "" for karpenter.Newest
 	CacheLag  time.Duration // how old the API server's watch cache is for functions and nodes
 	Progress  io.Writer     // lines about the start
@@ -69,6 +71,8 @@ type World struct {
 	server   *wire.Server
 	identity *identity.Service
 	stacks   *cloudformation.Service
+	// ARC knows the cluster as one with zonal shift on.
+	ARC      *arc.Service
 	clusters *eks.Service
 	logs     *logs.Service
 	alarms   *cloudwatch.Service
@@ -143,7 +147,7 @@ func (w *World) start(ctx context.Context) error {
 		return nil
 	}
 	start := time.Now()
-	if err := w.Deploy(ctx); err != nil {
+	if err := w.Deploy(ctx, w.options.Settings...); err != nil {
 		return err
 	}
 	w.tell("stack %s deployed by cdk in %.1f s", stackName, time.Since(start).Seconds())

@@ -100,6 +100,7 @@ func specialWorld(t *testing.T, s stage) {
 	})
 	t.Run("what is rare is served too", func(t *testing.T) { rare(t, s.setup, s.variables) })
 	t.Run("Provisioners bring nodes", func(t *testing.T) { provisioners(t, s.World, s.setup, s.variables) })
+	t.Run("a zonal shift", func(t *testing.T) { zonalShift(t, s.World, s.setup) })
 	t.Run("the dashboard's page shows it", func(t *testing.T) { checkPage(t, s.World, s.setup) })
 }
 
@@ -143,7 +144,7 @@ func startWorld(ctx context.Context, directory string, seed uint64) (*world.Worl
 	}
 	return world.Start(ctx, world.Options{
 		Root: root, Directory: directory, Cluster: "test", Interval: 5 * time.Second, Audit: true,
-		Progress: os.Stderr, Unkind: &unkind.Mode{Seed: seed, Boot: 3 * time.Second},
+		Progress: os.Stderr, Unkind: &unkind.Mode{Seed: seed, Boot: 3 * time.Second}, Settings: []string{"zonalShift=true"},
 	})
 }
 

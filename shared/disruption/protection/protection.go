@@ -59,10 +59,17 @@ func OfPod(pod *corev1.Pod, now time.Time) (Protection, error) {
 	return Protection{Active: now.Before(until), Until: until}, nil
 }
 
+// ZoneShiftedAnnotationKey marks a node of a snapshot whose zone a zonal shift moves traffic away
+// from. The value is the end of the shift. It is never written to the cluster.
+const ZoneShiftedAnnotationKey = api.OwnGroup + "/zone-shifted-until"
+
 // OfNode is the annotation by which a person keeps the node from being disrupted, with its value,
 // or "". It is karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or
 // Cluster Autoscaler's scale-down-disabled.
 func OfNode(node *corev1.Node, now time.Time) string {
+	if until, shifted := node.Annotations[ZoneShiftedAnnotationKey]; shifted {
+		return "a zonal shift away from the node's zone until " + until
+	}
 	value := node.Annotations[api.DoNotDisruptAnnotationKey]
 	period, err := time.ParseDuration(value)
 	switch {
