@@ -40,7 +40,9 @@ type Snapshot struct {
 	CSINodes               []storagev1.CSINode            `json:"csiNodes,omitempty"`
 	// WellKnownLabels are further label keys that a pod may ask for although no NodePool defines
 	// them. Those of Kubernetes, Karpenter and AWS are known anyway.
-	WellKnownLabels  []string         `json:"wellKnownLabels,omitempty"`
+	WellKnownLabels []string `json:"wellKnownLabels,omitempty"`
+	// MaximumTypes is the greatest number of instance types of a claim; zero for the planner's own.
+	MaximumTypes     int              `json:"maximumTypes,omitempty"`
 	PreferencePolicy PreferencePolicy `json:"preferencePolicy,omitempty"`
 	MinValuesPolicy  MinValuesPolicy  `json:"minValuesPolicy,omitempty"`
 	// SkipImprovement asks for a plan in a fraction of the time. New nodes stay as they are first

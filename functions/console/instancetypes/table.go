@@ -17,10 +17,14 @@ type Table struct {
 	// WellKnownLabels are keys that pods may require although no NodePool defines them, besides the
 	// built-in ones.
 	WellKnownLabels []string
+	// MaximumTypes is the greatest number of types of a claim; zero for the planner's own.
+	MaximumTypes int
 
 	// types are for the NodePools without a list in pools.
 	types []catalog.InstanceType
 	pools map[string][]catalog.InstanceType
+	// reservations is a file's label key for reservations; empty for AWS's.
+	reservations string
 
 	// facts are the catalogue from which each node class resolves its types. Without a catalogue it
 	// is nil.

@@ -160,7 +160,7 @@ func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
 		func(pool *api.NodePool) float64 { return table.Extras(pool, classOf(pool, m.objects.NodeClasses)) }, now,
 	)
 	m.snapshot.UnusablePools = m.unusable
-	m.snapshot.WellKnownLabels = table.WellKnownLabels
+	m.snapshot.WellKnownLabels, m.snapshot.MaximumTypes = table.WellKnownLabels, table.MaximumTypes
 	identify(m.snapshot)
 }
 

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -13,7 +14,8 @@ import (
 )
 
 const (
-	// MaximumTypes is the greatest number of instance types of a claim, as in Karpenter.
+	// MaximumTypes is the greatest number of instance types of a claim, as in Karpenter, unless the
+	// snapshot sets another.
 	MaximumTypes = 60
 	// spotPriceFactor bounds the price of spot offerings, as a multiple of the cheapest, once a claim
 	// has plan.MinimumSpotTypes types. EC2 chooses spot by capacity first, and so perhaps the dearest.
@@ -52,6 +54,11 @@ func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits, op
 	return kept
 }
 
+// mostTypes is the greatest number of instance types of a claim.
+func mostTypes(offers *offering.Index) int {
+	return cmp.Or(offers.Work.Snapshot.MaximumTypes, MaximumTypes)
+}
+
 // withinSlack reports whether use exceeds own by no more than slack, limit by limit.
 func withinSlack(use, own, slack []int64) bool {
 	for i := range use {
@@ -70,7 +77,7 @@ func keepCheapest(state *placement.State, offerings iter.Seq[int], open dense.Se
 	var cheapest *catalog.Offering
 	poolTypes, types := dense.NewSet(len(offers.PoolTypes)), 0
 	kept := offers.Feasibilities.ScratchList[:0]
-	full := false
+	full, most := false, mostTypes(offers)
 	for j := range offerings {
 		o := &offers.Offerings[j]
 		if cheapest == nil {
@@ -83,7 +90,7 @@ func keepCheapest(state *placement.State, offerings iter.Seq[int], open dense.Se
 			}
 			continue
 		}
-		full = full || types == MaximumTypes ||
+		full = full || types == most ||
 			spot && types >= plan.MinimumSpotTypes && o.Source.Price > spotPriceFactor*cheapest.Price
 		if full && !spot {
 			kept = appendFurther(state, kept, poolTypes, open, j)
@@ -155,8 +162,9 @@ func keepForMinValues(state *placement.State, pool *offering.Pool, offerings []i
 		}
 	}
 	var kept []int
+	most := mostTypes(offers)
 	for _, j := range offerings {
-		if t := offers.Offerings[j].PoolType; poolTypes[t] || len(poolTypes) < MaximumTypes {
+		if t := offers.Offerings[j].PoolType; poolTypes[t] || len(poolTypes) < most {
 			poolTypes[t] = true
 			kept = append(kept, j)
 		}

@@ -87,6 +87,10 @@ func (w *claimWriter) newRequirements(
 	list := append(make([]scheduling.Requirement, 0, len(base)+4), base...)
 	list = addChoices(list, c)
 	for i, r := range list {
+		if pool.KeepsSeveral(r.Key()) && !scheduling.IsWellKnown(r.Key()) {
+			list[i] = r.Intersection(scheduling.In(r.Key(), valuesOf(offers, pool, c.numbers, r.Key())...))
+			continue
+		}
 		// Nothing else gives the node a user label. One value is chosen, so that the node has it.
 		if _, decided := r.Single(); !decided && !scheduling.IsWellKnown(r.Key()) {
 			if value, ok := offers.ValueOn(n.Offering, r); ok {
@@ -111,6 +115,17 @@ func (w *claimWriter) newRequirements(
 	maps.Copy(result.labels, pool.NodePool.Spec.Template.Labels)
 	result.labels[api.NodePoolLabelKey] = pool.Name()
 	return result
+}
+
+// valuesOf are the values of a label that the offerings have.
+func valuesOf(offers *offering.Index, pool *offering.Pool, numbers []int, key string) []string {
+	var values []string
+	for _, j := range numbers {
+		for _, value := range offers.ValuesOf(pool, j, key) {
+			values = appendOnce(values, value)
+		}
+	}
+	return values
 }
 
 // addChoices requires the instance types, zones, capacity types and reservations of the choices.

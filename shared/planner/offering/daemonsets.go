@@ -75,12 +75,12 @@ func onceStarted(alternatives []scheduling.Requirements) []scheduling.Requiremen
 
 // daemonSetsOf are the DaemonSets that the pool's taints and labels allow. They may not run on some
 // of its instance types.
-func daemonSetsOf(all []*DaemonSet, pool *Pool) []*DaemonSet {
+func daemonSetsOf(all []*DaemonSet, pool *Pool, undefined scheduling.Undefined) []*DaemonSet {
 	var result []*DaemonSet
 	for _, d := range all {
 		if scheduling.ToleratesAll(pool.NodePool.Spec.Template.Spec.Taints, d.Tolerations) &&
 			slices.ContainsFunc(d.Starting, func(a scheduling.Requirements) bool {
-				return pool.Requirements.IsCompatible(a, scheduling.UndefinedWellKnownIsAny)
+				return pool.Requirements.IsCompatible(a, undefined)
 			}) {
 			result = append(result, d)
 		}

@@ -14,6 +14,10 @@ func (p *Pool) IsOpen(key string) bool {
 	return p.types.label(key).ofType && !p.types.decide(key)
 }
 
+// KeepsSeveral reports whether a claim of the pool leaves the value of a custom label to the instance
+// type that EC2 chooses: minValues wants several values, and the types have them.
+func (p *Pool) KeepsSeveral(key string) bool { return p.MinValues[key] > 1 && !p.IsOpen(key) }
+
 // leavesOpen reports whether pods with this requirement decide the label on some nodes of the pool.
 // They do so by a value, or by the label's absence. Nodes always have the well-known labels of
 // their offering, so pods cannot decide that such a label is absent.

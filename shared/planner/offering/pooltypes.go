@@ -80,7 +80,7 @@ type mentionCounter struct {
 // are available.
 func (ix *Index) readPoolTypes(pool *Pool, daemonSets *daemonSetSums) {
 	r := &poolTypeReader{
-		index: ix, pool: pool, daemonSets: daemonSetsOf(daemonSets.all, pool),
+		index: ix, pool: pool, daemonSets: daemonSetsOf(daemonSets.all, pool, ix.Undefined),
 		sums: map[string]*daemonSetSum{}, allSums: daemonSets,
 		offerings: catalog.ReadOfferingRequirements(pool.Requirements),
 		free:      make(resource.Vector, len(ix.Work.Axes.Names)*len(pool.types.all)),

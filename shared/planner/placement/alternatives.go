@@ -29,11 +29,12 @@ func (s *State) AlternativesFor(n *PlannedNode) dense.Set {
 			s.Offers.Sizes[r].KeepAtLeast(set, used)
 		}
 	}
-	// All offerings must have the value of a custom label that the node gets.
+	// All offerings must have the value of a custom label that the node gets, unless minValues wants
+	// several values.
 	if keys := s.Offers.Feasibilities.CustomKeys(pool); len(keys) > 0 {
 		labels := s.LabelsOf(n)
 		for _, key := range keys {
-			if r, ok := labels[key]; ok {
+			if r, ok := labels[key]; ok && !pool.KeepsSeveral(key) {
 				if value, ok := s.Offers.ValueOn(n.Offering, r); ok {
 					set.And(s.Offers.Feasibilities.Allowing(scheduling.In(key, value)))
 				}
