@@ -89,6 +89,11 @@ func (s *Service) RegisterImage(image Image) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.addImage(image)
+}
+
+// addImage adds an image of the account's own, whose name must be new there.
+func (s *Service) addImage(image Image) (string, error) {
 	for _, other := range s.images {
 		if other.Name == image.Name && other.OwnerID == s.config.AccountID {
 			return "", fmt.Errorf("image %q exists already: it is %s", image.Name, other.ID)

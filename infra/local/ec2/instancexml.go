@@ -38,7 +38,7 @@ func (s *Service) describeInstance(i *instance) instanceXML {
 		x.InstanceLifecycle = i.CapacityType
 	}
 	if i.CapacityType == Spot {
-		x.SpotInstanceRequestID = strings.Replace(derivedID("sir", i.ID), "sir-0", "sir-", 1)[:12]
+		x.SpotInstanceRequestID = spotRequestID(i)
 	}
 	if i.InstanceProfileARN != "" {
 		x.IamInstanceProfile = &profileXML{i.InstanceProfileARN, i.profileID}
@@ -112,4 +112,9 @@ func (s *Service) groupName(id string) string {
 		return g.name
 	}
 	return ""
+}
+
+// spotRequestID is the id of the request that launched a spot instance.
+func spotRequestID(i *instance) string {
+	return strings.Replace(derivedID("sir", i.ID), "sir-0", "sir-", 1)[:12]
 }
