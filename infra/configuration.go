@@ -67,6 +67,8 @@ type clusterConfiguration struct {
 	// karpenterServiceAccounts are those whose pods may be Karpenter, separated by commas. The
 	// default of the functions, for an empty value, are those of Karpenter's guides.
 	karpenterServiceAccounts string
+	// terminateFirst has the reasons for which nodes may end before their replacement.
+	terminateFirst []string
 	// zonalShift makes functions follow the zonal shifts of the cluster.
 	zonalShift bool
 	// imageParameters are names of SSM parameters with the account's own image ids. A name may end

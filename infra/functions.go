@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -159,6 +160,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DRY_RUN":                    dryRun,
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
+				"TERMINATE_FIRST":            jsii.String(strings.Join(c.configuration.terminateFirst, ",")),
 			}),
 			statements: disruptStatements(c, q),
 		}),

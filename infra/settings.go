@@ -128,6 +128,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.volumeKeys, err = keys(value); return err },
 		},
 		{
+			key: "terminateFirst", example: "Drifted,Unhealthy",
+			meaning: "reasons, `Drifted` and `Unhealthy`, for which a node may end before its replacement. It does so only " +
+				"where a full reservation, or the limit of a pool with replicas, leaves no other way",
+			set: func(c *cluster, value any) (err error) { c.terminateFirst, err = terminateFirst(value); return err },
+		},
+		{
 			key: "zonalShift", fallback: "`false`", example: "true",
 			meaning: "`true` follows ARC's zonal shifts of the cluster: nothing is launched or ended in a zone that traffic " +
 				"is shifted away from. Zonal shift must be on for the EKS cluster",

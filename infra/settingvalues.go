@@ -184,6 +184,20 @@ func arnOf(value any, service, beginning string) (string, error) {
 	return given, nil
 }
 
+// terminateFirst accepts a list of reasons.
+func terminateFirst(value any) ([]string, error) {
+	reasons, err := list(value)
+	if err != nil {
+		return nil, err
+	}
+	for _, reason := range reasons {
+		if _, err := oneOf(reason, "Drifted", "Unhealthy"); err != nil {
+			return nil, err
+		}
+	}
+	return reasons, nil
+}
+
 // keys accepts a list of ARNs of KMS keys.
 func keys(value any) ([]string, error) {
 	given, err := list(value)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -35,6 +36,9 @@ type handler struct {
 	sender                        sender
 	now                           func() time.Time
 	metrics                       *metrics.Recorder
+
+	// terminateFirst has the reasons for which a node may end before its replacement.
+	terminateFirst disruption.TerminateFirst
 
 	settled settledFleet
 }

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -19,6 +23,20 @@ func main() {
 	function.Run(function.Standby(connection, handler.metrics, handler.handle, nil), err)
 }
 
+// parseTerminateFirst reads a list of reasons.
+func parseTerminateFirst(text string) (disruption.TerminateFirst, error) {
+	var reasons disruption.TerminateFirst
+	for item := range strings.SplitSeq(text, ",") {
+		switch reason := api.DisruptionReason(strings.TrimSpace(item)); reason {
+		case api.DisruptionReasonDrifted, api.DisruptionReasonUnhealthy:
+			reasons = append(reasons, reason)
+		default:
+			return nil, fmt.Errorf("%q is no reason for which a node may end first", reason)
+		}
+	}
+	return reasons, nil
+}
+
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	settings := function.NewSettings()
 	h := &handler{
@@ -27,6 +45,8 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	}
 	preference := function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored)
 	minValues := function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort)
+	h.terminateFirst = function.Parsed(settings, "TERMINATE_FIRST", "write Drifted, Unhealthy, or both with a comma",
+		parseTerminateFirst)
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err

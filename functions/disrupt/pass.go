@@ -16,13 +16,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/isolate"
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // pass runs the stages. They share one view, and each stage decides on what the stages before it
 // have written.
 type pass struct {
 	performer
-	settled *settledFleet
+	settled        *settledFleet
+	terminateFirst disruption.TerminateFirst
 	// launches is set when claims exist that have no instance yet.
 	launches bool
 }
@@ -32,7 +34,8 @@ type pass struct {
 // first. Removals that move no pod come next, then nodes that have to be replaced. Nodes that only
 // cost too much come last.
 func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
-	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now}, settled: &h.settled}
+	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now}, settled: &h.settled,
+		terminateFirst: h.terminateFirst}
 	var err error
 	if p.view, err = read(ctx, client); err != nil {
 		return p, err
@@ -153,9 +156,62 @@ func (p *pass) replaceFixed(ctx context.Context, candidates []disruption.Candida
 	if len(candidates) == 0 {
 		return nil
 	}
+	if full, err := p.fullReplica(ctx, candidates); full != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		return p.do(ctx, decide.TerminateFirst(full, "every reservation that its pool may use is full", p.now()))
+	}
 	moves, failed := p.view.seen.Replicas(candidates, p.now())
+	var ended error
+	if stuck := p.terminateFirst.AtLimit(candidates, moves.Stay); stuck != nil {
+		moves.Stay = without(moves.Stay, stuck.Node)
+		ended = p.do(ctx, decide.TerminateFirst(stuck, "its pool is at spec.limits.nodes", p.now()))
+	}
 	carried := p.carryOut(ctx, moves)
-	return errors.Join(failed, carried)
+	return errors.Join(failed, ended, carried)
+}
+
+// fullReplica returns a candidate that can only be replaced in the slot of a reservation that it
+// holds. It reads the offers only where a node of a reservation may end first.
+func (p *pass) fullReplica(ctx context.Context, candidates []disruption.Candidate) (*disruption.Candidate, error) {
+	if len(p.terminateFirst) == 0 || !slices.ContainsFunc(candidates, func(c disruption.Candidate) bool {
+		return c.Reservation() != ""
+	}) {
+		return nil, nil
+	}
+	planned, err := p.client.Without(ctx, p.view.objects, p.view.seen, nil, p.now())
+	if err != nil {
+		return nil, fmt.Errorf("reading what replicas may have: %w", err)
+	}
+	return p.terminateFirst.Full(candidates, planned.InstanceTypes), nil
+}
+
+// without removes the notice about a node.
+func without(notices []disruption.Notice, node *disruption.Node) []disruption.Notice {
+	return slices.DeleteFunc(notices, func(notice disruption.Notice) bool { return notice.Node == node })
+}
+
+// endStuck ends one node that stays because its pods find a place only in the slot of the
+// reservation that it holds. It returns the moves without the node's notice.
+func (p *pass) endStuck(
+	ctx context.Context, candidates []disruption.Candidate, moves disruption.Moves,
+) (disruption.Moves, error) {
+	stuck := p.terminateFirst.Stuck(candidates, moves.Stay)
+	if stuck == nil {
+		return moves, nil
+	}
+	freed, err := p.client.Without(ctx, p.view.objects, p.view.seen, []*api.NodeClaim{stuck.Node.Claim}, p.now())
+	if err != nil {
+		return moves, fmt.Errorf("planning without node claim %q: %w", stuck.Node.Claim.Name, err)
+	}
+	snapshot.FreeSlot(freed, stuck.Reservation())
+	decided, _ := isolate.Plan(freed, planner.Solve)
+	if len(disruption.MovesOf([]disruption.Candidate{*stuck}, decided, p.now()).Stay) > 0 {
+		return moves, nil
+	}
+	moves.Stay = without(moves.Stay, stuck.Node)
+	return moves, p.do(ctx, decide.TerminateFirst(stuck, "its pods need the slot of its reservation", p.now()))
 }
 
 // replacePlanned replaces nodes by what the planner finds for their pods.
@@ -180,7 +236,8 @@ func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candi
 	if panicked != nil {
 		slog.ErrorContext(ctx, "the planner panics on some pods, and plans for the others", "error", panicked)
 	}
-	return p.carryOut(ctx, disruption.MovesOf(candidates, decided, p.now()))
+	moves, ended := p.endStuck(ctx, candidates, disruption.MovesOf(candidates, decided, p.now()))
+	return errors.Join(ended, p.carryOut(ctx, moves))
 }
 
 // carryOut begins the moves. It marks the nodes first and then creates the claims that replace

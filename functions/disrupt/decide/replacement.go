@@ -36,6 +36,24 @@ func Finish(node *disruption.Node, now time.Time) Task {
 	return task
 }
 
+// TerminateFirst ends a node that nothing can replace before it has ended.
+func TerminateFirst(candidate *disruption.Candidate, why string, now time.Time) Task {
+	node, reason := candidate.Node, string(candidate.Reason)
+	task := Task{Node: node, Steps: []Step{
+		disruptionReason(reason),
+		Log{Message: "disrupting node(s)", Attributes: []any{
+			"reason", reason, "decision", "terminate-first", "disrupted-node-count", 1, "replacement-node-count", 0,
+			"NodeClaim", node.Claim.Name, "NodePool", candidate.Pool.Name, "because", why,
+		}},
+	}}
+	if deadline := disruption.RepairDeadline(node, now); deadline != nil {
+		task.add(PatchClaim{Patch: deadline})
+	}
+	task.add(DeleteClaim{Claim: node.Claim})
+	task.add(terminating(node, reason+", before a replacement: "+why)...)
+	return task
+}
+
 // RollBack undoes a replacement in the reverse order of its steps. The annotation that names the
 // replacements goes last: the claim says that it is being replaced until nothing is left of it.
 func RollBack(back disruption.RollBack, now time.Time) Task {

@@ -32,13 +32,11 @@ const (
 // deleteIfDue deletes a claim whose time is over, or whose node or instance has gone. It reports
 // whether it did.
 func (p *pass) deleteIfDue() bool {
-	if p.node != nil && p.node.DeletionTimestamp != nil {
-		return p.delete("deleting nodeclaim of a deleted node")
-	}
-	if p.isShifted() && !p.lost() {
-		return false
-	}
 	switch {
+	case p.node != nil && p.node.DeletionTimestamp != nil:
+		return p.delete("deleting nodeclaim of a deleted node")
+	case p.isShifted() && !p.lost():
+		return false
 	case p.expired() && !p.view.ExpiryWaits:
 		return p.delete("deleting expired nodeclaim", "reason", "expired")
 	case p.view.Unhealthy != nil:
@@ -46,9 +44,8 @@ func (p *pass) deleteIfDue() bool {
 	case p.departsSoon():
 		return p.deleteBeforeDeparture()
 	case p.claim.Status.ProviderID == "":
-		if p.view.Tick && p.age() >= launchTimeout {
-			return p.delete("terminating due to timeout", "reason", "launch_timeout")
-		}
+		return p.view.Tick && p.age() >= launchTimeout &&
+			p.delete("terminating due to timeout", "reason", "launch_timeout")
 	case p.view.Tick && p.overdue():
 		return p.delete("terminating due to timeout", "reason", "registration_timeout")
 	case p.lost():
