@@ -44,8 +44,7 @@ func (p *pass) deleteIfDue() bool {
 	case p.departsSoon():
 		return p.deleteBeforeDeparture()
 	case p.claim.Status.ProviderID == "":
-		return p.view.Tick && p.age() >= launchTimeout &&
-			p.delete("terminating due to timeout", "reason", "launch_timeout")
+		return p.deleteUnlaunched()
 	case p.view.Tick && p.overdue():
 		return p.delete("terminating due to timeout", "reason", "registration_timeout")
 	case p.lost():
@@ -56,6 +55,12 @@ func (p *pass) deleteIfDue() bool {
 		return p.delete("garbage collecting nodeclaim with no cloudprovider representation")
 	}
 	return false
+}
+
+// deleteUnlaunched deletes a claim that has had no instance for too long.
+func (p *pass) deleteUnlaunched() bool {
+	return p.view.Tick && p.age() >= launchTimeout &&
+		p.delete("terminating due to timeout", "reason", "launch_timeout")
 }
 
 // expired reports whether the claim has outlived its expireAfter.
