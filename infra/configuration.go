@@ -64,6 +64,8 @@ type clusterConfiguration struct {
 	preferencePolicy, minValuesPolicy string
 	// disableDryRun "true" stops provision from asking EC2 by dry runs whether a class may launch.
 	disableDryRun string
+	// nodeClassCEL "true" allows expressions in the kubelet settings of classes.
+	nodeClassCEL string
 	// karpenterServiceAccounts are those whose pods may be Karpenter, separated by commas. The
 	// default of the functions, for an empty value, are those of Karpenter's guides.
 	karpenterServiceAccounts string

@@ -118,6 +118,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"PREFERENCE_POLICY":          jsii.String(c.configuration.preferencePolicy),
 				"MIN_VALUES_POLICY":          jsii.String(c.configuration.minValuesPolicy),
 				"DISABLE_DRY_RUN":            jsii.String(c.configuration.disableDryRun),
+				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
 				"DRY_RUN":                    dryRun,
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
@@ -142,6 +143,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
+				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
 				"DRY_RUN":                    dryRun,
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),

@@ -182,6 +182,23 @@ func TestPoliciesAreProvisionsSettings(t *testing.T) {
 	}
 }
 
+func TestExpressionsAreASettingOfProvisionAndLifecycle(t *testing.T) {
+	for _, test := range []struct{ given, want any }{{nil, nil}, {"false", "false"}, {"true", "true"}} {
+		settings := map[string]any{"clusters": "prod", "functions": builtFunctions(t)}
+		if test.given != nil {
+			settings["nodeClassCEL"] = test.given
+		}
+		template := synthesizeWith(t, settings)
+		for _, name := range []string{"provision", "lifecycle"} {
+			_, f := template.function(t, "whittle-prod-"+name)
+			variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+			if got := variables["NODE_CLASS_CEL"]; got != test.want {
+				t.Errorf("%s with nodeClassCEL %v: %v", name, test.given, got)
+			}
+		}
+	}
+}
+
 func TestImageParametersCanBeRead(t *testing.T) {
 	template := synthesizeWith(
 		t, map[string]any{"clusters": "prod", "functions": builtFunctions(t), "imageParameters": "/images/*, /golden/amd64"},

@@ -165,6 +165,15 @@ func clusterSettings() []setting[clusterConfiguration] {
 			},
 		},
 		{
+			key: "nodeClassCEL", fallback: "`false`", example: "true",
+			meaning: "`true` allows expressions in the kubelet settings of EC2NodeClasses: Karpenter's gate NodeClassCEL",
+			set: func(c *cluster, value any) error {
+				enabled, err := truth(value)
+				c.nodeClassCEL = strconv.FormatBool(enabled)
+				return err
+			},
+		},
+		{
 			key: "karpenterServiceAccounts", fallback: "`kube-system/karpenter,karpenter/karpenter`",
 			example: "autoscaling/karpenter",
 			meaning: "service accounts as which Karpenter may run. While a pod of one leads, Whittle is in standby",

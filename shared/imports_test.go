@@ -41,9 +41,16 @@ func layers() []layer {
 		// classes, as pure functions.
 		{path: "shared/scheduling", imports: "shared/api", deciding: true},
 		{path: "shared/volumes", imports: "shared/scheduling", deciding: true},
-		{path: "shared/catalog", imports: "shared/api shared/guard shared/scheduling", deciding: true},
+		{path: "shared/kubelet", imports: "shared/api", deciding: true},
+		{path: "shared/catalog", imports: "shared/api shared/guard shared/kubelet shared/scheduling", deciding: true},
 		{path: "shared/catalog/builtin", imports: "shared/catalog testdata/instancetypes"},
-		{path: "shared/nodeclass", imports: "shared/api", deciding: true},
+		{path: "shared/nodeclass", imports: "shared/api shared/kubelet", deciding: true},
+		{path: "shared/kubelet/expression", deciding: true},
+		{
+			path:     "shared/kubelet/evaluation",
+			imports:  "shared/api shared/catalog shared/kubelet shared/kubelet/expression",
+			deciding: true,
+		},
 		{path: "shared/nodecost", imports: "shared/api shared/catalog shared/nodeclass", deciding: true},
 
 		// Decisions: a snapshot in, a plan out.
@@ -122,10 +129,13 @@ func layers() []layer {
 		{path: "shared/cluster", imports: "shared/api shared/cluster/lean"},
 		{path: "shared/cluster/lean", imports: ""},
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/launch shared/nodeclass"},
-		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/launch"},
+		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/kubelet shared/launch"},
 		{path: "shared/status", imports: "shared/api shared/cluster"},
 		{path: "shared/observe", imports: "shared/api shared/cluster shared/plan shared/snapshot"},
-		{path: "shared/classes", imports: "shared/api shared/cluster shared/fleet shared/inventory shared/nodeclass"},
+		{
+			path:    "shared/classes",
+			imports: "shared/api shared/cluster shared/fleet shared/inventory shared/kubelet shared/nodeclass",
+		},
 		{
 			path:    "shared/zonalshift",
 			imports: "shared/api shared/cluster shared/disruption shared/inventory shared/snapshot",
@@ -219,6 +229,28 @@ func TestImportsFollowTheLayers(t *testing.T) {
 				t.Errorf("%s depends on %s, but a deciding package reaches no client", path, dependency)
 			}
 		}
+	}
+}
+
+// TestOnlyLifecycleAndTheCommandLineInterpretExpressions keeps the interpreter out of the functions
+// for which pods wait: it adds a fifth to their size.
+func TestOnlyLifecycleAndTheCommandLineInterpretExpressions(t *testing.T) {
+	linked := 0
+	for _, p := range listPackages(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		if !slices.Contains(p.Deps, "github.com/google/cel-go/cel") {
+			continue
+		}
+		linked++
+		if !slices.ContainsFunc([]string{
+			"shared/kubelet/expression", "shared/kubelet/evaluation", "functions/lifecycle", "functions/console/whittle",
+			"functions/console/instancetypes",
+		}, func(allowed string) bool { return path == allowed }) {
+			t.Errorf("%s depends on cel-go: read the values that lifecycle has stored, by inventory.KubeletValues", path)
+		}
+	}
+	if linked < 3 {
+		t.Errorf("only %d packages depend on cel-go: does it have another name?", linked)
 	}
 }
 

@@ -105,7 +105,7 @@ func (e edge) Without(
 	if err != nil {
 		return nil, err
 	}
-	observed, err := inventory.Observed(ctx, e.Client, objects.NodeClaims)
+	observed, err := inventory.Observed(ctx, e.Client, objects.NodeClaims, objects.NodeClasses)
 	if err != nil {
 		return nil, err
 	}

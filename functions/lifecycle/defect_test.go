@@ -87,7 +87,7 @@ func TestAPanicOverOneClassStopsNoOther(t *testing.T) {
 		}
 		class.Status.InstanceProfile = "resolved"
 		return class, nil
-	})
+	}, false)
 	if !s.classesListed || len(s.classes) != 2 || s.classes[1].Status.InstanceProfile != "resolved" {
 		t.Errorf("listed %v, classes %+v", s.classesListed, s.classes)
 	}

@@ -56,6 +56,8 @@ type handler struct {
 	now                  func() time.Time
 	metrics              *metrics.Recorder
 	prices               prices
+	// expressions allows expressions in the kubelet settings of classes.
+	expressions bool
 
 	asked   queue.Asked
 	learned learned

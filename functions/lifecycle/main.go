@@ -29,6 +29,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		cluster: settings.Required("CLUSTER_NAME"), now: time.Now,
 		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
 	}
+	h.expressions = settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
@@ -67,6 +68,7 @@ func shiftsOf(source *zonalshift.Source, connection *function.Connection) shifts
 // resolver returns a function that gives a class its status, by what EC2 returns now.
 func resolver(config aws.Config, connection *function.Connection, h *handler) resolve {
 	reader := classes.NewResolver(config, h.cluster)
+	reader.Expressions = h.expressions
 	return func(ctx context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) {
 		client, err := connection.Client(ctx)
 		if err != nil {

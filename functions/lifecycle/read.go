@@ -90,7 +90,7 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	}
 	if s.tick {
 		s.checkInstances(ctx, h.fleet)
-		s.listPools(ctx, client, h.resolve)
+		s.listPools(ctx, client, h.resolve, h.expressions)
 		s.listProvisioners(ctx, client)
 	}
 	s.readShifts(ctx, h.shifts)
@@ -156,14 +156,17 @@ func (s *seen) checkInstances(ctx context.Context, ec2 instances) {
 	s.statuses = statuses
 }
 
-// listPools reads the pools and classes, and resolves the classes. Without them no status is
-// written.
-func (s *seen) listPools(ctx context.Context, client kubernetes, resolve resolve) {
+// listPools reads the pools and classes, and resolves the classes. It evaluates their kubelet
+// expressions before, if they are allowed. Without the objects no status is written.
+func (s *seen) listPools(ctx context.Context, client kubernetes, resolve resolve, expressions bool) {
 	pools, poolsErr := client.NodePools(ctx)
 	classes, classesErr := client.NodeClasses(ctx)
 	if err := errors.Join(poolsErr, classesErr); err != nil {
 		s.failed = errors.Join(s.failed, err)
 		return
+	}
+	if expressions {
+		s.evaluateExpressions(ctx, client, classes)
 	}
 	for i := range classes {
 		err := guard.Run(func() error {

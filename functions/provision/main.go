@@ -30,7 +30,8 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		preference: function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored),
 		minValues:  function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort),
 	}
-	unchecked := settings.Enabled("DISABLE_DRY_RUN") // Karpenter's setting, about the dry runs of launches
+	unchecked := settings.Enabled("DISABLE_DRY_RUN")  // Karpenter's setting, about the dry runs of launches
+	expressions := settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
@@ -44,6 +45,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h.classes = classes.NewResolver(loaded, h.cluster)
 	h.classes.DryRun = !unchecked && !h.dryRun // a dry run needs a launch template
 	h.shifts = zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN"))
+	h.classes.Expressions = expressions
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err
 }

@@ -137,8 +137,13 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 		return nil, err
 	}
 	unresolved := r.resolve(ctx, objects)
+	values, err := inventory.KubeletValuesOf(ctx, r.client, objects.NodeClasses)
+	if err != nil {
+		return nil, errors.Join(unresolved, err)
+	}
 	observed := catalog.Observed{
 		Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations, objects.NodeClaims),
+		Kubelet: values,
 	}
 	offer := snapshot.NewOffer(objects, r.catalog, observed, r.now())
 	r.classTypes, r.pools, r.static = offer.ClassTypes, objects.NodePools, intent.StaticPools(objects.NodePools)

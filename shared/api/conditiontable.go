@@ -90,6 +90,7 @@ func nodeClassConditions() []ConditionType {
 			Reasons: []string{ReasonValidationFailed, ReasonDependenciesNotReady, ReasonTagValidationFailed,
 				ReasonUserDataSizeLimitExceeded,
 				ReasonInvalidKubeletConfiguration, ReasonUnsupportedKubeletConfiguration, ReasonKubeletExpressionsDisabled,
+				ReasonKubeletExpressionInvalid, ReasonKubeletExpressionEvaluationFailed,
 				ReasonClusterCIDRResolutionFailed, ReasonCreateFleetAuthCheckFailed,
 				ReasonCreateLaunchTemplateAuthCheckFailed, ReasonRunInstancesAuthCheckFailed, ReasonDryRunDisabled,
 				ReasonInstanceEnded}},

@@ -133,11 +133,13 @@ const (
 	ReasonInstanceProfileNotFound             = "InstanceProfileNotFound"
 	ReasonUserDataSizeLimitExceeded           = "UserDataSizeLimitExceeded"
 	// ReasonLaunchRefused belongs to the condition that a refusal of EC2 at a launch contradicted.
-	ReasonLaunchRefused                   = "LaunchRefused"
-	ReasonDryRunDisabled                  = "DryRunDisabled"
-	ReasonInvalidKubeletConfiguration     = "InvalidKubeletConfiguration"
-	ReasonUnsupportedKubeletConfiguration = "UnsupportedKubeletConfiguration"
-	ReasonKubeletExpressionsDisabled      = "KubeletExpressionsDisabled"
+	ReasonLaunchRefused                     = "LaunchRefused"
+	ReasonDryRunDisabled                    = "DryRunDisabled"
+	ReasonInvalidKubeletConfiguration       = "InvalidKubeletConfiguration"
+	ReasonUnsupportedKubeletConfiguration   = "UnsupportedKubeletConfiguration"
+	ReasonKubeletExpressionsDisabled        = "KubeletExpressionsDisabled"
+	ReasonKubeletExpressionInvalid          = "KubeletExpressionInvalid"
+	ReasonKubeletExpressionEvaluationFailed = "KubeletExpressionEvaluationFailed"
 )
 
 // EC2NodeClassReadyDependents returns the conditions that an EC2NodeClass's Ready depends on.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -151,6 +152,57 @@ func (k *KubeletConfiguration) Text() (string, error) {
 	}
 	text, err = json.Marshal(sorted)
 	return string(text), err
+}
+
+// KubeletExpression is a setting of the kubelet that is an expression. Its value depends on the
+// instance type.
+//
+// +kubebuilder:object:generate=false
+type KubeletExpression struct {
+	// Field is maxPods, kubeReserved or systemReserved. Resource is the reserved resource; it is empty
+	// for maxPods.
+	Field, Resource string
+	// Text is in the Common Expression Language.
+	Text string
+}
+
+// Path returns the setting's place in a class.
+func (e KubeletExpression) Path() string {
+	if e.Resource == "" {
+		return "spec.kubelet." + e.Field
+	}
+	return fmt.Sprintf("spec.kubelet.%s[%s]", e.Field, e.Resource)
+}
+
+// The settings that may be expressions.
+const (
+	KubeletMaxPods        = "maxPods"
+	KubeletKubeReserved   = "kubeReserved"
+	KubeletSystemReserved = "systemReserved"
+)
+
+// Expressions returns the settings that are expressions: maxPods where it is a text, and the
+// reservations that are no amounts. The order is that of their evaluation.
+func (k *KubeletConfiguration) Expressions() []KubeletExpression {
+	if k == nil {
+		return nil
+	}
+	var found []KubeletExpression
+	var text string
+	if value := k.Other[KubeletMaxPods]; isJSONString(value) && json.Unmarshal(value, &text) == nil {
+		found = append(found, KubeletExpression{Field: KubeletMaxPods, Text: text})
+	}
+	for _, reserved := range []struct {
+		field   string
+		amounts map[string]string
+	}{{KubeletKubeReserved, k.KubeReserved}, {KubeletSystemReserved, k.SystemReserved}} {
+		for _, name := range sortedKeys(reserved.amounts) {
+			if _, err := resource.ParseQuantity(reserved.amounts[name]); err != nil {
+				found = append(found, KubeletExpression{reserved.field, name, reserved.amounts[name]})
+			}
+		}
+	}
+	return found
 }
 
 func isJSONString(value json.RawMessage) bool {

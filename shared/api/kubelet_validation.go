@@ -30,7 +30,8 @@ func reservedResources() []string {
 
 // validateKubelet checks a class's kubelet settings, which its schema leaves open. First come the
 // rules of the kubelet, then those of the AMI family. Karpenter has the same rules and reasons.
-// Whittle writes no settings for the family Custom, so nothing is unsupported there.
+// Whittle writes no settings for the family Custom, so nothing is unsupported there. Expressions are
+// checked where they are evaluated.
 func (f *findings) validateKubelet(path string, k *KubeletConfiguration, family string) {
 	if k == nil {
 		return
@@ -67,12 +68,11 @@ func (f *findings) validateKubelet(path string, k *KubeletConfiguration, family 
 }
 
 // validateOther checks the settings that have no field. maxPods is among them where it is an
-// expression.
+// expression, which is left out.
 func (f *findings) validateOther(path string, k *KubeletConfiguration) {
 	other := maps.Clone(k.Other)
-	if expression, ok := other["maxPods"]; ok && isJSONString(expression) {
-		f.addExpression(path+".maxPods", string(expression))
-		delete(other, "maxPods")
+	if isJSONString(other[KubeletMaxPods]) {
+		delete(other, KubeletMaxPods)
 	}
 	if taints, ok := other["registerWithTaints"]; ok {
 		f.add(path+".registerWithTaints", string(taints),
@@ -94,13 +94,6 @@ func (f *findings) validateOther(path string, k *KubeletConfiguration) {
 	if json.Unmarshal(other["evictionMinimumReclaim"], &reclaim) == nil {
 		f.validateThresholds(path+".evictionMinimumReclaim", reclaim)
 	}
-}
-
-// addExpression refuses an expression of the Common Expression Language. Karpenter has them behind
-// the gate NodeClassCEL, which is off by default.
-func (f *findings) addExpression(path, expression string) {
-	f.addWithReason(ReasonKubeletExpressionsDisabled, path, expression,
-		"is an expression, which is not supported: write a number or an amount such as 100m or 200Mi")
 }
 
 // validateSupported refuses settings that the user data of a family other than AL2023 cannot pass
@@ -130,11 +123,8 @@ func (f *findings) validateReserved(path string, reserved map[string]string) {
 			continue
 		}
 		quantity, err := resource.ParseQuantity(reserved[name])
-		switch {
-		case strings.HasPrefix(reserved[name], "-"), err == nil && quantity.Sign() < 0:
+		if strings.HasPrefix(reserved[name], "-") || err == nil && quantity.Sign() < 0 {
 			f.add(at, reserved[name], "is negative: use zero or more")
-		case err != nil:
-			f.addExpression(at, reserved[name])
 		}
 	}
 }

@@ -146,7 +146,7 @@ func TestAllocatableOfFamilies(t *testing.T) {
 		{name: "eviction off, and amounts that are none", family: api.AMIFamilyAL2023, typ: "m5.large",
 			change: kubelet(api.KubeletConfiguration{
 				EvictionHard: map[string]string{"memory.available": "100%", "nodefs.available": "half"},
-				KubeReserved: map[string]string{"memory": "max(1,2)"},
+				KubeReserved: map[string]string{"memory": "-1"},
 			}), pods: "29", storage: "20Gi", memoryLeft: "7003Mi", storageLeft: "17Gi"},
 		// evictionSoft is a warning and takes nothing away.
 		{name: "soft eviction", family: api.AMIFamilyAL2023, typ: "m5.large", change: kubelet(

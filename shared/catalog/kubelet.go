@@ -7,16 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/kubelet"
 )
 
 // kubeReserved returns the resources that a node of the type reserves for the kubelet and the
 // container runtime. The class overrides the amounts of the AMI family.
 func (m *model) kubeReserved(info *InstanceTypeInfo) corev1.ResourceList {
 	reserved := m.reservedByImage(info)
-	if kubelet := m.class.Spec.Kubelet; kubelet != nil {
+	if own := m.class.Spec.Kubelet; own != nil {
 		for name := range reserved {
-			if own, ok := quantity(kubelet.KubeReserved[string(name)]); ok {
-				reserved[name] = own
+			if amount, ok := quantity(own.KubeReserved[string(name)]); ok {
+				reserved[name] = amount
 			}
 		}
 	}
@@ -63,7 +64,8 @@ func (m *model) takenInterfaces() int {
 }
 
 // kubeletSettings returns the settings that the node's kubelet needs for its type, beyond the
-// class's own. It returns nil where the image computes the same values. Each type with settings
+// class's own, and the values of the class's expressions. It returns nil where the image computes the
+// same values. Each type with settings
 // needs its own launch template.
 func (m *model) kubeletSettings(info *InstanceTypeInfo) *api.KubeletConfiguration {
 	own := m.class.Spec.Kubelet
@@ -73,6 +75,9 @@ func (m *model) kubeletSettings(info *InstanceTypeInfo) *api.KubeletConfiguratio
 	made := &api.KubeletConfiguration{}
 	of := family(m.class)
 	_, windows := windowsBuild(of)
+	if of != api.AMIFamilyCustom {
+		m.addValues(made)
+	}
 	// No image knows interfaces that are not for pods. On Windows the number of pods does not
 	// depend on them. The owner of a class of the family Custom writes its settings.
 	if own.MaxPods == nil && m.takenInterfaces() > 0 && !windows && of != api.AMIFamilyCustom {
@@ -89,8 +94,47 @@ func (m *model) kubeletSettings(info *InstanceTypeInfo) *api.KubeletConfiguratio
 			made.KubeReserved[string(name)] = amount.String()
 		}
 	}
-	if made.MaxPods == nil && made.KubeReserved == nil {
+	if made.MaxPods == nil && made.KubeReserved == nil && made.SystemReserved == nil {
 		return nil
 	}
 	return made
+}
+
+// readExpressions finds the class's kubelet expressions and their values.
+func (m *model) readExpressions() {
+	if m.expressions = m.class.Spec.Kubelet.Expressions(); len(m.expressions) > 0 {
+		evaluation, _ := m.observed.Kubelet.Of(m.class)
+		m.values = evaluation.Types
+	}
+}
+
+// of returns the model for one instance type: its class has values in the place of expressions. It
+// returns false where they are not known.
+func (m *model) of(info *InstanceTypeInfo) (*model, bool) {
+	if len(m.expressions) == 0 {
+		return m, true
+	}
+	values, known := m.values[info.InstanceType]
+	if !known {
+		return nil, false
+	}
+	class, own := *m.class, *m
+	class.Spec.Kubelet = kubelet.Resolved(class.Spec.Kubelet, values)
+	own.class = &class
+	return &own, true
+}
+
+// addValues adds the settings that the class has as expressions.
+func (m *model) addValues(made *api.KubeletConfiguration) {
+	own := m.class.Spec.Kubelet
+	for _, expression := range m.expressions {
+		switch expression.Field {
+		case api.KubeletMaxPods:
+			made.MaxPods = own.MaxPods
+		case api.KubeletKubeReserved:
+			made.KubeReserved = own.KubeReserved
+		case api.KubeletSystemReserved:
+			made.SystemReserved = own.SystemReserved
+		}
+	}
 }

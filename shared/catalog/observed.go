@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/kubelet"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -17,6 +18,9 @@ type Observed struct {
 	Reservations map[string]int
 	// Learned holds the observed capacities of nodes; nil is none.
 	Learned *Learned
+	// Kubelet holds the values of the classes' kubelet expressions. A type without them cannot be
+	// bought for a class with expressions.
+	Kubelet kubelet.Evaluations
 }
 
 // ReservationCount is the number of free instances of a capacity reservation.

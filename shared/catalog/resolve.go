@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/kubelet"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -16,16 +17,23 @@ import (
 // images in status.amis must run on the type, and a zone of status.subnets must offer it. An
 // offering is available if its price is known, the type suits the class's settings, and the
 // observations do not exclude it at the given time. Types without an available offering are
-// included, so that a plan can explain why it did not use them.
+// included, so that a plan can explain why it did not use them. Types for which an expression in the
+// class's kubelet settings has no value are left out.
 func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.Time) []InstanceType {
 	zones := subnetZones(s, class)
 	images := readImages(class)
 	m := &model{class: class, settings: s.Settings, observed: observed, now: now, group: placementGroup(class)}
+	m.readExpressions()
+	common := m
 	reservations := reservationsByType(class)
 	var types []InstanceType
 	for i := range s.InstanceTypes {
 		info := &s.InstanceTypes[i]
 		if architecture(info) == "" {
+			continue
+		}
+		m, known := common.of(info)
+		if !known {
 			continue
 		}
 		requirements := s.labels(info, class)
@@ -73,6 +81,9 @@ type model struct {
 	observed Observed
 	group    *api.PlacementGroup // nil where the class has none
 	now      time.Time
+	// expressions are the class's kubelet expressions, and values their values by instance type.
+	expressions []api.KubeletExpression
+	values      map[string]kubelet.Values
 }
 
 // image is one of the class's images with its requirements.

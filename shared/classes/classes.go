@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/kubelet"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -29,6 +30,10 @@ type Resolver struct {
 	// DryRun makes Resolve ask EC2 whether a launch is authorized: once for each spec of a class, and
 	// again while EC2 refuses. Only a function that may launch can ask.
 	DryRun bool
+
+	// Expressions allows expressions in kubelet settings. Resolve reads the values that lifecycle has
+	// stored.
+	Expressions bool
 }
 
 // NewResolver returns a resolver for the cluster. It sends nothing.
@@ -65,6 +70,9 @@ func (r *Resolver) Resolve(
 	}
 	facts, err := discoverer.Discover(ctx, &class)
 	if err != nil {
+		return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
+	}
+	if facts.Expressions, err = r.expressions(ctx, client, &class); err != nil {
 		return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
 	}
 	left := map[string]int{}
@@ -105,4 +113,22 @@ func (r *Resolver) Resolve(
 	}
 	class.Status = status
 	return class, nil
+}
+
+// expressions returns what is known of the class's kubelet expressions.
+func (r *Resolver) expressions(
+	ctx context.Context, client *cluster.Client, class *api.EC2NodeClass,
+) (nodeclass.Expressions, error) {
+	known := nodeclass.Expressions{Enabled: r.Expressions}
+	if !r.Expressions || !kubelet.HasExpressions(class) {
+		return known, nil
+	}
+	values, err := inventory.KubeletValues(ctx, client)
+	if err != nil {
+		return known, err
+	}
+	if evaluation, found := values.Of(class); found {
+		known.Evaluation = &evaluation
+	}
+	return known, nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/kubelet"
 )
 
 // controlPlane is shared by the package's tests. TestMain sets it before they run.
@@ -199,6 +200,51 @@ func TestADryRunIsAskedForOnceForEachSpec(t *testing.T) {
 	}
 	if class = stored(t, "asked"); asking.Stale(&class) {
 		t.Error("asked again")
+	}
+}
+
+// TestAClassWithExpressionsWaitsForTheirValues plays lifecycle, which stores them.
+func TestAClassWithExpressionsWaitsForTheirValues(t *testing.T) {
+	resolver, client := local(t)
+	class := stored(t, "shared")
+	class.Spec.Kubelet = &api.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "vcpus * 10"}}
+	inputs, err := kubelet.Inputs(&class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name    string
+		enabled bool
+		known   kubelet.Evaluations
+		want    string
+	}{
+		{"not allowed", false, nil, api.ReasonKubeletExpressionsDisabled},
+		{"not evaluated", true, nil, api.ReasonDependenciesNotReady},
+		{"values of another class", true, kubelet.Evaluations{"other": {}}, api.ReasonDependenciesNotReady},
+		{
+			"wrong", true, kubelet.Evaluations{inputs: {Reason: api.ReasonKubeletExpressionInvalid, Message: "wrong"}},
+			api.ReasonKubeletExpressionInvalid,
+		},
+		{
+			"evaluated", true, kubelet.Evaluations{inputs: {Types: map[string]kubelet.Values{"m5.large": {}}}},
+			api.ReasonDryRunDisabled,
+		},
+	} {
+		if test.known != nil {
+			if err := inventory.PutKubeletValues(t.Context(), client, test.known); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resolver.Expressions = test.enabled
+		class.Name = "gone" // nothing is written
+		resolved, err := resolver.Resolve(t.Context(), client, class, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := api.GetCondition(resolved.Status.Conditions, api.ConditionTypeValidationSucceeded)
+		if got == nil || got.Reason != test.want {
+			t.Errorf("%s: %+v, want %s", test.name, got, test.want)
+		}
 	}
 }
 

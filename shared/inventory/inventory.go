@@ -1,12 +1,13 @@
 // Package inventory stores the facts about EC2's offer that all functions share, in ConfigMaps of
 // Whittle's namespace.
 //
-// There are five: the catalogue of instance types and prices, offerings without capacity, observed
-// memory capacities of nodes, the free instances of capacity reservations, and the pods that did not
-// fit the nodes launched for them.
+// There are six: the catalogue of instance types and prices, offerings without capacity, observed
+// memory capacities of nodes, the free instances of capacity reservations, the values of kubelet
+// expressions, and the pods that did not fit the nodes launched for them.
 //
 // Its place: functions/catalog writes the catalogue; provision, disrupt, interrupt and lifecycle
-// read the others and add their observations. Only provision reads and writes the last.
+// read the others and add their observations. Only lifecycle writes the values of expressions. Only
+// provision reads and writes the last.
 //
 // Invariants: two concurrent writers both get their observations in, because a write that conflicts
 // is repeated on a fresh reading. An unreadable ConfigMap of observations counts as empty, because
@@ -77,14 +78,14 @@ func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
 
 // PutCatalog replaces the catalogue. It returns an error where the catalogue is too large for a
 // ConfigMap.
-func PutCatalog(ctx context.Context, client *cluster.Client, snapshot *catalog.Snapshot) error {
+func PutCatalog(ctx context.Context, store Store, snapshot *catalog.Snapshot) error {
 	compressed, err := compress(snapshot)
 	if err != nil {
-		return err
+		return fmt.Errorf("the catalogue of %d instance types: %w", len(snapshot.InstanceTypes), err)
 	}
 	return replace(func() error {
 		object := &corev1.ConfigMap{BinaryData: map[string][]byte{catalogKey: compressed}}
-		stored, err := client.ConfigMap(ctx, catalogName)
+		stored, err := store.ConfigMap(ctx, catalogName)
 		if err != nil {
 			return err
 		}
@@ -92,27 +93,25 @@ func PutCatalog(ctx context.Context, client *cluster.Client, snapshot *catalog.S
 			object.ResourceVersion = stored.ResourceVersion
 		}
 		object.Name = catalogName
-		return client.PutConfigMap(ctx, object)
+		return store.PutConfigMap(ctx, object)
 	})
 }
 
-func compress(snapshot *catalog.Snapshot) ([]byte, error) {
+// compress returns the value as JSON with gzip, or an error where that is too large for a ConfigMap.
+func compress(value any) ([]byte, error) {
 	var compressed bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	if err := json.NewEncoder(writer).Encode(snapshot); err != nil {
-		return nil, fmt.Errorf("encoding the catalogue: %w", err)
+	if err := json.NewEncoder(writer).Encode(value); err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
 	}
 	if err := writer.Close(); err != nil {
-		return nil, fmt.Errorf("encoding the catalogue: %w", err)
+		return nil, fmt.Errorf("encoding: %w", err)
 	}
 	if compressed.Len() > maximumSize {
-		return nil, fmt.Errorf(
-			"the catalogue of %d instance types has %d bytes, a ConfigMap holds %d", len(snapshot.InstanceTypes),
-			compressed.Len(), maximumSize,
-		)
+		return nil, fmt.Errorf("it has %d bytes, a ConfigMap holds %d", compressed.Len(), maximumSize)
 	}
 	return compressed.Bytes(), nil
 }

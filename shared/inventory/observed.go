@@ -9,8 +9,10 @@ import (
 )
 
 // Observed reads all observations of EC2's offer since the catalogue was read. The claims must be
-// all claims of the cluster.
-func Observed(ctx context.Context, client *cluster.Client, claims []api.NodeClaim) (catalog.Observed, error) {
+// all claims of the cluster. The values of kubelet expressions are read if a class has any.
+func Observed(
+	ctx context.Context, client *cluster.Client, claims []api.NodeClaim, classes []api.EC2NodeClass,
+) (catalog.Observed, error) {
 	unavailable, err := Unavailable(ctx, client)
 	if err != nil {
 		return catalog.Observed{}, err
@@ -23,7 +25,11 @@ func Observed(ctx context.Context, client *cluster.Client, claims []api.NodeClai
 	if err != nil {
 		return catalog.Observed{}, err
 	}
+	values, err := KubeletValuesOf(ctx, client, classes)
+	if err != nil {
+		return catalog.Observed{}, err
+	}
 	return catalog.Observed{
-		Unavailable: unavailable, Learned: learned, Reservations: catalog.Available(counts, claims),
+		Unavailable: unavailable, Learned: learned, Reservations: catalog.Available(counts, claims), Kubelet: values,
 	}, nil
 }

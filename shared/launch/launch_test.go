@@ -204,6 +204,34 @@ func TestTypesWithEqualKubeletSettingsShareATemplate(t *testing.T) {
 	}
 }
 
+// TestTypesWithEqualValuesOfExpressionsShareATemplate is the same for a class with expressions. The
+// values are the catalogue's.
+func TestTypesWithEqualValuesOfExpressionsShareATemplate(t *testing.T) {
+	in := input()
+	in.Claim.Spec.Requirements[0].Values = append(in.Claim.Spec.Requirements[0].Values, "other.large")
+	in.Class.Spec.Kubelet = &api.KubeletConfiguration{
+		SystemReserved: map[string]string{"memory": "memory_mib / 64"},
+		Other:          map[string]json.RawMessage{"maxPods": json.RawMessage(`"max_pods - 2"`)},
+	}
+	for i := range in.Types {
+		pods, memory := int32(27), "128Mi"
+		if in.Types[i].Name == "arm.large" {
+			memory = "256Mi"
+		}
+		in.Types[i].Kubelet = &api.KubeletConfiguration{MaxPods: &pods, SystemReserved: map[string]string{"memory": memory}}
+	}
+	request, err := Build(in)
+	if err != nil || len(request.Templates) != 2 {
+		t.Fatalf("%d templates for %v, %v", len(request.Templates), overrides(request), err)
+	}
+	for i, want := range []string{"memory: 128Mi", "memory: 256Mi"} {
+		data := request.Templates[i].Content.UserData
+		if !strings.Contains(data, "maxPods: 27") || !strings.Contains(data, want) || strings.Contains(data, "max_pods") {
+			t.Errorf("template %d with %v has the user data %s", i, request.Templates[i].Overrides, data)
+		}
+	}
+}
+
 func TestTagsNameTheOwner(t *testing.T) {
 	request, err := Build(input())
 	if err != nil {

@@ -135,22 +135,22 @@ func TestHashChangesWithWhatANodeIsLaunchedWith(t *testing.T) {
 	}
 	// The same settings of the kubelet, in another order.
 	one, other := hashed(), hashed()
-	one.Spec.Kubelet = kubelet(t, `{"z": {"a": 2, "b": 1}, "maxPods": 20, "evictionSoftGracePeriod": {"a": "90s"}}`)
-	other.Spec.Kubelet = kubelet(t, `{"evictionSoftGracePeriod":{"a":"90s"},"maxPods":20,"z":{"a":2,"b":1}}`)
+	one.Spec.Kubelet = kubeletOf(t, `{"z": {"a": 2, "b": 1}, "maxPods": 20, "evictionSoftGracePeriod": {"a": "90s"}}`)
+	other.Spec.Kubelet = kubeletOf(t, `{"evictionSoftGracePeriod":{"a":"90s"},"maxPods":20,"z":{"a":2,"b":1}}`)
 	if hash(one, authority) != hash(other, authority) {
 		t.Error("the order of the kubelet's settings is drift")
 	}
 	// Empty settings are none. A setting that says the default is one.
 	for text, same := range map[string]bool{`{}`: true, `{"kubeReserved": {}}`: false, `{"maxPods": 0}`: false} {
 		c := hashed()
-		c.Spec.Kubelet = kubelet(t, text)
+		c.Spec.Kubelet = kubeletOf(t, text)
 		if (hash(c, authority) == base) != same {
 			t.Errorf("kubelet %s hashes as none: %t", text, !same)
 		}
 	}
 }
 
-func kubelet(t *testing.T, text string) *api.KubeletConfiguration {
+func kubeletOf(t *testing.T, text string) *api.KubeletConfiguration {
 	t.Helper()
 	read := &api.KubeletConfiguration{}
 	if err := json.Unmarshal([]byte(text), read); err != nil {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/kubelet"
 )
 
 // Facts are EC2's answers about the resources that a class selects, and the facts that a node needs
@@ -23,10 +24,20 @@ type Facts struct {
 	SubnetsProblem, SecurityGroupsProblem, ImagesProblem, InstanceProfileProblem, CapacityReservationsProblem,
 	PlacementGroupProblem Problem
 
+	// Expressions is what is known of the class's kubelet expressions.
+	Expressions Expressions
 	// Cluster is needed to check before any launch whether user data can be written.
 	Cluster Cluster
 	// Authorization is the result of the dry runs of a launch.
 	Authorization Authorization
+}
+
+// Expressions is what is known of the expressions in a class's kubelet settings.
+type Expressions struct {
+	// Enabled allows expressions. Karpenter calls it the gate NodeClassCEL.
+	Enabled bool
+	// Evaluation is nil before the expressions are evaluated.
+	Evaluation *kubelet.Evaluation
 }
 
 // Problem explains to the class's owner why a resource could not be read. The zero value is no

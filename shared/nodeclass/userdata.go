@@ -1,6 +1,7 @@
 package nodeclass
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/kubelet"
 )
 
 // Cluster holds the facts that a node needs to join.
@@ -38,8 +40,9 @@ const MaximumUserData = 16 << 10
 // family. Errors name the class and the field.
 //
 // The settings that depend on the instance type, maxPods and the reservations for the kubelet, are
-// written only where needed (Variation.Kubelet). nodeadm, AL2's bootstrap.sh and Bottlerocket
-// compute both by the planner's formulas, so one launch template serves all types.
+// written only where needed (Variation.Kubelet). So are the values of expressions. nodeadm, AL2's
+// bootstrap.sh and Bottlerocket compute both by the planner's formulas, so one launch template
+// serves all types.
 func UserData(class *api.EC2NodeClass, join Join) (string, error) {
 	return userData(class, api.AMI{}, join, nil)
 }
@@ -94,14 +97,18 @@ type settings struct {
 
 func settingsOf(class *api.EC2NodeClass, join Join, ofType *api.KubeletConfiguration) settings {
 	made := settings{cluster: join.Cluster, labels: joinLabels(join.Labels), taints: join.Taints}
-	if class.Spec.Kubelet != nil {
-		made.kubelet = *class.Spec.Kubelet
+	// No node can read an expression. The settings of the type hold its value.
+	if own := kubelet.Resolved(class.Spec.Kubelet, kubelet.Values{}); own != nil {
+		made.kubelet = *own
 	}
-	if ofType != nil && ofType.MaxPods != nil {
-		made.kubelet.MaxPods = ofType.MaxPods
-	}
-	if ofType != nil && ofType.KubeReserved != nil {
-		made.kubelet.KubeReserved = ofType.KubeReserved
+	if ofType != nil {
+		made.kubelet.MaxPods = cmp.Or(ofType.MaxPods, made.kubelet.MaxPods)
+		if ofType.KubeReserved != nil {
+			made.kubelet.KubeReserved = ofType.KubeReserved
+		}
+		if ofType.SystemReserved != nil {
+			made.kubelet.SystemReserved = ofType.SystemReserved
+		}
 	}
 	// The default thresholds of Windows images have changed between versions.
 	if family := class.AMIFamily(); len(made.kubelet.EvictionHard) > 0 || strings.HasPrefix(family, "Windows") {

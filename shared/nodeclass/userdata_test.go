@@ -188,6 +188,42 @@ func TestKubeletSettingsReachTheNode(t *testing.T) {
 	}
 }
 
+func TestNoNodeReadsAnExpression(t *testing.T) {
+	pods := int32(27)
+	for _, family := range []string{"AL2", "AL2023", "Bottlerocket", "Windows2022"} {
+		made := class("", func(c *api.EC2NodeClass) {
+			c.Spec.AMIFamily = &family
+			c.Spec.Kubelet = kubeletOf(t, `{"maxPods": "max_pods - 2", "kubeReserved": {"cpu": "vcpus * 10", "memory": "1Gi"},
+				"systemReserved": {"memory": "memory_mib / 64"}}`)
+		})
+		for _, test := range []struct {
+			ofType *api.KubeletConfiguration
+			want   []string
+		}{
+			{nil, []string{"1Gi"}},
+			{&api.KubeletConfiguration{
+				MaxPods: &pods, KubeReserved: map[string]string{"cpu": "40m", "memory": "1Gi"},
+				SystemReserved: map[string]string{"memory": "128Mi"},
+			}, []string{"27", "40m", "1Gi", "128Mi"}},
+		} {
+			data, err := userData(made, api.AMI{}, join(), test.ofType)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range test.want {
+				if !strings.Contains(data, text) {
+					t.Errorf("%s: no %s in %s", family, text, data)
+				}
+			}
+			for _, text := range []string{"max_pods", "vcpus", "memory_mib"} {
+				if strings.Contains(data, text) {
+					t.Errorf("%s: the node would read %s: %s", family, text, data)
+				}
+			}
+		}
+	}
+}
+
 func TestCustomUserDataIsUntouched(t *testing.T) {
 	custom := api.AMIFamilyCustom
 	data, err := UserData(class("anything: {at all", func(c *api.EC2NodeClass) { c.Spec.AMIFamily = &custom }), join())

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/kubelet"
 )
 
 // Authorization is the result of the dry runs of a launch.
@@ -40,6 +41,12 @@ func (c conditions) validation(class *api.EC2NodeClass, facts Facts) {
 	}
 	earlier := api.GetCondition(class.Status.Conditions, api.ConditionTypeValidationSucceeded)
 	switch {
+	case kubelet.HasExpressions(class) && facts.Expressions.Evaluation == nil:
+		c.set(
+			api.ConditionTypeValidationSucceeded, metav1.ConditionUnknown, api.ReasonDependenciesNotReady,
+			"waiting for the values of the expressions in spec.kubelet: lifecycle evaluates them at its next tick, "+
+				"once there is a catalogue of instance types",
+		)
 	case facts.Authorization.Problem.Message != "":
 		c.set(
 			api.ConditionTypeValidationSucceeded, metav1.ConditionFalse, facts.Authorization.Problem.Reason,
@@ -93,6 +100,9 @@ func Check(class *api.EC2NodeClass, facts Facts) Problem {
 	for _, err := range joinedErrors(class.Validate()) {
 		add(reasonOf(err), err.Error())
 	}
+	if problem := expressionProblem(class, facts.Expressions); problem.Message != "" {
+		add(problem.Reason, problem.Message)
+	}
 	for _, field := range Unsupported(class) {
 		add(api.ReasonValidationFailed, field)
 	}
@@ -102,6 +112,24 @@ func Check(class *api.EC2NodeClass, facts Facts) Problem {
 		}
 	}
 	return Problem{Reason: reason, Message: strings.Join(messages, "; ")}
+}
+
+// expressionProblem returns the problem of the class's kubelet expressions. It begins with Karpenter's
+// words.
+func expressionProblem(class *api.EC2NodeClass, known Expressions) Problem {
+	expressions := class.Spec.Kubelet.Expressions()
+	switch {
+	case len(expressions) == 0:
+		return Problem{}
+	case !known.Enabled:
+		return Problem{api.ReasonKubeletExpressionsDisabled, fmt.Sprintf(
+			"spec.kubelet contains a CEL expression, but the NodeClassCEL feature gate is disabled: deploy with "+
+				"nodeClassCEL, or write a number or an amount such as 100m or 200Mi in %s", expressions[0].Path(),
+		)}
+	case known.Evaluation == nil:
+		return Problem{}
+	}
+	return Problem{known.Evaluation.Reason, known.Evaluation.Message}
 }
 
 // checkUserData builds the user data as a launch would, without the labels and taints of a pool.

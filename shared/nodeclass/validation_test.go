@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	values "github.com/whittle-dev/whittle/shared/kubelet"
 )
 
 func TestEachConditionHasKarpentersReason(t *testing.T) {
@@ -52,7 +53,16 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 		{"an expression", kubelet(
 			api.KubeletConfiguration{Other: map[string]json.RawMessage{"maxPods": json.RawMessage(`"vcpus * 10"`)}},
 		), nil,
-			api.ConditionTypeValidationSucceeded, api.ReasonKubeletExpressionsDisabled, "spec.kubelet.maxPods"},
+			api.ConditionTypeValidationSucceeded, api.ReasonKubeletExpressionsDisabled,
+			"the NodeClassCEL feature gate is disabled: deploy with nodeClassCEL, or write a number or an amount such as 100m " +
+				"or 200Mi in spec.kubelet.maxPods"},
+		{"an expression without a value", kubelet(
+			api.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "1 / 0"}},
+		), func(f *Facts) {
+			f.Expressions = Expressions{Enabled: true, Evaluation: &values.Evaluation{
+				Reason: api.ReasonKubeletExpressionEvaluationFailed, Message: "division by zero",
+			}}
+		}, api.ConditionTypeValidationSucceeded, api.ReasonKubeletExpressionEvaluationFailed, "division by zero"},
 		{"disks that Windows does not join", both(family("Windows2022"), func(c *api.EC2NodeClass) {
 			policy := api.InstanceStorePolicyRAID0
 			c.Spec.InstanceStorePolicy = &policy
@@ -121,6 +131,31 @@ func TestEachConditionHasKarpentersReason(t *testing.T) {
 				t.Error("the class is ready all the same")
 			}
 		})
+	}
+}
+
+func TestAClassWaitsForTheValuesOfItsExpressions(t *testing.T) {
+	made, facts := class("", complete, func(c *api.EC2NodeClass) {
+		c.Spec.Kubelet = &api.KubeletConfiguration{KubeReserved: map[string]string{"cpu": "vcpus * 10"}}
+	}), found()
+	facts.Cluster = join().Cluster
+	facts.Expressions = Expressions{Enabled: true}
+	status := Resolve(made, facts, time.Now())
+	waits := api.GetCondition(status.Conditions, api.ConditionTypeValidationSucceeded)
+	ready := api.GetCondition(status.Conditions, api.ConditionReady)
+	if waits.Status != metav1.ConditionUnknown || waits.Reason != api.ReasonDependenciesNotReady ||
+		!strings.Contains(waits.Message, "spec.kubelet") || ready.Status != metav1.ConditionUnknown {
+		t.Errorf("without values: %+v, %+v", waits, ready)
+	}
+	facts.Expressions.Evaluation = &values.Evaluation{Types: map[string]values.Values{"m5.large": {}}}
+	if status = Resolve(made, facts, time.Now()); !api.ConditionTrue(status.Conditions, api.ConditionReady) {
+		t.Errorf("with values: %+v", status.Conditions)
+	}
+	// Without expressions nobody waits.
+	made.Spec.Kubelet.KubeReserved["cpu"] = "100m"
+	facts.Expressions = Expressions{}
+	if status = Resolve(made, facts, time.Now()); !api.ConditionTrue(status.Conditions, api.ConditionReady) {
+		t.Errorf("without expressions: %+v", status.Conditions)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/catalog/builtin"
+	"github.com/whittle-dev/whittle/shared/kubelet"
+	"github.com/whittle-dev/whittle/shared/kubelet/evaluation"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 )
 
@@ -72,6 +74,28 @@ func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.Instan
 		t.byClass[class.Name] = types
 	}
 	return types
+}
+
+// Evaluate evaluates the class's kubelet expressions, for a plan without a cluster. It returns why the
+// class has no types, or an empty text. In a cluster, lifecycle evaluates them. The types of a
+// user's own table do not depend on the class.
+func (t *Table) Evaluate(class *api.EC2NodeClass) (problem string, err error) {
+	if !t.assume || !kubelet.HasExpressions(class) {
+		return "", nil
+	}
+	inputs, err := kubelet.Inputs(class)
+	if err != nil {
+		return "", err
+	}
+	evaluated, err := evaluation.Of(class, t.facts)
+	if err != nil {
+		return "", err
+	}
+	if t.observed.Kubelet == nil {
+		t.observed.Kubelet = kubelet.Evaluations{}
+	}
+	t.observed.Kubelet[inputs] = evaluated
+	return evaluated.Message, nil
 }
 
 // Extras returns what a node of the pool costs an hour beside its instance. class is as for Of.

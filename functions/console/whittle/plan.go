@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/planner"
@@ -143,7 +144,35 @@ func (m *planned) readFiles(
 		}
 	}
 	m.objects = &read.Objects
+	if err := m.evaluateExpressions(table, problems); err != nil {
+		return err
+	}
 	m.assemble(table, now)
+	return nil
+}
+
+// evaluateExpressions evaluates the kubelet expressions of the classes. The pools of a class with a
+// wrong one get no nodes.
+func (m *planned) evaluateExpressions(table *instancetypes.Table, problems io.Writer) error {
+	for i := range m.objects.NodeClasses {
+		class := &m.objects.NodeClasses[i]
+		problem, err := table.Evaluate(class)
+		if err != nil {
+			return fmt.Errorf("EC2NodeClass %q: %w", class.Name, err)
+		}
+		if problem == "" {
+			continue
+		}
+		problem = fmt.Sprintf("EC2NodeClass %q: %s", class.Name, problem)
+		warn(problems, problem)
+		m.objects.NodePools = slices.DeleteFunc(m.objects.NodePools, func(pool api.NodePool) bool {
+			if classOf(&pool, m.objects.NodeClasses) != class {
+				return false
+			}
+			m.unusable = append(m.unusable, plan.UnusablePool{NodePool: pool.Name, Message: problem})
+			return true
+		})
+	}
 	return nil
 }
 

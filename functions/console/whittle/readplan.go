@@ -34,6 +34,7 @@ func (m *planned) readCluster(
 		group.Go(func() (err error) { facts, err = inventory.Catalog(reading, client); return err })
 		group.Go(func() (err error) { observed.Unavailable, err = inventory.Unavailable(reading, client); return err })
 		group.Go(func() (err error) { observed.Learned, err = inventory.Learned(reading, client); return err })
+		group.Go(func() (err error) { observed.Kubelet, err = inventory.KubeletValues(reading, client); return err })
 		group.Go(func() (err error) { counts, err = inventory.Reservations(reading, client); return err })
 	}
 	if err := group.Wait(); err != nil {
