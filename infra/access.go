@@ -18,16 +18,26 @@ type access struct {
 	mapRoles *string
 }
 
-// groups returns the functions with a Kubernetes group whittle:NAME, to which install binds a role.
+// members returns the functions with a Kubernetes group whittle:NAME, to which install binds a role.
 // The ticker never calls the cluster.
-func (f functions) groups() []function {
+func (f functions) members() []function {
 	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.console}
+}
+
+// groupsOf returns the function's Kubernetes groups. The second group of disrupt has the right that
+// the setting podDeletionCost needs.
+func groupsOf(c *cluster, f function) []string {
+	groups := []string{"whittle:" + f.name}
+	if f.name == "disrupt" && c.configuration.podDeletionCost {
+		groups = append(groups, "whittle:pod-deletion-cost")
+	}
+	return groups
 }
 
 // newAccess adds access entries, or outputs the lines for aws-auth in their place.
 func newAccess(c *cluster, f functions, nodes nodeRoles) access {
 	if c.configuration.authenticationMode == modeConfigMap {
-		lines := mapRoles(f, nodes, c.configuration.nodeRole == "")
+		lines := mapRoles(c, f, nodes)
 		scope := constructs.NewConstruct(c.scope, jsii.String("Access"))
 		awscdk.NewCfnOutput(scope, jsii.String("MapRoles"), &awscdk.CfnOutputProps{
 			Description: jsii.String("Cluster " + c.name + ": the lines for mapRoles in the ConfigMap kube-system/aws-auth"),
@@ -49,11 +59,11 @@ func newAccessEntries(c *cluster, f functions, nodes nodeRoles) []constructs.IDe
 		return awseks.NewCfnAccessEntry(scope, jsii.String(id), &p)
 	}
 	var entries []constructs.IDependable
-	for _, function := range f.groups() {
+	for _, function := range f.members() {
 		id := strings.ToUpper(function.name[:1]) + function.name[1:]
 		entries = append(entries, entry(id, function.role, awseks.CfnAccessEntryProps{
 			Type:             jsii.String("STANDARD"),
-			KubernetesGroups: jsii.Strings("whittle:" + function.name),
+			KubernetesGroups: jsii.Strings(groupsOf(c, function)...),
 		}))
 	}
 	entries = append(entries, entry("Install", f.install.role, awseks.CfnAccessEntryProps{
@@ -80,7 +90,7 @@ func newAccessEntries(c *cluster, f functions, nodes nodeRoles) []constructs.IDe
 // mapRoles returns the lines of aws-auth's mapRoles that stand for the access entries. The stack's
 // roles have no path, because aws-auth does not find roles with one.
 // https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
-func mapRoles(f functions, nodes nodeRoles, made bool) *string {
+func mapRoles(c *cluster, f functions, nodes nodeRoles) *string {
 	var lines []*string
 	add := func(role awsiam.IRole, username string, groups ...string) {
 		lines = append(lines, awscdk.Fn_Join(jsii.String(""), &[]*string{
@@ -88,13 +98,13 @@ func mapRoles(f functions, nodes nodeRoles, made bool) *string {
 			jsii.String("\n  username: " + username + "\n  groups: [" + strings.Join(groups, ", ") + "]\n"),
 		}))
 	}
-	for _, function := range f.groups() {
-		add(function.role, "whittle:"+function.name, "whittle:"+function.name)
+	for _, function := range f.members() {
+		add(function.role, "whittle:"+function.name, groupsOf(c, function)...)
 	}
 	// Kubernetes lets only those grant rights who have them, so install is administrator.
 	add(f.install.role, "whittle:install", "system:masters")
 	const node = "system:node:{{EC2PrivateDNSName}}"
-	if made {
+	if c.configuration.nodeRole == "" {
 		add(nodes.linux, node, "system:bootstrappers", "system:nodes")
 	}
 	if nodes.windows != nil {

@@ -71,6 +71,8 @@ type clusterConfiguration struct {
 	karpenterServiceAccounts string
 	// terminateFirst has the reasons for which nodes may end before their replacement.
 	terminateFirst []string
+	// podDeletionCost makes disrupt write the deletion costs of pods.
+	podDeletionCost bool
 	// zonalShift makes functions follow the zonal shifts of the cluster.
 	zonalShift bool
 	// imageParameters are names of SSM parameters with the account's own image ids. A name may end

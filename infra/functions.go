@@ -82,10 +82,8 @@ type functionProperties struct {
 }
 
 func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
-	dryRun, karpenter := jsii.String(""), jsii.String(c.configuration.karpenterServiceAccounts)
-	if c.configuration.dryRun {
-		dryRun = jsii.String("true")
-	}
+	dryRun, podCosts := enabled(c.configuration.dryRun), enabled(c.configuration.podDeletionCost)
+	karpenter := jsii.String(c.configuration.karpenterServiceAccounts)
 	catalog := newFunction(c, functionProperties{
 		name: "catalog", id: "Catalog", timeout: 2 * time.Minute,
 		description: "Reads instance types, offerings and prices into one snapshot",
@@ -118,6 +116,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"PREFERENCE_POLICY":          jsii.String(c.configuration.preferencePolicy),
 				"MIN_VALUES_POLICY":          jsii.String(c.configuration.minValuesPolicy),
 				"DISABLE_DRY_RUN":            jsii.String(c.configuration.disableDryRun),
+				"POD_DELETION_COST":          podCosts,
 				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
 				"DRY_RUN":                    dryRun,
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
@@ -162,6 +161,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DRY_RUN":                    dryRun,
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
+				"POD_DELETION_COST":          podCosts,
 				"TERMINATE_FIRST":            jsii.String(strings.Join(c.configuration.terminateFirst, ",")),
 			}),
 			statements: disruptStatements(c, q),
@@ -175,6 +175,14 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 		}),
 		console: newConsole(c),
 	}
+}
+
+// enabled is the variable of a setting that is off without a value.
+func enabled(on bool) *string {
+	if on {
+		return jsii.String("true")
+	}
+	return jsii.String("")
 }
 
 // given removes the variables without a value.

@@ -134,6 +134,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.terminateFirst, err = terminateFirst(value); return err },
 		},
 		{
+			key: "podDeletionCost", fallback: "`false`", example: "true",
+			meaning: "`true` writes `controller.kubernetes.io/pod-deletion-cost` on pods of ReplicaSets, so that Deployments " +
+				"that shrink empty the nodes that go next: Karpenter's gate PodDeletionCostManagement",
+			set: func(c *cluster, value any) (err error) { c.podDeletionCost, err = truth(value); return err },
+		},
+		{
 			key: "zonalShift", fallback: "`false`", example: "true",
 			meaning: "`true` follows ARC's zonal shifts of the cluster: nothing is launched or ended in a zone that traffic " +
 				"is shifted away from. Zonal shift must be on for the EKS cluster",

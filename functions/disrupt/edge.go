@@ -31,6 +31,7 @@ type kubernetes interface {
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
+	AnnotatePod(ctx context.Context, pod *corev1.Pod, annotations map[string]any) error
 	// CreateNodeClaim returns a conflict when a claim of that name exists.
 	CreateNodeClaim(ctx context.Context, claim *api.NodeClaim) (*api.NodeClaim, error)
 	// DeploymentOf returns nil for a pod of no Deployment. It returns cluster.IsForbidden in a
@@ -65,6 +66,8 @@ type edge struct {
 	preference plan.PreferencePolicy
 	minValues  plan.MinValuesPolicy
 	shifts     *zonalshift.Source // nil where zonal shifts are off
+	// managedCosts says that disrupt writes the deletion costs of pods.
+	managedCosts bool
 }
 
 func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error) {
@@ -117,5 +120,6 @@ func (e edge) Without(
 	made := snapshot.NewOffer(without, known, observed, now).Assemble(without, now)
 	snapshot.AddUnlaunched(made, without)
 	made.PreferencePolicy, made.MinValuesPolicy = e.preference, e.minValues
+	made.ManagedDeletionCosts = e.managedCosts
 	return made, observe.Details(ctx, e.Client.Consistent(), made)
 }

@@ -40,6 +40,10 @@ type handler struct {
 	// terminateFirst has the reasons for which a node may end before its replacement.
 	terminateFirst disruption.TerminateFirst
 
+	// podCosts remembers the fleet whose pods have their deletion costs. It is nil where disrupt
+	// writes none.
+	podCosts *settledFleet
+
 	settled settledFleet
 }
 

@@ -47,6 +47,10 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	minValues := function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort)
 	h.terminateFirst = function.Parsed(settings, "TERMINATE_FIRST", "write Drifted, Unhealthy, or both with a comma",
 		parseTerminateFirst)
+	managedCosts := settings.Enabled("POD_DELETION_COST") // Karpenter's gate PodDeletionCostManagement
+	if managedCosts {
+		h.podCosts = &settledFleet{}
+	}
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
@@ -58,7 +62,9 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	shifts := zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN"))
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)
-		return edge{Client: client, preference: preference, minValues: minValues, shifts: shifts}, err
+		return edge{
+			Client: client, preference: preference, minValues: minValues, shifts: shifts, managedCosts: managedCosts,
+		}, err
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err

@@ -24,6 +24,7 @@ import (
 type pass struct {
 	performer
 	settled        *settledFleet
+	podCosts       *settledFleet
 	terminateFirst disruption.TerminateFirst
 	// launches is set when claims exist that have no instance yet.
 	launches bool
@@ -32,10 +33,10 @@ type pass struct {
 // runStages reads the cluster and runs every stage, whatever fails in those before it. The order
 // matters, since all stages count against the same budgets. The replacements that have begun come
 // first. Removals that move no pod come next, then nodes that have to be replaced. Nodes that only
-// cost too much come last.
+// cost too much come after them. The deletion costs of pods follow from all of this.
 func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
 	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now}, settled: &h.settled,
-		terminateFirst: h.terminateFirst}
+		podCosts: h.podCosts, terminateFirst: h.terminateFirst}
 	var err error
 	if p.view, err = read(ctx, client); err != nil {
 		return p, err
@@ -43,6 +44,7 @@ func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, erro
 	var failed []error
 	for _, stage := range []func(context.Context) error{
 		p.continueReplacements, p.removeEmpty, p.showPodEvents, p.replaceCandidates, p.consolidate,
+		p.writePodCosts,
 	} {
 		failed = append(failed, guard.Run(func() error { return stage(ctx) }))
 	}

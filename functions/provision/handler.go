@@ -52,6 +52,8 @@ type handler struct {
 	// preference and minValues weigh what the planner cannot have all of.
 	preference plan.PreferencePolicy
 	minValues  plan.MinValuesPolicy
+	// managedCosts says that disrupt writes the deletion costs of pods.
+	managedCosts bool
 
 	// The rest is a warm container's cache: the events of the last minutes, the last message to
 	// its own queue, when replicas were last counted, and the free addresses of subnets.

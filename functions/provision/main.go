@@ -30,7 +30,8 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		preference: function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored),
 		minValues:  function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort),
 	}
-	unchecked := settings.Enabled("DISABLE_DRY_RUN")  // Karpenter's setting, about the dry runs of launches
+	unchecked := settings.Enabled("DISABLE_DRY_RUN") // Karpenter's setting, about the dry runs of launches
+	h.managedCosts = settings.Enabled("POD_DELETION_COST")
 	expressions := settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {

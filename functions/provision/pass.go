@@ -157,6 +157,7 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	made := offer.Assemble(objects, r.now())
 	snapshot.AddUnlaunched(made, objects)
 	made.PreferencePolicy, made.MinValuesPolicy = r.preference, r.minValues
+	made.ManagedDeletionCosts = r.managedCosts
 	for i := range made.NodePools {
 		r.reportIncompatible(ctx, &made.NodePools[i], made)
 	}

@@ -34,7 +34,7 @@ func (r *pass) shrink(ctx context.Context, planned *plan.Snapshot) error {
 	r.static = intent.StaticPools(objects.NodePools)
 	var failures []error
 	for i := range r.static {
-		for _, surplus := range intent.Surplus(&r.static[i], seen.Nodes, r.now()) {
+		for _, surplus := range intent.Surplus(&r.static[i], seen.Nodes, planned.ManagedDeletionCosts, r.now()) {
 			failures = append(failures, r.deleteSurplus(ctx, planned, &r.static[i], surplus))
 		}
 	}

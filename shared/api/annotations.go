@@ -55,6 +55,11 @@ const (
 	ScaleDownDisabledAnnotationKey = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 )
 
+// PodDeletionCostAnnotationKey orders the pods of a ReplicaSet for deletion: the lowest value goes
+// first.
+// https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#pod-deletion-cost
+const PodDeletionCostAnnotationKey = "controller.kubernetes.io/pod-deletion-cost"
+
 // OwnGroup prefixes the keys of Whittle, which Karpenter does not have.
 const OwnGroup = "whittle.dev"
 
@@ -91,7 +96,7 @@ const (
 	RebalanceIgnore  = "Ignore"
 )
 
-// Annotations of Whittle that its functions write on NodeClaims, to remember between invocations.
+// Annotations of Whittle that its functions write on NodeClaims, and one on pods, to remember between invocations.
 // Times are in RFC 3339; lists have commas between their elements.
 const (
 	// AttemptAnnotationKey counts the launches tried for a claim. The claim's UID and the attempt
@@ -125,6 +130,9 @@ const (
 	// ReplaceAfterAnnotationKey, on a claim whose replacement failed, is the time before which no
 	// other replacement is tried.
 	ReplaceAfterAnnotationKey = OwnGroup + "/replace-after"
+	// ManagedDeletionCostAnnotationKey, on a pod, is the value of PodDeletionCostAnnotationKey that
+	// Whittle wrote. Where the two differ, the cost is another writer's.
+	ManagedDeletionCostAnnotationKey = OwnGroup + "/pod-deletion-cost"
 	// RestartingSinceAnnotationKey, on a claim whose replacements are ready, is the time of the
 	// restart of Deployments that moves their pods off the claim's node.
 	RestartingSinceAnnotationKey = OwnGroup + "/restarting-since"

@@ -31,7 +31,7 @@ func peoplesAnnotations() []Annotation {
 			Meaning: "`true` keeps the node although it is unhealthy. `do-not-disrupt` does not."},
 		{Key: DisruptionCostAnnotationKey, On: []string{"pod"},
 			Meaning: "What the pod's eviction costs: an integer, where 134217728 counts as much as an ordinary pod. " +
-				"It wins over `controller.kubernetes.io/pod-deletion-cost`."},
+				"It wins over `controller.kubernetes.io/pod-deletion-cost`, which counts without the setting `podDeletionCost`."},
 		{
 			Key: SafeToEvictAnnotationKey, On: []string{"pod"},
 			Meaning: "`false` protects the pod's node from voluntary disruption.",
@@ -97,6 +97,8 @@ func functionsAnnotations() []Annotation {
 		{Key: ReplacedByAnnotationKey, On: claims, Meaning: "Claims that replace this one."},
 		{Key: ReplacesAnnotationKey, On: claims, Meaning: "Claims that this one replaces."},
 		{Key: ReplaceAfterAnnotationKey, On: claims, Meaning: "Time before which a failed replacement is not tried again."},
+		{Key: ManagedDeletionCostAnnotationKey, On: []string{"pod"},
+			Meaning: "Value of `controller.kubernetes.io/pod-deletion-cost` that Whittle wrote. Another is not Whittle's."},
 		{Key: RestartingSinceAnnotationKey, On: claims, Meaning: "Time of the restart that moves pods off the node."},
 		{
 			Key: RebalanceRecommendedAnnotationKey, On: claims,

@@ -155,6 +155,14 @@ func (c *Client) DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *i
 	return c.delete(ctx, podPath(pod), pod.UID, graceSeconds)
 }
 
+// AnnotatePod writes annotations of the pod, and removes those that are nil. It returns IsConflict
+// when the pod has changed since it was read, and IsGone when it has gone.
+func (c *Client) AnnotatePod(ctx context.Context, pod *corev1.Pod, annotations map[string]any) error {
+	return c.writeJSON(ctx, http.MethodPatch, podPath(pod), map[string]any{
+		"metadata": map[string]any{"resourceVersion": pod.ResourceVersion, "annotations": annotations},
+	}, nil)
+}
+
 // Evict evicts the pod under its disruption budgets. It succeeds for a pod that has gone, or that
 // was replaced by one of the same name. It returns IsEvictionRefused when a budget forbids it now.
 func (c *Client) Evict(ctx context.Context, pod *corev1.Pod) error {

@@ -28,10 +28,11 @@ type Scaling struct {
 // It creates missing nodes within spec.limits.nodes. Leaving nodes count against that limit,
 // because they cost money until they are gone. Surplus nodes go in this order: unlaunched ones,
 // empty ones, those with the cheapest evictions, and last those that a person protects. A node that
-// disruption has chosen, and will replace, counts as present and not as surplus.
+// disruption has chosen, and will replace, counts as present and not as surplus. The deletion costs
+// of pods count as costs of evictions unless they are managed.
 //
 // See https://karpenter.sh/docs/concepts/nodepools/#specreplicas.
-func Replicas(pool *api.NodePool, nodes []Node, now time.Time) Scaling {
+func Replicas(pool *api.NodePool, nodes []Node, managedCosts bool, now time.Time) Scaling {
 	if pool.Spec.Replicas == nil || pool.DeletionTimestamp != nil {
 		return Scaling{}
 	}
@@ -55,7 +56,8 @@ func Replicas(pool *api.NodePool, nodes []Node, now time.Time) Scaling {
 	if surplus := int64(len(standing)) - wanted; surplus > 0 {
 		slices.SortFunc(standing, func(a, b *Node) int {
 			return cmp.Or(
-				cmp.Compare(a.surplusRank(now), b.surplusRank(now)), cmp.Compare(a.cost(now), b.cost(now)),
+				cmp.Compare(a.surplusRank(now), b.surplusRank(now)),
+				cmp.Compare(a.cost(managedCosts, now), b.cost(managedCosts, now)),
 				cmp.Compare(a.Claim.Name, b.Claim.Name),
 			)
 		})
@@ -83,11 +85,11 @@ func (n *Node) surplusRank(now time.Time) int {
 
 // cost is the cost of deleting the node: the cost of evicting its pods, in proportion to the part
 // of its life that is left.
-func (n *Node) cost(now time.Time) float64 {
+func (n *Node) cost(managedCosts bool, now time.Time) float64 {
 	sum := 0.0
 	for _, pod := range n.Pods {
 		if scheduling.IsReschedulable(pod) {
-			sum += protection.EvictionCost(pod)
+			sum += protection.EvictionCost(pod, managedCosts)
 		}
 	}
 	return sum * n.lifeLeft(now)

@@ -160,7 +160,7 @@ func TestReplicas(t *testing.T) {
 				pool.Spec.Limits = api.Limits{api.ResourceNodes: resource.MustParse(test.limit)}
 			}
 			for range 2 {
-				got := disruption.Replicas(pool, test.nodes, now)
+				got := disruption.Replicas(pool, test.nodes, false, now)
 				var names []string
 				for _, n := range got.Delete {
 					names = append(names, n.Claim.Name)
@@ -171,7 +171,7 @@ func TestReplicas(t *testing.T) {
 				slices.Reverse(test.nodes)
 			}
 			pool.DeletionTimestamp = &metav1.Time{Time: now}
-			if got := disruption.Replicas(pool, test.nodes, now); got.Create != 0 || len(got.Delete) != 0 {
+			if got := disruption.Replicas(pool, test.nodes, false, now); got.Create != 0 || len(got.Delete) != 0 {
 				t.Errorf("a pool that is being deleted: %+v", got)
 			}
 		})

@@ -45,6 +45,9 @@ type Snapshot struct {
 	MaximumTypes     int              `json:"maximumTypes,omitempty"`
 	PreferencePolicy PreferencePolicy `json:"preferencePolicy,omitempty"`
 	MinValuesPolicy  MinValuesPolicy  `json:"minValuesPolicy,omitempty"`
+	// ManagedDeletionCosts says that Whittle writes the deletion costs of pods. They are no wishes of
+	// the pods' owners then, and evictions cost nothing by them.
+	ManagedDeletionCosts bool `json:"managedDeletionCosts,omitempty"`
 	// SkipImprovement asks for a plan in a fraction of the time. New nodes stay as they are first
 	// packed, the planner makes no second plan, and LowerBoundPerHour stays zero.
 	SkipImprovement bool `json:"skipImprovement,omitempty"`

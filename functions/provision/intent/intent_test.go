@@ -94,7 +94,7 @@ func TestSurplusAndMissingClaims(t *testing.T) {
 	}
 	one, four, starved, unready := pool("static", 1), pool("static", 4), pool("starved", 2), pool("unready", 2)
 	nodes := []disruption.Node{{Claim: &launched}, {Claim: &waiting}}
-	if got := intent.Surplus(&one, nodes, now); len(got) != 1 || got[0].Name != "waiting" {
+	if got := intent.Surplus(&one, nodes, false, now); len(got) != 1 || got[0].Name != "waiting" {
 		t.Errorf("surplus %v, want the claim that is not launched", got)
 	}
 	if !intent.HasSurplus([]api.NodePool{four, one}, snapshot, now) ||

@@ -48,7 +48,7 @@ func ReplicasOff(pools []api.NodePool, claims []api.NodeClaim, now time.Time) bo
 			}
 			nodes = append(nodes, disruption.Node{Claim: claim})
 		}
-		if scaling := disruption.Replicas(pool, nodes, now); scaling.Create > 0 || len(scaling.Delete) > 0 {
+		if scaling := disruption.Replicas(pool, nodes, false, now); scaling.Create > 0 || len(scaling.Delete) > 0 {
 			return true
 		}
 	}
@@ -58,7 +58,7 @@ func ReplicasOff(pools []api.NodePool, claims []api.NodeClaim, now time.Time) bo
 // HasSurplus returns whether one of the pools has claims beyond spec.replicas.
 func HasSurplus(pools []api.NodePool, snapshot *plan.Snapshot, now time.Time) bool {
 	for i := range pools {
-		if len(Surplus(&pools[i], nodesOf(snapshot, pools[i].Name), now)) > 0 {
+		if len(Surplus(&pools[i], nodesOf(snapshot, pools[i].Name), snapshot.ManagedDeletionCosts, now)) > 0 {
 			return true
 		}
 	}
@@ -66,10 +66,10 @@ func HasSurplus(pools []api.NodePool, snapshot *plan.Snapshot, now time.Time) bo
 }
 
 // Surplus are the claims that the pool has beyond spec.replicas, in the order of their deletion. The
-// nodes may be those of all pools.
-func Surplus(pool *api.NodePool, nodes []disruption.Node, now time.Time) []*api.NodeClaim {
+// nodes may be those of all pools. managedCosts is as for disruption.Replicas.
+func Surplus(pool *api.NodePool, nodes []disruption.Node, managedCosts bool, now time.Time) []*api.NodeClaim {
 	var claims []*api.NodeClaim
-	for _, node := range disruption.Replicas(pool, nodes, now).Delete {
+	for _, node := range disruption.Replicas(pool, nodes, managedCosts, now).Delete {
 		claims = append(claims, node.Claim)
 	}
 	return claims
@@ -82,7 +82,7 @@ func Surplus(pool *api.NodePool, nodes []disruption.Node, now time.Time) []*api.
 func Missing(
 	pool *api.NodePool, snapshot *plan.Snapshot, now time.Time,
 ) (claims []api.NodeClaim, count int, err error) {
-	count = disruption.Replicas(pool, nodesOf(snapshot, pool.Name), now).Create
+	count = disruption.Replicas(pool, nodesOf(snapshot, pool.Name), snapshot.ManagedDeletionCosts, now).Create
 	types, usable := snapshot.InstanceTypes[pool.Name]
 	if count == 0 || !usable {
 		return nil, count, nil

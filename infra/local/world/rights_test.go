@@ -102,6 +102,7 @@ func unasked() map[string]string {
 		"provision update configmaps":                short,
 		"interrupt create configmaps":                short,
 		"interrupt update configmaps":                short,
+		"pod-deletion-cost patch pods":               "belongs to disrupt where podDeletionCost is on, and it is off here",
 		"interrupt list pods":                        "checks who holds Karpenter's Lease, and no Karpenter runs",
 		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than " +
 			"these scenarios last",

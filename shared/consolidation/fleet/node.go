@@ -81,8 +81,9 @@ type Pod struct {
 }
 
 func (f *Fleet) newPod(object *corev1.Pod, from *Node) *Pod {
+	cost := protection.EvictionCost(object, f.source.ManagedDeletionCosts)
 	p := &Pod{
-		Object: object, From: from, EvictionCost: max(0, protection.EvictionCost(object)),
+		Object: object, From: from, EvictionCost: max(0, cost),
 		Ref: plan.PodRef{Namespace: object.Namespace, Name: object.Name, UID: string(object.UID)},
 	}
 	p.Related, p.selectors = f.relations.Of(object)

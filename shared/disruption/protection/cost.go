@@ -9,9 +9,6 @@ import (
 )
 
 const (
-	// podDeletionCostAnnotationKey orders the pods of a ReplicaSet for deletion.
-	// https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#pod-deletion-cost
-	podDeletionCostAnnotationKey = "controller.kubernetes.io/pod-deletion-cost"
 	// deletionCostUnit and priorityUnit raise the cost by one. They are Karpenter's.
 	deletionCostUnit = 1 << 27
 	priorityUnit     = 1 << 25
@@ -20,14 +17,15 @@ const (
 )
 
 // EvictionCost is the cost of evicting the pod, compared with others, from -10 to 10. It is 1 for a
-// pod without priority and deletion cost.
-func EvictionCost(pod *corev1.Pod) float64 {
+// pod without priority and costs of its own. The owner's deletion cost counts unless deletion costs
+// are managed. One that Whittle wrote never counts.
+func EvictionCost(pod *corev1.Pod, managed bool) float64 {
 	cost := 1.0
 	// The owner's own cost wins even where it cannot be read. The API server accepts any text here,
 	// and text that is not a number does not count.
 	text, own := pod.Annotations[api.DisruptionCostAnnotationKey]
-	if !own {
-		text = pod.Annotations[podDeletionCostAnnotationKey]
+	if !own && !managed && !HasManagedCost(pod) {
+		text = pod.Annotations[api.PodDeletionCostAnnotationKey]
 	}
 	if wish, err := strconv.ParseInt(text, 10, 32); err == nil {
 		cost += float64(wish) / deletionCostUnit
@@ -36,4 +34,12 @@ func EvictionCost(pod *corev1.Pod) float64 {
 		cost += float64(*pod.Spec.Priority) / priorityUnit
 	}
 	return max(-extremeCost, min(cost, extremeCost))
+}
+
+// HasManagedCost reports whether Whittle wrote the pod's deletion cost. A value that differs from
+// Whittle's mark is another writer's.
+func HasManagedCost(pod *corev1.Pod) bool {
+	mark, marked := pod.Annotations[api.ManagedDeletionCostAnnotationKey]
+	cost, has := pod.Annotations[api.PodDeletionCostAnnotationKey]
+	return marked && has && mark == cost
 }
