@@ -74,6 +74,7 @@ func (p *pass) continueReplacements(ctx context.Context) error {
 		failed = append(failed, ofNode(back.Node, p.do(ctx, decide.RollBack(back, p.now()))))
 	}
 	failed = append(failed, p.each(ctx, state.Unbegun, decide.Reconsider)...)
+	p.record(ctx, decide.WaitingReadiness(state.Waiting, p.now())...)
 	return errors.Join(failed...)
 }
 

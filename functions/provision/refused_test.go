@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -226,4 +227,22 @@ func TestNothingNewIsLaunchedWithAClassWhoseInstancesEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.nodes(3)
+}
+
+// TestAClaimOfAMissingClassSaysSo holds that a claim which somebody made for a class that does not
+// exist is given up, with Karpenter's event.
+func TestAClaimOfAMissingClassSaysSo(t *testing.T) {
+	e := newEnvironment(t)
+	claim := byHand("classless", api.AWSGroup, api.EC2NodeClassKind)
+	e.try(unstructured.SetNestedField(claim.Object, "missing", "spec", "nodeClassRef", "name"))
+	e.apply(claim)
+	if _, err := e.handler(alive()).handle(t.Context(), interruption("1")); err != nil {
+		t.Fatal(err)
+	}
+	if messages := e.events("classless", api.ReasonNodeClassNotReady); len(messages) != 1 {
+		t.Errorf("events %v", messages)
+	}
+	if claims := e.standing(); len(claims) != 0 {
+		t.Errorf("the claim stays: %v", claims[0].Status.Conditions)
+	}
 }

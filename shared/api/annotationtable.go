@@ -31,7 +31,10 @@ func peoplesAnnotations() []Annotation {
 			Meaning: "`true` keeps the node although it is unhealthy. `do-not-disrupt` does not."},
 		{Key: DisruptionCostAnnotationKey, On: []string{"pod"},
 			Meaning: "What the pod's eviction costs: an integer, where 134217728 counts as much as an ordinary pod. " +
-				"It wins over `controller.kubernetes.io/pod-deletion-cost`, which counts without the setting `podDeletionCost`."},
+				"It wins over `controller.kubernetes.io/pod-deletion-cost`."},
+		{Key: PodDeletionCostAnnotationKey, On: []string{"pod"},
+			Meaning: "The same for a pod without `karpenter.sh/disruption-cost`. It does not count with the setting " +
+				"`podDeletionCost`, which writes it on pods where you have not."},
 		{
 			Key: SafeToEvictAnnotationKey, On: []string{"pod"},
 			Meaning: "`false` protects the pod's node from voluntary disruption.",

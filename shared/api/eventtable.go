@@ -84,6 +84,11 @@ func lifecycleEvents() []EventReason {
 			"InvalidDoNotDisruptAnnotation", []string{"pod"}, by,
 			"The annotation is neither `true` nor a duration. It protects nothing.",
 		},
+		{"DoNotDisruptUntil", []string{"pod"}, by, "The pod stays on the leaving node until its annotation's time is over."},
+		{
+			"DoNotDisruptGracePeriodElapsed", []string{"pod"}, by,
+			"The time of the pod's annotation is over, and it leaves the node.",
+		},
 		{"FailedDraining", nodes, by, "A disruption budget or an annotation keeps pods on the node."},
 		{"AwaitingVolumeDetachment", nodes, by, "Volumes are still attached to the node."},
 		{"TerminationGracePeriodExpiring", nodes, by, "The node's pods are deleted at the given time."},
@@ -117,6 +122,7 @@ func disruptEvents() []EventReason {
 		{"ConsolidationRejected", []string{NodeClaimKind}, by, "The move failed its validation on a fresh snapshot."},
 		{"Unconsolidatable", both, by, "The node stays. The message gives the reason."},
 		{"DisruptionLaunching", []string{NodeClaimKind}, by, "Replacements of the node are being launched."},
+		{"DisruptionWaitingReadiness", []string{NodeClaimKind}, by, "Nodes wait until this replacement is initialized."},
 		{"DisruptionTerminating", both, []string{"disrupt", "lifecycle"}, "The node is being removed."},
 		{
 			"DisruptionBlocked", []string{"node", NodeClaimKind, NodePoolKind}, by,

@@ -48,6 +48,8 @@ const (
 type Replacements struct {
 	// Unlaunched says that a replacement has no instance yet, so that provision has to be woken.
 	Unlaunched bool
+	// Waiting are the replacements that are not initialized yet, and for which nodes wait.
+	Waiting []*Node
 	// Finish are the nodes whose replacements are all initialized: delete them.
 	Finish []*Node
 	// RollBack are the nodes that stay after all.
@@ -87,18 +89,29 @@ func Replacing(s *Snapshot, now time.Time) Replacements {
 			r.Unbegun = append(r.Unbegun, node)
 		case reason == nil:
 			why = "its replacement was not begun"
-		case progress.waiting == "":
+		case len(progress.waiting) == 0:
 			if why = node.keptFrom(api.DisruptionReason(reason.Reason), now); why == "" {
 				r.Finish = append(r.Finish, node)
 			}
 		case now.Sub(reason.LastTransitionTime.Time) >= replaceWithin:
-			why = fmt.Sprintf("its replacement %s was not ready within %s", progress.waiting, replaceWithin)
+			why = fmt.Sprintf("its replacement %s was not ready within %s", progress.waiting[0].Claim.Name, replaceWithin)
+		default:
+			r.wait(progress.waiting)
 		}
 		if why != "" {
 			r.RollBack = append(r.RollBack, RollBack{Node: node, Delete: madeFor(node, byName), Why: why})
 		}
 	}
 	return r
+}
+
+// wait adds replacements that nodes wait for. Several nodes may wait for the same one.
+func (r *Replacements) wait(waiting []*Node) {
+	for _, replacement := range waiting {
+		if !slices.Contains(r.Waiting, replacement) {
+			r.Waiting = append(r.Waiting, replacement)
+		}
+	}
 }
 
 // keptFrom is why the tainted node stays although its replacements are ready, or "". Budgets of pods
@@ -132,9 +145,10 @@ func (n *Node) keptFrom(reason api.DisruptionReason, now time.Time) string {
 
 // progress is the state of a node's replacements.
 type progress struct {
-	// waiting is the name of a replacement that is not initialized yet. failed is the reason why
-	// one will never be.
-	waiting, failed string
+	// waiting are the replacements that are not initialized yet. failed is the reason why one will
+	// never be.
+	waiting []*Node
+	failed  string
 	// unlaunched says that a replacement has no instance yet.
 	unlaunched bool
 }
@@ -149,7 +163,7 @@ func progressOf(node *Node, byName map[string]*Node) progress {
 		case replacement.leaving():
 			p.failed = fmt.Sprintf("its replacement %s is leaving", name)
 		case !replacement.initialized():
-			p.waiting = name
+			p.waiting = append(p.waiting, replacement)
 			p.unlaunched = p.unlaunched || replacement.Claim.Status.ProviderID == ""
 		}
 	}

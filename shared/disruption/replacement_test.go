@@ -65,6 +65,7 @@ func TestReplacing(t *testing.T) {
 		unbegun            string
 		why                string
 		unlaunched         bool
+		waiting            string
 	}{
 		{
 			name: "a replacement that is there finishes it", nodes: []disruption.Node{old("new"), node("new", 0, replaces)},
@@ -73,15 +74,23 @@ func TestReplacing(t *testing.T) {
 		{name: "where there is room elsewhere nothing is waited for", nodes: []disruption.Node{old("")}, finish: "old"},
 		{
 			name:  "a node waits for a replacement that boots",
-			nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting, launched)},
+			nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting, launched)}, waiting: "new",
 		},
 		{
 			name:  "a replacement without an instance is to be launched",
-			nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting)}, unlaunched: true,
+			nodes: []disruption.Node{old("new"), node("new", 0, replaces, booting)}, unlaunched: true, waiting: "new",
 		},
 		{
-			name:  "a node waits for all replacements",
-			nodes: []disruption.Node{old("new,newer"), node("new", 0, replaces), node("newer", 0, booting, launched)},
+			name:    "a node waits for all replacements",
+			nodes:   []disruption.Node{old("new,newer"), node("new", 0, replaces), node("newer", 0, booting, launched)},
+			waiting: "newer",
+		},
+		{
+			name: "two nodes wait for the same replacement",
+			nodes: []disruption.Node{
+				old("new"), node("oldest", 0, by("new"), begunAgo(time.Minute)), node("new", 0, booting, launched),
+			},
+			waiting: "new",
 		},
 		{
 			name:  "a replacement that was given up rolls all back",
@@ -202,17 +211,18 @@ func TestReplacing(t *testing.T) {
 				back, undo, why = append(back, rollBack.Node), append(undo, rollBack.Delete...), rollBack.Why
 			}
 			if names(got.Finish) != test.finish || names(back) != test.back || names(undo) != test.undo ||
-				names(got.Unbegun) != test.unbegun ||
+				names(got.Unbegun) != test.unbegun || names(got.Waiting) != test.waiting ||
 				got.Unlaunched != test.unlaunched ||
 				!strings.Contains(why, test.why) {
 				t.Errorf(
-					"finishes %q, takes back %q (%s) deleting %q, unbegun %q, unlaunched %t",
+					"finishes %q, takes back %q (%s) deleting %q, unbegun %q, unlaunched %t, waits for %q",
 					names(got.Finish),
 					names(back),
 					why,
 					names(undo),
 					names(got.Unbegun),
 					got.Unlaunched,
+					names(got.Waiting),
 				)
 			}
 			// Empty leaves replaced nodes and replacements alone: it does not even restore them.

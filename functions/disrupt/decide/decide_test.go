@@ -201,3 +201,16 @@ func TestOnlyReplacementsThatHaveBegunAreCreated(t *testing.T) {
 		t.Errorf("created %v", names)
 	}
 }
+
+// TestReplacementsSayThatNodesWaitForThem holds that each has one event in a minute.
+func TestReplacementsSayThatNodesWaitForThem(t *testing.T) {
+	replacements := []*disruption.Node{node("a", false), node("b", false)}
+	if events := decide.WaitingReadiness(replacements, now); len(events) != 0 {
+		t.Errorf("events %v half a minute after the minute", events)
+	}
+	events := decide.WaitingReadiness(replacements, now.Truncate(time.Minute))
+	if len(events) != 2 || events[1].About.Kind != api.NodeClaimKind || events[1].About.Name != "b" ||
+		events[1].Reason != "DisruptionWaitingReadiness" || events[1].Type != corev1.EventTypeNormal {
+		t.Errorf("events %+v", events)
+	}
+}

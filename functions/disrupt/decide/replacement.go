@@ -36,6 +36,20 @@ func Finish(node *disruption.Node, now time.Time) Task {
 	return task
 }
 
+// WaitingReadiness are the events that say of replacements that other nodes wait for them. There are
+// none outside the report window.
+func WaitingReadiness(replacements []*disruption.Node, now time.Time) []Record {
+	if !InReportWindow(now) {
+		return nil
+	}
+	var events []Record
+	for _, replacement := range replacements {
+		events = append(events, normal(disruption.AboutClaim(replacement.Claim), "DisruptionWaitingReadiness",
+			"The nodes that it replaces stay until it is initialized"))
+	}
+	return events
+}
+
 // TerminateFirst ends a node that nothing can replace before it has ended.
 func TerminateFirst(candidate *disruption.Candidate, why string, now time.Time) Task {
 	node, reason := candidate.Node, string(candidate.Reason)

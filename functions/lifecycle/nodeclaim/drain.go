@@ -170,6 +170,23 @@ func (p *pass) force(waiting []*corev1.Pod, limit time.Time) []*corev1.Pod {
 	return others
 }
 
+// reportProtection says in events of the pod what its annotation do-not-disrupt does. The error is
+// that of reading it.
+func (p *pass) reportProtection(pod *corev1.Pod, read protection.Protection, err error) {
+	switch until := read.Until; {
+	case !p.view.Report:
+	case err != nil:
+		p.record(aboutPod(pod), corev1.EventTypeWarning, "InvalidDoNotDisruptAnnotation", err.Error())
+	case until.IsZero():
+	case read.Active:
+		p.record(aboutPod(pod), corev1.EventTypeNormal, "DoNotDisruptUntil", fmt.Sprintf(
+			"The annotation %s protects the pod until %s", api.DoNotDisruptAnnotationKey, until.UTC().Format(time.RFC3339)))
+	default:
+		p.record(aboutPod(pod), corev1.EventTypeNormal, "DoNotDisruptGracePeriodElapsed", fmt.Sprintf(
+			"The annotation %s protects the pod no longer", api.DoNotDisruptAnnotationKey))
+	}
+}
+
 // evict evicts, once the node is marked, the first group of pods that has not left. A later group
 // waits, so that pods which others depend on leave last.
 func (p *pass) evict(waiting []*corev1.Pod) {
@@ -183,9 +200,7 @@ func (p *pass) evict(waiting []*corev1.Pod) {
 			continue
 		}
 		protection, err := protection.OfPod(pod, p.now)
-		if err != nil && p.view.Report {
-			p.record(aboutPod(pod), corev1.EventTypeWarning, "InvalidDoNotDisruptAnnotation", err.Error())
-		}
+		p.reportProtection(pod, protection, err)
 		if protection.Active {
 			protected = append(protected, pod.Namespace+"/"+pod.Name)
 			if !protection.Until.IsZero() {

@@ -150,6 +150,19 @@ func TestEnd(t *testing.T) {
 				started := ago(time.Minute)
 				p.Annotations, p.Status.StartTime = map[string]string{api.DoNotDisruptAnnotationKey: "90s"}, &started
 			})), again: 30 * time.Second},
+		{name: "a protection for a time, and one that is over, are reported on a tick",
+			view: func() View {
+				protectedFor := func(period string) func(*corev1.Pod) {
+					return func(p *corev1.Pod) {
+						started := ago(time.Minute)
+						p.Annotations, p.Status.StartTime = map[string]string{api.DoNotDisruptAnnotationKey: period}, &started
+					}
+				}
+				v := pods(leaving(draining(time.Second)), pod("a", protectedFor("90s")), pod("b", protectedFor("10s")))
+				v.Report = true
+				return v
+			}(), want: "evict b", again: drainPause,
+			events: "Pod DoNotDisruptUntil,Pod DoNotDisruptGracePeriodElapsed,Node FailedDraining"},
 		{name: "the next look is when a pod has to be deleted for the grace period",
 			view: pods(leaving(draining(9*time.Minute), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Add(50 * time.Second).Format(time.RFC3339)
