@@ -35,24 +35,6 @@ func (r *recentEvents) isNew(key string, now time.Time) bool {
 	return true
 }
 
-// schedule is when a container last did what is due at intervals. In a cold container it is due at
-// once.
-type schedule struct {
-	mutex sync.Mutex
-	last  time.Time
-}
-
-// isDue returns whether the period has passed since it last returned true.
-func (s *schedule) isDue(now time.Time, period time.Duration) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if !s.last.IsZero() && now.Sub(s.last) < period {
-		return false
-	}
-	s.last = now
-	return true
-}
-
 // freshTokens are the client tokens of claims that this pass wrote. Until EC2 is asked with one, no
 // instance can have been launched for its claims.
 type freshTokens struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -27,9 +26,6 @@ const (
 	// lookAgain is when a message comes back for an interruption that met another pass. The pause
 	// grows with the number of passes that it has met. Most passes take about as long.
 	lookAgain = time.Second
-	// countReplicasEvery is how often a container looks for pools with spec.replicas while no pod is
-	// pending. Once it has seen one, it counts their nodes at each tick.
-	countReplicasEvery = time.Minute
 )
 
 type handler struct {
@@ -56,11 +52,9 @@ type handler struct {
 	managedCosts bool
 
 	// The rest is a warm container's cache: the events of the last minutes, the last message to
-	// its own queue, when replicas were last counted, and the free addresses of subnets.
+	// its own queue, and the free addresses of subnets.
 	events    recentEvents
 	asked     queue.Asked
-	counted   schedule
-	static    atomic.Bool // the last look found pools with spec.replicas
 	addresses addresses
 }
 
@@ -123,19 +117,15 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	return h.underLease(ctx, client, lease, wake)
 }
 
-// isNeeded is the whole cost of most idle ticks: one list of the unbound pods. The pools are listed
-// too once in countReplicasEvery, and at each tick where one of them has spec.replicas.
+// isNeeded is the whole cost of most idle ticks: one list of the unbound pods, and one of the pools,
+// because a pool with spec.replicas may lack nodes that no pod waits for.
 func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (bool, error) {
 	pending, err := h.measurePending(ctx, client)
-	now := h.now()
-	if err != nil || pending > 0 || !h.counted.isDue(now, countReplicasEvery) && !h.static.Load() {
+	if err != nil || pending > 0 {
 		return pending > 0, err
 	}
 	pools, claims, err := readReplicas(ctx, client)
-	if err == nil {
-		h.static.Store(len(intent.StaticPools(pools)) > 0)
-	}
-	return err == nil && intent.ReplicasOff(pools, claims, now), err
+	return err == nil && intent.ReplicasOff(pools, claims, h.now()), err
 }
 
 // measurePending counts the pending pods, and writes the count and the age of the oldest.

@@ -176,28 +176,18 @@ func TestAStarvedOfferingIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestAnIdleTickMakesOneCall(t *testing.T) {
+func TestAnIdleTickMakesTwoCalls(t *testing.T) {
 	e := newEnvironment(t)
 	count := alive()
 	handler := e.handler(count)
-	// The first of a container, and one each minute, also look for pools with replicas.
-	for _, want := range []int{2, 1, 1} {
+	for range 2 {
 		count.calls = nil
 		if _, err := handler.handle(t.Context(), tick("1")); err != nil {
 			t.Fatal(err)
 		}
-		if len(count.calls) != want {
-			t.Errorf(
-				"an idle tick made the calls %q, want a list of the unbound pods, and at first one of the pools", count.calls)
+		if len(count.calls) != 2 {
+			t.Errorf("an idle tick made the calls %q, want a list of the unbound pods and one of the pools", count.calls)
 		}
-	}
-	handler.now = func() time.Time { return time.Now().Add(countReplicasEvery) }
-	count.calls = nil
-	if _, err := handler.handle(t.Context(), later(tick("2"))); err != nil {
-		t.Fatal(err)
-	}
-	if len(count.calls) != 2 {
-		t.Errorf("a minute later a tick made the calls %q, want the pools looked at again", count.calls)
 	}
 }
 

@@ -121,6 +121,10 @@ func TestAStaticPoolHasItsNumberOfNodes(t *testing.T) {
 func TestEachTickCountsReplicas(t *testing.T) {
 	e := newEnvironment(t)
 	warm := e.handler(alive())
+	// The container has seen a cluster without such a pool.
+	if _, err := warm.handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
 	for _, count := range []int{1, 3, 2} {
 		e.replicas(static(count, nil))
 		e.untilCached()
