@@ -129,3 +129,21 @@ func TestANodeJoinsAndLeaves(t *testing.T) {
 		t.Errorf("events about the pod: %v", reasons)
 	}
 }
+
+// TestANodeOfNoPoolJoinsAndLeaves is the life of a claim that a person wrote, after its launch.
+func TestANodeOfNoPoolJoinsAndLeaves(t *testing.T) {
+	l := newLife(t)
+	l.ec2.launch("i-alone", map[string]string{api.NodeClaimTagKey: "alone"})
+	server.Claim(t, "alone", "i-alone", func(c *api.NodeClaim) { delete(c.Labels, api.NodePoolLabelKey) })
+	server.Node(t, "node-alone", "i-alone")
+	l.until(t, "node-alone", func() bool { return isReady(t, "alone") })
+	if label, has := readNode(t, "node-alone").Labels[api.NodePoolLabelKey]; has {
+		t.Errorf("the node is of the pool %q", label)
+	}
+	server.Pod(t, "lonely", "node-alone")
+	server.Delete(t, api.NodeClaimsPath+"/alone")
+	l.until(t, "node-alone", func() bool { return readClaim(t, "alone") == nil })
+	if readNode(t, "node-alone") != nil || len(l.ec2.running()) != 0 || !server.Reasons(t, "lonely")["Evicted"] {
+		t.Errorf("node %v, running %v, events %v", readNode(t, "node-alone"), l.ec2.running(), server.Reasons(t, "lonely"))
+	}
+}

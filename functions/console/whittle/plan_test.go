@@ -161,6 +161,8 @@ func TestPlanInputs(t *testing.T) {
 			[]string{"-f", "testdata/plan/kwok.yaml", "--instance-types", "../instancetypes/testdata/kwok.json"},
 			"2 pods: 2 on 2 new nodes",
 		},
+		{"pods without requests share large nodes", "", []string{"-f", "testdata/plan/norequests.yaml"},
+			"50 pods: 50 on 2 new nodes"},
 		{"preferences respected", "", []string{"-f", "testdata/plan/preference.yaml"}, "u7i-12tb.224xlarge"},
 		{"preferences ignored", "", []string{"-f", "testdata/plan/preference.yaml", "-policy", "Ignore"}, "us-east-1b  spot"},
 		{"minValues strict", "", []string{"-f", "testdata/plan/minvalues.yaml"}, "1 pod: 1 without a place"},
