@@ -15,6 +15,9 @@ var (
 	// ErrUnseen means that an earlier call with the token may have launched instances, and that EC2
 	// does not show all of them yet. The same call may find them later.
 	ErrUnseen = errors.New("an earlier launch may have got through, and EC2 does not show its instances yet: try again")
+	// ErrNoReboot means that EC2 refuses to reboot an instance, and would refuse again: the function
+	// lacks the right, or the instance does not exist.
+	ErrNoReboot = errors.New("EC2 refuses to reboot the instance")
 )
 
 // code returns the AWS code of the error, or an empty text when AWS did not answer.
@@ -50,6 +53,11 @@ func IsUnanswered(err error) bool { return err != nil && code(err) == "" }
 // isDone reports whether nothing is left to do: the object does not exist, or the call was a dry
 // run.
 func isDone(err error) bool { return IsGone(err) || code(err) == "DryRunOperation" }
+
+// isUnauthorized reports whether the function lacks the right to the call.
+func isUnauthorized(err error) bool {
+	return slices.Contains([]string{"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}, code(err))
+}
 
 // isPassing reports whether a call failed for a reason that passes without a person: AWS was busy
 // or did not answer.

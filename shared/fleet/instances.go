@@ -160,6 +160,19 @@ func (c *Client) Terminate(ctx context.Context, id string) error {
 	return nil
 }
 
+// Reboot asks EC2 to reboot the instance, which happens soon after. A repeated call may reboot it
+// again. The error is ErrNoReboot where another call would not help.
+func (c *Client) Reboot(ctx context.Context, id string) error {
+	_, err := c.ec2.RebootInstances(ctx, &ec2.RebootInstancesInput{InstanceIds: []string{id}})
+	switch {
+	case err == nil || code(err) == "DryRunOperation":
+		return nil
+	case IsGone(err) || isUnauthorized(err):
+		return fmt.Errorf("%w %s: %w", ErrNoReboot, id, err)
+	}
+	return fmt.Errorf("rebooting instance %s: %w", id, err)
+}
+
 // Tag writes tags on the instance. It succeeds for an instance that does not exist.
 func (c *Client) Tag(ctx context.Context, id string, tags map[string]string) error {
 	_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: tagList(tags)})

@@ -80,3 +80,21 @@ func (s *Service) startInstances(_ *wire.Call, in *startInstancesRequest) (any, 
 		}
 	})
 }
+
+// rebootInstances reboots machines whose instances stay running. EC2 ignores terminated ones.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_RebootInstances.html
+func (s *Service) rebootInstances(_ *wire.Call, in *rebootInstancesRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.change(in.InstanceIDs, func(i *instance) error {
+		if i.State != Running && !i.ending() {
+			return refuse("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be rebooted.", i.ID)
+		}
+		return nil
+	}, func(i *instance) {
+		if i.State == Running {
+			s.reboot(i)
+		}
+	})
+	return &returned{true}, err
+}

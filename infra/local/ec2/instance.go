@@ -60,6 +60,8 @@ type Instance struct {
 	// InstanceProfileARN and RoleARN are empty without a profile.
 	InstanceProfileARN, RoleARN string
 	Tags                        map[string]string
+	// Reboots counts the calls that rebooted the machine.
+	Reboots int
 	// Impaired means that a status check fails while EC2 calls the machine running.
 	Impaired bool
 }
@@ -170,6 +172,14 @@ func (s *Service) stop(i *instance, reason, message string) {
 	}
 	s.enter(i, Stopping, reason, message)
 	s.later(i, s.timing.Stopping, func() { s.enter(i, Stopped, "", "") })
+}
+
+// reboot reboots the machine. No state changes, and EC2 announces nothing.
+func (s *Service) reboot(i *instance) {
+	i.Reboots++
+	rebooted := i.copied()
+	s.outbox.put(notice{changed: &rebooted})
+	s.log.Info("instance reboots", "instance", i.ID, "type", i.InstanceType, "zone", i.Zone)
 }
 
 // sorted returns the instances that keep passes, in the order of their launch.

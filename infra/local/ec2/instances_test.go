@@ -160,3 +160,31 @@ func TestTags(t *testing.T) {
 		&awsec2.CreateTagsInput{Resources: []string{"i-0123456789abcdef0"}, Tags: []types.Tag{tag("a", "b")}})
 	wantCode(t, err, "InvalidInstanceID.NotFound")
 }
+
+// TestARebootChangesNoState holds that a reboot reaches the machine, and shows in no state and no event.
+func TestARebootChangesNoState(t *testing.T) {
+	a := newAccount(t)
+	id := a.run(t, "")
+	reboot := func() error {
+		_, err := a.RebootInstances(t.Context(), &awsec2.RebootInstancesInput{InstanceIds: []string{id}})
+		return err
+	}
+	eventually(t, "running", func() bool { return contains(a.heard.states(id), ec2.Running) })
+	if err := reboot(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the machine reboots", func() bool { return a.heard.reboots(id) == 1 })
+	if _, err := a.StopInstances(t.Context(), &awsec2.StopInstancesInput{InstanceIds: []string{id}}); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, reboot(), "IncorrectInstanceState")
+	if _, err := a.TerminateInstances(t.Context(), &awsec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := reboot(); err != nil {
+		t.Errorf("a reboot of an instance that ends is refused: %v", err)
+	}
+	if a.heard.reboots(id) != 1 {
+		t.Error("a machine that has no power reboots")
+	}
+}

@@ -14,8 +14,8 @@ import (
 
 // Machines simulates the machines behind the instances.
 type Machines interface {
-	// InstanceChanged is called for every new state of every instance, in order and from one
-	// goroutine. It must not block: instances of all states wait behind it.
+	// InstanceChanged is called for every new state and every reboot of every instance, in order and
+	// from one goroutine. It must not block: instances of all states wait behind it.
 	InstanceChanged(Instance)
 	// ConsoleOutput returns the text on the machine's serial console, empty for an instance that
 	// never ran.
@@ -267,6 +267,7 @@ func (s *Service) actions() map[string]handler {
 		"DescribeVolumes":                answer(s.describeVolumes),
 		"DescribeVpcs":                   answer(s.describeVpcs),
 		"GetConsoleOutput":               answer(s.getConsoleOutput),
+		"RebootInstances":                answer(s.rebootInstances),
 		"RunInstances":                   answerOrRehearse(s.runInstances, s.rehearseRun),
 		"StartInstances":                 answer(s.startInstances),
 		"StopInstances":                  answer(s.stopInstances),

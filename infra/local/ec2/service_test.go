@@ -75,6 +75,19 @@ func (r *recorder) states(id string) []ec2.State {
 	return states
 }
 
+// reboots is how often the instance's machine was told to reboot.
+func (r *recorder) reboots(id string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	number := 0
+	for _, i := range r.changes {
+		if i.ID == id {
+			number = max(number, i.Reboots)
+		}
+	}
+	return number
+}
+
 func (r *recorder) eventTypes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

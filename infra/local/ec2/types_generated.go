@@ -24,6 +24,11 @@ type startInstancesRequest struct {
 	InstanceIDs []string `query:"InstanceId"`
 }
 
+// rebootInstancesRequest is RebootInstancesRequest of the API.
+type rebootInstancesRequest struct {
+	InstanceIDs []string `query:"InstanceId"`
+}
+
 // instanceStateChangeXML is InstanceStateChange of the API.
 type instanceStateChangeXML struct {
 	InstanceID    string   `xml:"instanceId"`

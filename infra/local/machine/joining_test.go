@@ -259,6 +259,45 @@ func (r *region) mountsVolumes(t *testing.T, id, node string) {
 	r.eventually(t, id, "the volume is detached", func(ctx context.Context) bool { return len(attachments(ctx)) == 0 })
 }
 
+// reboots reboots a machine with the pod web. The Node stays, is not ready meanwhile, and has another
+// boot id afterwards. The pod's container starts again.
+func (r *region) reboots(t *testing.T, id, name string) {
+	t.Helper()
+	before, err := r.client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := r.client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{
+		FieldSelector: "metadata.name=" + name, ResourceVersion: before.ResourceVersion,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Stop()
+	if _, err := r.ec2.RebootInstances(t.Context(), &awsec2.RebootInstancesInput{InstanceIds: []string{id}}); err != nil {
+		t.Fatal(err)
+	}
+	wasNotReady := false
+	r.eventually(t, id, "the node is back", func(context.Context) bool {
+		select {
+		case event := <-changes.ResultChan():
+			node, ok := event.Object.(*corev1.Node)
+			booted := ok && node.Status.NodeInfo.BootID != before.Status.NodeInfo.BootID
+			wasNotReady = wasNotReady || booted && !isReady(node)
+			return booted && isReady(node) && node.UID == before.UID
+		default:
+			return false
+		}
+	})
+	if !wasNotReady {
+		t.Error("the node was ready all the time")
+	}
+	r.eventually(t, id, "the container has started again", func(ctx context.Context) bool {
+		web, err := r.client.CoreV1().Pods("default").Get(ctx, "web", metav1.GetOptions{})
+		return err == nil && web.Status.ContainerStatuses[0].RestartCount == 1
+	})
+}
+
 func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 	r := newRegion(t)
 	id, name := r.launch(t, "g5.xlarge", r.userData())
@@ -313,6 +352,7 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 			web.Status.ContainerStatuses[0].Ready && job.Status.Phase == corev1.PodSucceeded
 	})
 	r.mountsVolumes(t, id, name)
+	r.reboots(t, id, name)
 	if err := pods.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 type kubelet struct {
 	client    kubernetes.Interface
 	nodeName  string
+	bootID    string // of this boot of the machine
 	instance  ec2.Instance
 	region    string
 	settings  *kubeletSettings
@@ -52,6 +53,10 @@ func (k *kubelet) run(ctx context.Context) {
 		return
 	}
 	k.console.print("kubelet: registered node %s", k.nodeName)
+	// A Node that was there already is as it was before the boot.
+	if node.Status.NodeInfo.BootID != k.bootID {
+		k.reportStatus(ctx, false)
+	}
 	k.log.Info("node registered", "type", k.instance.InstanceType, "zone", k.instance.Zone)
 	k.spawn(ctx, func(ctx context.Context) { k.renewLease(ctx, node) })
 	k.spawn(ctx, k.watchPods)
@@ -179,7 +184,7 @@ func (k *kubelet) status(ready bool) corev1.NodeStatus {
 			{Type: corev1.NodeInternalDNS, Address: k.nodeName},
 		},
 		NodeInfo: corev1.NodeSystemInfo{
-			MachineID: k.instance.ID, SystemUUID: k.instance.ID, BootID: k.instance.ID, KernelVersion: k.system.kernel,
+			MachineID: k.instance.ID, SystemUUID: k.instance.ID, BootID: k.bootID, KernelVersion: k.system.kernel,
 			OSImage: k.system.image, OperatingSystem: k.system.name,
 			Architecture: architecture, ContainerRuntimeVersion: k.system.runtime,
 			KubeletVersion: kubeletVersion(k.instance.Image),

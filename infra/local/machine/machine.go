@@ -25,6 +25,7 @@ type machine struct {
 	cancel   context.CancelFunc
 	log      *slog.Logger
 	console  *console
+	boots    int  // how often the instance has booted before
 	gone     bool // whether the instance has terminated; guarded by the owner's lock
 
 	mu      sync.Mutex
@@ -116,6 +117,7 @@ func (m *machine) kubelet(config *joining) (*kubelet, error) {
 		return nil, fmt.Errorf("making the client for %s: %w", config.endpoint, err)
 	}
 	return &kubelet{
+		bootID: fmt.Sprintf("%s-%d", m.instance.ID, m.boots),
 		client: client, nodeName: m.instance.PrivateDNSName, instance: m.instance, region: m.owner.config.Region,
 		settings: settings, timing: m.timing,
 		system:    operatingSystemOf(m.instance.Image),

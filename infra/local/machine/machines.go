@@ -139,7 +139,7 @@ func (m *Machines) Close() error {
 	return nil
 }
 
-// InstanceChanged boots and halts machines as their instances change.
+// InstanceChanged boots, halts and reboots machines as their instances change.
 func (m *Machines) InstanceChanged(i ec2.Instance) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,6 +149,11 @@ func (m *Machines) InstanceChanged(i ec2.Instance) {
 	switch i.State {
 	case ec2.Pending:
 		m.boot(i)
+	case ec2.Running:
+		if machine := m.machines[i.ID]; machine != nil && machine.instance.Reboots < i.Reboots {
+			machine.powerOff("the instance reboots")
+			m.boot(i)
+		}
 	case ec2.Stopping, ec2.ShuttingDown:
 		if machine := m.machines[i.ID]; machine != nil {
 			machine.powerOff("the instance is " + string(i.State))
@@ -161,8 +166,8 @@ func (m *Machines) InstanceChanged(i ec2.Instance) {
 	}
 }
 
-// boot is called with the lock held. An instance that was stopped gets a new machine and keeps its
-// console.
+// boot is called with the lock held. An instance that was stopped or rebooted gets a new machine and
+// keeps its console.
 func (m *Machines) boot(i ec2.Instance) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	machine := &machine{
@@ -171,7 +176,7 @@ func (m *Machines) boot(i ec2.Instance) {
 	}
 	if before := m.machines[i.ID]; before != nil {
 		before.cancel()
-		machine.console = before.console
+		machine.console, machine.boots = before.console, before.boots+1
 	}
 	m.machines[i.ID] = machine
 	m.spawn(ctx, machine.run)

@@ -11,13 +11,14 @@ func runningStatus(pod *corev1.Pod, started metav1.Time, podIP, hostIP string) c
 	status := baseStatus(corev1.PodRunning, started, podIP, hostIP)
 	for _, c := range pod.Spec.InitContainers {
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			status.InitContainerStatuses = append(status.InitContainerStatuses, running(c, now)) // a sidecar
+			status.InitContainerStatuses = append(status.InitContainerStatuses,
+				running(c, now, pod.Status.InitContainerStatuses)) // a sidecar
 		} else {
 			status.InitContainerStatuses = append(status.InitContainerStatuses, completed(c, started, now, false))
 		}
 	}
 	for _, c := range pod.Spec.Containers {
-		status.ContainerStatuses = append(status.ContainerStatuses, running(c, now))
+		status.ContainerStatuses = append(status.ContainerStatuses, running(c, now, pod.Status.ContainerStatuses))
 	}
 	status.Conditions = conditions(now, corev1.ConditionTrue, "")
 	return status
@@ -45,12 +46,19 @@ func baseStatus(phase corev1.PodPhase, started metav1.Time, podIP, hostIP string
 	return status
 }
 
-func running(c corev1.Container, now metav1.Time) corev1.ContainerStatus {
-	yes := true
+// running is a container that has just started. One that ran before, when the machine rebooted, counts
+// that as a restart.
+func running(c corev1.Container, now metav1.Time, before []corev1.ContainerStatus) corev1.ContainerStatus {
+	yes, restarts := true, int32(0)
+	for i := range before {
+		if before[i].Name == c.Name && before[i].State.Running != nil {
+			restarts = before[i].RestartCount + 1
+		}
+	}
 	return corev1.ContainerStatus{
 		Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://simulated-" + c.Name, Ready: true,
-		Started: &yes,
-		State:   corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+		Started: &yes, RestartCount: restarts,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
 	}
 }
 
