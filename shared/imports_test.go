@@ -68,7 +68,8 @@ func layers() []layer {
 			imports:  "shared/api shared/catalog shared/nodeclass shared/scheduling",
 			deciding: true,
 		},
-		{path: "shared/disruption/repair", imports: "shared/api", deciding: true},
+		{path: "shared/disruption/reboot", imports: "shared/api", deciding: true},
+		{path: "shared/disruption/repair", imports: "shared/api shared/disruption/reboot", deciding: true},
 		{
 			path:     "shared/disruption",
 			imports:  "shared/api shared/catalog shared/disruption shared/guard shared/plan shared/scheduling",

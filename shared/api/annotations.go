@@ -27,6 +27,12 @@ const (
 	PriceOverlayAppliedAnnotationKey = Group + "/price-overlay-applied"
 	// CapacityOverlayAppliedAnnotationKey marks a claim whose capacity an overlay changed.
 	CapacityOverlayAppliedAnnotationKey = Group + "/capacity-overlay-applied"
+	// RebootPreBootIDAnnotationKey is the boot id of a claim's node before its reboot. It is written
+	// before EC2 is asked for the reboot, and removed after it.
+	RebootPreBootIDAnnotationKey = Group + "/reboot-pre-boot-id"
+	// RebootTerminationGracePeriodAnnotationKey is how long the drain before a reboot may take, as a Go
+	// duration. 0s means no drain, and an absent one that the drain has no limit.
+	RebootTerminationGracePeriodAnnotationKey = Group + "/reboot-termination-grace-period"
 )
 
 // Annotations of the group karpenter.k8s.aws.
@@ -136,6 +142,8 @@ const (
 	// RestartingSinceAnnotationKey, on a claim whose replacements are ready, is the time of the
 	// restart of Deployments that moves their pods off the claim's node.
 	RestartingSinceAnnotationKey = OwnGroup + "/restarting-since"
+	// RebootsAnnotationKey lists the times of the last reboots of a claim's node.
+	RebootsAnnotationKey = OwnGroup + "/reboots"
 	// RebalanceRecommendedAnnotationKey is the time of EC2's recommendation to replace a spot
 	// instance, because it is more likely than others to be interrupted.
 	RebalanceRecommendedAnnotationKey = OwnGroup + "/rebalance-recommended"

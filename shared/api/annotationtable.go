@@ -81,6 +81,9 @@ func functionsAnnotations() []Annotation {
 		{Key: NodeClaimMinValuesRelaxedAnnotationKey, On: claims, Meaning: "`true` where minValues were lowered."},
 		{Key: PriceOverlayAppliedAnnotationKey, On: claims, Meaning: "A NodeOverlay changed the claim's prices."},
 		{Key: CapacityOverlayAppliedAnnotationKey, On: claims, Meaning: "A NodeOverlay changed the claim's capacity."},
+		{Key: RebootPreBootIDAnnotationKey, On: claims, Meaning: "Boot id of the node before its reboot."},
+		{Key: RebootTerminationGracePeriodAnnotationKey, On: claims,
+			Meaning: "Time that the drain before a reboot may take. `0s` means no drain."},
 		{
 			Key: AnnotationInstanceTagged, On: claims,
 			Meaning: "`true` once the instance has its node's and claim's name as tags.",
@@ -103,6 +106,7 @@ func functionsAnnotations() []Annotation {
 		{Key: ManagedDeletionCostAnnotationKey, On: []string{"pod"},
 			Meaning: "Value of `controller.kubernetes.io/pod-deletion-cost` that Whittle wrote. Another is not Whittle's."},
 		{Key: RestartingSinceAnnotationKey, On: claims, Meaning: "Time of the restart that moves pods off the node."},
+		{Key: RebootsAnnotationKey, On: claims, Meaning: "Times of the node's last two reboots."},
 		{
 			Key: RebalanceRecommendedAnnotationKey, On: claims,
 			Meaning: "Time of EC2's recommendation to replace the spot instance.",

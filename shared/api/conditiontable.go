@@ -51,7 +51,7 @@ func nodeClaimConditions() []ConditionType {
 		{Type: ConditionTypeInitialized,
 			Meaning: "The node is ready, has its resources, and lost its startup taints.",
 			Reasons: []string{ReasonNodeNotFound, ReasonNodeNotReady, ReasonStartupTaintsExist,
-				ReasonKnownEphemeralTaintsExist, ReasonResourceNotRegistered}},
+				ReasonKnownEphemeralTaintsExist, ReasonResourceNotRegistered, ReasonRebooting}},
 		{Type: ConditionReady, Meaning: "The node is launched, registered and initialized.", Reasons: readyReasons()},
 		{Type: ConditionTypeConsistentStateFound, Meaning: "The node has the resources of its claim.",
 			Reasons: []string{ReasonConsistencyCheckFailed}},
@@ -61,6 +61,8 @@ func nodeClaimConditions() []ConditionType {
 				ReasonAMIDrift, ReasonSubnetDrift, ReasonSecurityGroupDrift, ReasonCapacityReservationDrift,
 				ReasonPlacementGroupDrift}},
 		{Type: ConditionTypeDisruptionReason, Meaning: "The node is being disrupted. The reason tells why."},
+		{Type: ConditionTypeRebooting, Meaning: "The node is rebooted to repair it.",
+			Reasons: []string{ReasonRebootRequested, ReasonRebootIssued, ReasonRebootSucceeded, ReasonRebootFailed}},
 		{
 			Type: ConditionTypeDrained, Meaning: "No pod that must move is left on the node.",
 			Reasons: []string{ReasonDraining},

@@ -55,6 +55,17 @@ const (
 	ConditionTypeInstanceTerminating  = "InstanceTerminating"
 	ConditionTypeConsistentStateFound = "ConsistentStateFound"
 	ConditionTypeDisruptionReason     = "DisruptionReason"
+	// ConditionTypeRebooting is True while the node is rebooted to repair it. ReasonRebooting is the
+	// reason of Initialized meanwhile.
+	ConditionTypeRebooting = "Rebooting"
+)
+
+// Reasons of a NodeClaim's condition Rebooting: the steps of a reboot, then its ends.
+const (
+	ReasonRebootRequested = "RebootRequested"
+	ReasonRebootIssued    = "RebootIssued"
+	ReasonRebootSucceeded = "RebootSucceeded"
+	ReasonRebootFailed    = "RebootFailed"
 )
 
 // Reasons of a NodeClaim's conditions while it is launched, registered and
@@ -72,6 +83,7 @@ const (
 	ReasonStartupTaintsExist        = "StartupTaintsExist"
 	ReasonKnownEphemeralTaintsExist = "KnownEphemeralTaintsExist"
 	ReasonResourceNotRegistered     = "ResourceNotRegistered"
+	ReasonRebooting                 = "Rebooting"
 )
 
 // Reasons of a NodeClaim's conditions once it is initialized, until its end.

@@ -103,6 +103,11 @@ func lifecycleEvents() []EventReason {
 			ConditionTypeNodeRepairBlocked, []string{NodePoolKind, NodeClaimKind, "node"}, by,
 			"Too many nodes of the pool are unhealthy for a repair.",
 		},
+		{EventReasonRebootObserved, claims, by, "The unhealthy node was rebooted, and is back."},
+		{
+			EventReasonRebootFailed, claims, by,
+			"The reboot of an unhealthy node failed. The node is replaced, unless its request was invalid.",
+		},
 		{
 			EventReasonZonalShiftActive, []string{NodePoolKind, NodeClaimKind}, []string{"provision", "lifecycle"},
 			"A zonal shift moves traffic away from a zone. Nothing is launched or ended there.",
@@ -147,6 +152,12 @@ func interruptEvents() []EventReason {
 		{"TerminatingOnInterruption", both, by, "The node is being drained because of the interruption."},
 	}
 }
+
+// Reasons of the events about reboots, as in Karpenter.
+const (
+	EventReasonRebootObserved = "RebootObserved"
+	EventReasonRebootFailed   = "RebootFailed"
+)
 
 // Reasons of the events about zonal shifts, as in Karpenter.
 const (

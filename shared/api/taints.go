@@ -10,6 +10,8 @@ import (
 const (
 	// DisruptedTaintKey keeps new pods from a node that is leaving.
 	DisruptedTaintKey = Group + "/disrupted"
+	// RebootingTaintKey keeps new pods from a node that is about to be rebooted.
+	RebootingTaintKey = Group + "/rebooting"
 	// UnregisteredTaintKey keeps pods from a node until it has its labels and taints.
 	UnregisteredTaintKey = Group + "/unregistered"
 	// ExternalCloudProviderTaintKey keeps pods from a node until the cloud controller manager has
@@ -22,6 +24,11 @@ const (
 // DisruptedNoScheduleTaint returns the taint of a node that is leaving.
 func DisruptedNoScheduleTaint() corev1.Taint {
 	return corev1.Taint{Key: DisruptedTaintKey, Effect: corev1.TaintEffectNoSchedule}
+}
+
+// RebootingNoScheduleTaint returns the taint of a node that is being rebooted.
+func RebootingNoScheduleTaint() corev1.Taint {
+	return corev1.Taint{Key: RebootingTaintKey, Effect: corev1.TaintEffectNoSchedule}
 }
 
 // UnregisteredNoExecuteTaint returns the taint with which a node joins the cluster.

@@ -28,6 +28,8 @@ type Candidate struct {
 	announced bool
 	bounded   bool
 	since     time.Time
+	// unhealthy is the condition for which the node is repaired, if that is the reason.
+	unhealthy repair.UnhealthyCondition
 }
 
 // Candidates chooses the nodes to replace now, in the order of policies. Nodes that AWS names go in
@@ -91,6 +93,9 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 			notices = append(notices, Notice{Node: node, Message: why})
 			continue
 		}
+		if candidate.Reason == api.DisruptionReasonUnhealthy {
+			candidate.unhealthy = due[node.Claim.Name]
+		}
 		wanted = append(wanted, *candidate)
 	}
 	return wanted, notices
@@ -146,7 +151,7 @@ func (c *Candidate) fullness() int {
 // mayBeReplaced tells whether the node may be replaced as far as its pods and its pool's budgets
 // allow. A node that has just become ready waits for the pods that it was launched for.
 func (n *Node) mayBeReplaced(now time.Time) bool {
-	if n.leaving() || n.replaced() || n.chosen() || !n.initialized() || n.protectedItself(now) {
+	if n.leaving() || n.replaced() || n.chosen() || n.rebooting() || !n.initialized() || n.protectedItself(now) {
 		return false
 	}
 	return now.Sub(n.initializedAt()) >= recentlyPending && n.replaceable(now)

@@ -137,7 +137,7 @@ func (e *Emptiness) restore(node *Node) {
 
 // removable tells whether the node is empty and its pool wants empty nodes removed.
 func removable(node *Node, pool *api.NodePool, now time.Time) bool {
-	return node.initialized() && !node.protectedItself(now) && node.empty() &&
+	return node.initialized() && !node.rebooting() && !node.protectedItself(now) && node.empty() &&
 		pool.Spec.Replicas == nil && pool.Spec.Disruption.ConsolidateAfter.Duration != nil
 }
 

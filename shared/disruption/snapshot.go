@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/budget"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -74,14 +75,14 @@ func (s *Snapshot) counts() map[string]budget.PoolCount {
 	counts := map[string]budget.PoolCount{}
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
-		if !node.initialized() ||
+		if !node.initialized() && !node.rebooting() ||
 			api.ConditionTrue(node.Claim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
 			continue
 		}
 		count := counts[node.pool()]
 		count.Nodes++
 		switch {
-		case node.leaving() || node.chosen() || node.replaced():
+		case node.leaving() || node.chosen() || node.replaced() || node.rebooting():
 			count.Disrupting++
 		case !IsReady(node.Node):
 			count.NotReady++
@@ -123,10 +124,13 @@ func (n *Node) chosen() bool {
 		api.ConditionTrue(n.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
 }
 
+// rebooting tells whether the node is being rebooted, which a repair has ordered.
+func (n *Node) rebooting() bool { return reboot.InProgress(n.Claim) }
+
 // joining tells whether the node is in flight, so that pods may be planned for it. It ends after
 // joinWithin.
 func (n *Node) joining(now time.Time) bool {
-	return !n.leaving() && !n.initialized() && now.Sub(n.Claim.CreationTimestamp.Time) < joinWithin
+	return !n.leaving() && !n.rebooting() && !n.initialized() && now.Sub(n.Claim.CreationTimestamp.Time) < joinWithin
 }
 
 // empty tells whether no pod counts on the node.

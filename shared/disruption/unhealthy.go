@@ -50,7 +50,7 @@ func (s *Snapshot) keptFromRepair(due map[string]repair.UnhealthyCondition) []No
 // mayBeRepaired tells whether the node may be replaced as an unhealthy one, as far as its pool's
 // budgets allow. What keeps a healthy node from disruption does not count.
 func (n *Node) mayBeRepaired(now time.Time) bool {
-	if n.leaving() || n.replaced() || n.chosen() || !n.initialized() || n.doNotRepair() {
+	if n.leaving() || n.replaced() || n.chosen() || n.rebooting() || !n.initialized() || n.doNotRepair() {
 		return false
 	}
 	return n.replaceable(now)

@@ -222,6 +222,32 @@ func TestPodsOfALeavingNode(t *testing.T) {
 	}
 }
 
+// TestANodeThatIsRebootedKeepsItsPods holds that nothing is launched for pods that stay on the node, and
+// that no pod is planned for it.
+func TestANodeThatIsRebootedKeepsItsPods(t *testing.T) {
+	for name, initialized := range map[string]string{"ordered": "true", "issued": ""} {
+		rebooting := claim("a", "aws:///z/i-a", func(c *api.NodeClaim) {
+			c.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeRebooting, Status: metav1.ConditionTrue}}
+		})
+		fenced := node("a", "aws:///z/i-a", func(n *corev1.Node) {
+			n.Labels = map[string]string{api.NodeRegisteredLabelKey: "true", api.NodeInitializedLabelKey: initialized}
+			n.Spec.Taints = []corev1.Taint{
+				api.RebootingNoScheduleTaint(), {Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule},
+			}
+		})
+		made := Assemble(&Objects{
+			Nodes: []corev1.Node{fenced}, NodeClaims: []api.NodeClaim{rebooting},
+			Pods: []corev1.Pod{pod("stays", "a"), pod("ends", "a", terminating), pod("evicted", "", unschedulable)},
+		}, noTypes, nil, now)
+		if got := names(made.Pods); got != "evicted" {
+			t.Errorf("%s: pods %s are planned", name, got)
+		}
+		if taints := made.Nodes[0].Taints(); !slices.Contains(taints, api.RebootingNoScheduleTaint()) {
+			t.Errorf("%s: taints %v", name, taints)
+		}
+	}
+}
+
 func TestLeaving(t *testing.T) {
 	tests := []struct {
 		name  string

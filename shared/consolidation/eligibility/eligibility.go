@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -77,6 +78,8 @@ func (c *checks) starting(n *fleet.Node) fleet.Refusal {
 	switch {
 	case n.Leaving:
 		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is already leaving"}
+	case reboot.InProgress(claim):
+		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is being rebooted"}
 	case !fleet.IsInitialized(n.Source) || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized):
 		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is not initialized yet"}
 	case !disruption.IsReady(object):

@@ -19,10 +19,10 @@ const Unlimited = math.MaxInt32
 
 // PoolCount is how many nodes a pool has.
 type PoolCount struct {
-	// Nodes are the initialized nodes whose instance is not being terminated. Percentages are of
-	// these.
+	// Nodes are the nodes that are initialized or being rebooted, and whose instance is not being
+	// terminated. Percentages are of these.
 	Nodes int
-	// Disrupting are those of Nodes that are on their way out.
+	// Disrupting are those of Nodes that are on their way out, or being rebooted.
 	Disrupting int
 	// NotReady are the other ones of Nodes that are not ready. They count as disrupted, but not
 	// against their own repair.

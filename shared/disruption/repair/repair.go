@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 )
 
 // repairPolicy names a node condition that counts as unhealthy, and for how long it is tolerated.
@@ -26,6 +27,8 @@ type repairPolicy struct {
 	tolerated time.Duration
 	// drain is the time after which the node's pods are deleted, whatever protects them.
 	drain time.Duration
+	// rebootClears says that a reboot of the machine may end the condition.
+	rebootClears bool
 }
 
 // repairPolicies are Karpenter's for AWS: the kubelet's own condition, and those of the EKS node
@@ -37,12 +40,16 @@ func repairPolicies() []repairPolicy {
 	of := func(condition corev1.NodeConditionType, status corev1.ConditionStatus) repairPolicy {
 		return repairPolicy{condition: condition, status: status, tolerated: tolerated, drain: drain}
 	}
-	known := of(acceleratedHardwareReady, corev1.ConditionFalse)
-	known.reasons, known.tolerated, known.drain = gpuErrors(), 10*time.Minute, 5*time.Minute
+	broken := of(acceleratedHardwareReady, corev1.ConditionFalse)
+	broken.reasons, broken.tolerated, broken.drain = xids(64, 74, 79, 119, 120), 10*time.Minute, 5*time.Minute
+	stuck := broken
+	stuck.reasons = xids(46, 48, 54, 62, 63, 95, 109, 110, 136, 140, 143, 155, 156, 158)
+	stuck.rebootClears = true
 	return []repairPolicy{
 		of(corev1.NodeReady, corev1.ConditionFalse),
 		of(corev1.NodeReady, corev1.ConditionUnknown),
-		known,
+		broken,
+		stuck,
 		of(acceleratedHardwareReady, corev1.ConditionFalse),
 		of("StorageReady", corev1.ConditionFalse),
 		of("NetworkingReady", corev1.ConditionFalse),
@@ -57,16 +64,13 @@ const longestDrain = 10 * time.Minute
 // acceleratedHardwareReady is the condition of GPUs and other accelerators.
 const acceleratedHardwareReady corev1.NodeConditionType = "AcceleratedHardwareReady"
 
-// gpuErrors are the codes after which a GPU does not recover by itself: those that a restart of the
-// machine clears, then those of broken hardware.
+// xids are the codes of an NVIDIA GPU's errors as the agent writes them. After these errors a GPU does
+// not recover by itself.
 // https://docs.nvidia.com/deploy/xid-errors/
-func gpuErrors() []string {
+func xids(numbers ...int) []string {
 	var codes []string
-	for _, code := range []int{
-		46, 48, 54, 62, 63, 95, 109, 110, 136, 140, 143, 155, 156, 158,
-		64, 74, 79, 119, 120,
-	} {
-		codes = append(codes, fmt.Sprintf("XID%d", code))
+	for _, number := range numbers {
+		codes = append(codes, fmt.Sprintf("XID%d", number))
 	}
 	return codes
 }
@@ -104,11 +108,14 @@ type NodeHealth struct {
 type UnhealthyCondition struct {
 	Condition string // the node's condition, or the status check of its instance
 	Status    string // its status, such as False or impaired
+	Reason    string // the reason of the node's condition
 	Since     time.Time
 	// ByEC2 says that it is a status check.
 	ByEC2 bool
 	// Drain is the time after which the node's pods are deleted, whatever protects them.
 	Drain time.Duration
+	// RebootClears says that a reboot of the machine may end it.
+	RebootClears bool
 
 	tolerated time.Duration
 }
@@ -135,8 +142,9 @@ func (h *NodeHealth) unhealthy() []UnhealthyCondition {
 			continue
 		}
 		found = append(found, UnhealthyCondition{
-			Condition: string(condition.Type), Status: string(condition.Status),
-			Since: condition.LastTransitionTime.Time, Drain: policies[at].drain, tolerated: policies[at].tolerated,
+			Condition: string(condition.Type), Status: string(condition.Status), Reason: condition.Reason,
+			Since: condition.LastTransitionTime.Time, Drain: policies[at].drain,
+			RebootClears: policies[at].rebootClears, tolerated: policies[at].tolerated,
 		})
 	}
 	return found
@@ -190,8 +198,8 @@ func (p PoolHealth) String() string {
 // Due decides which nodes to repair, by the names of their claims. It returns nodes that have been
 // unhealthy for longer than tolerated. It returns no node of a pool with more than a fifth of its
 // nodes unhealthy, for however short a time. Blocked are the pools with nodes that stay for this
-// reason. A leaving node is not repaired, but counts. A node without a pool is repaired only for a
-// status check. Budgets and karpenter.sh/do-not-repair do not count here.
+// reason. A node that leaves or is being rebooted is not repaired, but counts. A node without a pool
+// is repaired only for a status check. Budgets and karpenter.sh/do-not-repair do not count here.
 func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, blocked []PoolHealth) {
 	pools := poolHealths(nodes)
 	due = map[string]UnhealthyCondition{}
@@ -216,23 +224,36 @@ func Due(nodes []NodeHealth, now time.Time) (due map[string]UnhealthyCondition, 
 	return due, blocked
 }
 
-// overdue is the first condition that the node has had for longer than tolerated. A leaving node
-// has none. The time counts from the node's creation at the earliest.
-func (h *NodeHealth) overdue(now time.Time) (condition UnhealthyCondition, overdue bool) {
-	if h.Claim.DeletionTimestamp != nil {
+// overdue is the first condition that the node has had for longer than tolerated. One that a reboot
+// does not end comes before one that a reboot may end. A leaving node has none, and neither has a node
+// that is being rebooted.
+func (h *NodeHealth) overdue(now time.Time) (found UnhealthyCondition, overdue bool) {
+	if h.Claim.DeletionTimestamp != nil || reboot.InProgress(h.Claim) {
 		return UnhealthyCondition{}, false
 	}
 	for _, condition := range h.unhealthy() {
-		since := condition.Since
-		if created := h.Node.CreationTimestamp.Time; created.After(since) && !condition.ByEC2 {
-			since = created
-		}
 		// A condition whose writer gave no time proves no duration.
-		if !condition.Since.IsZero() && now.Sub(since) >= condition.tolerated {
-			return condition, true
+		if condition.Since.IsZero() || now.Sub(h.since(condition)) < condition.tolerated {
+			continue
+		}
+		if !overdue || found.RebootClears && !condition.RebootClears {
+			found, overdue = condition, true
 		}
 	}
-	return UnhealthyCondition{}, false
+	return found, overdue
+}
+
+// since is the time from which the condition is tolerated. It is the end of the node's last reboot, or
+// the node's creation, where the condition is older.
+func (h *NodeHealth) since(condition UnhealthyCondition) time.Time {
+	since := condition.Since
+	if created := h.Node.CreationTimestamp.Time; created.After(since) && !condition.ByEC2 {
+		since = created
+	}
+	if ended := reboot.EndedAt(h.Claim); ended.After(since) {
+		since = ended
+	}
+	return since
 }
 
 // poolHealths returns the health of each pool by its name. For claims without a pool the whole

@@ -67,6 +67,19 @@ func impaired(since time.Duration) func(*repair.NodeHealth) {
 	}
 }
 
+// reboots gives the claim the condition Rebooting since a time ago.
+func reboots(status metav1.ConditionStatus, since time.Duration) func(*repair.NodeHealth) {
+	return func(p *repair.NodeHealth) {
+		p.Claim.Status.Conditions = []metav1.Condition{{
+			Type: api.ConditionTypeRebooting, Status: status, LastTransitionTime: metav1.NewTime(monday.Add(-since)),
+		}}
+	}
+}
+
+func both(first, second func(*repair.NodeHealth)) func(*repair.NodeHealth) {
+	return func(p *repair.NodeHealth) { first(p); second(p) }
+}
+
 func endOrdered(p *repair.NodeHealth) { at := metav1.NewTime(monday); p.Claim.DeletionTimestamp = &at }
 
 func TestAnUnhealthyNodeIsRepairedAfterItsTime(t *testing.T) {
@@ -89,6 +102,21 @@ func TestAnUnhealthyNodeIsRepairedAfterItsTime(t *testing.T) {
 		{
 			"a GPU's other error for half an hour", because("NvidiaXID13Error", 30*time.Minute),
 			"AcceleratedHardwareReady is False",
+		},
+		{
+			"a node that is being rebooted",
+			both(because("XID63", time.Hour), reboots(metav1.ConditionTrue, time.Minute)), "",
+		},
+		{
+			"a reboot that ended ten minutes ago",
+			both(because("XID63", time.Hour), reboots(metav1.ConditionFalse, 10*time.Minute)), "AcceleratedHardwareReady",
+		},
+		{
+			"a reboot that ended less than ten minutes ago",
+			both(because("XID63", time.Hour), reboots(metav1.ConditionFalse, 10*time.Minute-time.Second)), "",
+		},
+		{
+			"a status check since before the reboot", both(impaired(time.Hour), reboots(metav1.ConditionFalse, time.Minute)), "",
 		},
 		{"an unhealthy node that is new", func(p *repair.NodeHealth) {
 			reports(corev1.NodeReady, no, time.Hour)(p)
@@ -205,6 +233,28 @@ func TestTheDrainOfARepairIsBounded(t *testing.T) {
 		p := nodeHealth("a", "default", test.change)
 		if got := repair.DrainBound(p.Node); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestARebootClearsErrorsOfAGPU(t *testing.T) {
+	for reason, want := range map[string]bool{
+		"NvidiaXID63Error": true, "XID46": true, "XID158": true, "XID64": false, "XID79": false, "XID13": false,
+		"XID63 and XID79": false,
+	} {
+		due, _ := repair.Due([]repair.NodeHealth{nodeHealth("a", "default", because(reason, time.Hour))}, monday)
+		if got, found := due["a"]; !found || got.RebootClears != want || got.Reason != reason {
+			t.Errorf("%s: %+v", reason, got)
+		}
+	}
+	// A condition that a reboot does not clear comes first, once it is not tolerated any more.
+	for since, want := range map[time.Duration]string{
+		time.Minute: "AcceleratedHardwareReady", time.Hour: "KernelReady",
+	} {
+		change := both(because("XID63", time.Hour), reports("KernelReady", corev1.ConditionFalse, since))
+		due, _ := repair.Due([]repair.NodeHealth{nodeHealth("a", "default", change)}, monday)
+		if got := due["a"]; got.Condition != want {
+			t.Errorf("the kernel is broken for %s: %+v", since, got)
 		}
 	}
 }
