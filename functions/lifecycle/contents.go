@@ -54,7 +54,7 @@ func (c *contents) read(ctx context.Context, view *nodeclaim.View) error {
 
 // needsContents reports whether the pods and volumes of the claim's node decide what is done.
 func needsContents(view *nodeclaim.View) bool {
-	return view.Claim.DeletionTimestamp != nil && len(view.Nodes) > 0 && view.WantsPods()
+	return len(view.Nodes) > 0 && view.WantsPods()
 }
 
 func readContents(

@@ -11,16 +11,18 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
 func isDeleted(claim api.NodeClaim) bool { return claim.DeletionTimestamp != nil }
 
-// isInFlight reports whether the claim is Whittle's and is starting or ending.
+// isInFlight reports whether the claim is Whittle's and is starting, ending or being rebooted.
 func isInFlight(claim api.NodeClaim) bool {
 	initialized := api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
-	return claim.Spec.NodeClassRef.IsEC2NodeClass() && (claim.DeletionTimestamp != nil || !initialized)
+	return claim.Spec.NodeClassRef.IsEC2NodeClass() &&
+		(claim.DeletionTimestamp != nil || !initialized || reboot.InProgress(&claim))
 }
 
 // hasInstance reports whether the claim is Whittle's and has been launched.

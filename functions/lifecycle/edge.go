@@ -85,6 +85,8 @@ type instances interface {
 	Describe(ctx context.Context, ids ...string) (fleet.Described, error)
 	// Statuses lists, by id, the instances that fail a status check or have work announced.
 	Statuses(context.Context) (map[string]fleet.Status, error)
+	// Reboot returns fleet.ErrNoReboot where another call would not help.
+	Reboot(ctx context.Context, id string) error
 	// Terminate and Tag succeed for an instance that has ended.
 	Terminate(ctx context.Context, id string) error
 	Tag(ctx context.Context, id string, tags map[string]string) error

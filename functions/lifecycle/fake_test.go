@@ -26,6 +26,9 @@ type fakeEC2 struct {
 	described [][]string
 	statuses  map[string]fleet.Status
 	refuse    error
+	// reboots are the ids of each call of Reboot that got through, and refuseReboot is its error.
+	reboots      []string
+	refuseReboot error
 }
 
 func (e *fakeEC2) Instances(context.Context) ([]fleet.Instance, error) {
@@ -78,6 +81,15 @@ func (e *fakeEC2) Terminate(_ context.Context, id string) error {
 		}
 	}
 	return nil
+}
+
+func (e *fakeEC2) Reboot(_ context.Context, id string) error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.refuseReboot == nil {
+		e.reboots = append(e.reboots, id)
+	}
+	return e.refuseReboot
 }
 
 func (e *fakeEC2) Tag(_ context.Context, id string, tags map[string]string) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -50,8 +51,13 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodecl
 			steps = steps[count:]
 			continue
 		}
-		err := p.step(ctx, claim, &version, steps[0])
+		step := steps[0]
+		err := p.step(ctx, claim, &version, step)
 		steps = steps[1:]
+		if reboot, is := step.(nodeclaim.Reboot); is && errors.Is(err, fleet.ErrNoReboot) {
+			slog.WarnContext(ctx, "the reboot of an unhealthy node is refused", "NodeClaim", claim.Name, "error", err)
+			steps, err = reboot.Refused, nil
+		}
 		if cluster.IsConflict(err) || cluster.IsGone(err) || errors.Is(err, errRuns) {
 			slog.DebugContext(ctx, "changed since it was read", "error", err)
 			return true, nil
@@ -117,6 +123,8 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 		return p.requireHalted(ctx, step.InstanceID)
 	case nodeclaim.Terminate:
 		return p.fleet.Terminate(ctx, step.InstanceID)
+	case nodeclaim.Reboot:
+		return p.fleet.Reboot(ctx, step.InstanceID)
 	case nodeclaim.Tag:
 		return p.fleet.Tag(ctx, step.InstanceID, step.Tags)
 	case nodeclaim.RefuseClass:
@@ -188,7 +196,7 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 		}
 		p.events.Add(cluster.Event{
 			About: about, Type: corev1.EventTypeNormal, Reason: "Evicted",
-			Message: "Evicted pod: its node is being taken away",
+			Message: "Evicted pod: its node is being drained",
 		})
 	case cluster.IsEvictionRefused(err):
 		if p.report {

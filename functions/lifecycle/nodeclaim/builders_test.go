@@ -213,6 +213,8 @@ func actions(steps []Step) string {
 			lines = append(lines, "require halted "+step.InstanceID)
 		case Terminate:
 			lines = append(lines, "terminate "+step.InstanceID)
+		case Reboot:
+			lines = append(lines, "reboot "+step.InstanceID)
 		case Tag:
 			lines = append(lines, "tag "+strings.Join(slices.Sorted(maps.Keys(step.Tags)), ","))
 		}

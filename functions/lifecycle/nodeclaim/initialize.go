@@ -8,18 +8,19 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 )
 
 // initialize labels a registered node as ready for pods once nothing hinders it.
 func (p *pass) initialize() {
-	if !p.is(api.ConditionTypeRegistered) || p.is(api.ConditionTypeInitialized) {
+	if !p.is(api.ConditionTypeRegistered) || p.is(api.ConditionTypeInitialized) || p.is(api.ConditionTypeRebooting) {
 		p.setReady()
 		return
 	}
 	if reason, message := p.hindrance(); reason != "" {
 		p.condition(api.ConditionTypeInitialized, conditionUnknown, reason, message)
 		// No timeout ends this wait. After the time of a registration the ticks look often enough.
-		if p.launchedFor() < registrationTimeout {
+		if min(p.launchedFor(), p.now.Sub(reboot.EndedAt(p.claim))) < registrationTimeout {
 			p.lookAgain(joinPause)
 		}
 		p.setReady()

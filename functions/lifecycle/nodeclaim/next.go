@@ -40,6 +40,9 @@ func (p *pass) advance() {
 	p.hydrate()
 	p.setLaunched()
 	p.register()
+	if p.reboot() {
+		return
+	}
 	p.initialize()
 	p.checkConsistency()
 	p.checkDrift()
@@ -53,6 +56,7 @@ type pass struct {
 	now     time.Time
 	claim   *api.NodeClaim
 	node    *corev1.Node // nil unless there is one
+	asked   []Step       // steps that follow the claim's metadata and come before its status
 	work    []Step       // steps that follow the patches
 	reports []Step       // log lines and events that follow the work
 	outcome Outcome
@@ -188,10 +192,11 @@ func (p *pass) write() {
 	if len(metadata) > 0 {
 		p.do(PatchClaim{Patch: map[string]any{"metadata": metadata}})
 	}
+	p.do(p.asked...)
 	if patch := statusPatch(&p.view.Claim.Status, &p.claim.Status); patch != nil {
 		p.do(PatchClaimStatus{Patch: map[string]any{"status": patch}})
 	}
 	p.do(p.work...)
 	p.do(p.reports...)
-	p.work, p.reports = nil, nil
+	p.asked, p.work, p.reports = nil, nil, nil
 }

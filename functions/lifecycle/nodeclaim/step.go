@@ -43,6 +43,12 @@ type (
 	RequireHalted struct{ InstanceID string }
 	// Terminate terminates the instance.
 	Terminate struct{ InstanceID string }
+	// Reboot reboots the instance. If EC2 refuses for good, the steps of Refused follow, and those
+	// after it do not.
+	Reboot struct {
+		InstanceID string
+		Refused    []Step
+	}
 	// Tag writes tags on the instance.
 	Tag struct {
 		InstanceID string
@@ -66,11 +72,11 @@ type (
 	}
 )
 
-// Destroys reports whether one of the steps ends something that only a new one can replace.
+// Destroys reports whether one of the steps ends something, or interrupts an instance.
 func (o Outcome) Destroys() bool {
 	return slices.ContainsFunc(o.Steps, func(step Step) bool {
 		switch step.(type) {
-		case DeleteClaim, DeleteNode, Evict, DeletePod, Terminate:
+		case DeleteClaim, DeleteNode, Evict, DeletePod, Terminate, Reboot:
 			return true
 		}
 		return false
@@ -86,6 +92,7 @@ func (Evict) step()            {}
 func (DeletePod) step()        {}
 func (RequireHalted) step()    {}
 func (Terminate) step()        {}
+func (Reboot) step()           {}
 func (Tag) step()              {}
 func (RefuseClass) step()      {}
 func (Record) step()           {}

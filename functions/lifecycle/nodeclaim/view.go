@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
+	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 )
 
@@ -77,7 +78,7 @@ type View struct {
 	// ShiftedUntil is the end of a zonal shift away from the node's zone, zero without one. Whittle ends
 	// no node there until then.
 	ShiftedUntil time.Time
-	// The following fields are read for a deleted claim with a node, if WantsPods.
+	// The following fields are read for a claim with a node, if WantsPods.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment
 	// HeldVolumes are the names of the persistent volumes of pods that do not leave the node. The
@@ -96,9 +97,13 @@ func (v *View) instance() *Instance {
 	return nil
 }
 
-// WantsPods reports whether the pods and volumes on the node of a deleted claim still decide
-// anything. They do not while the instance was drained and terminated and has not ended.
+// WantsPods reports whether the pods and volumes on the claim's node decide anything. They do before a
+// reboot, and once the claim is deleted. They do not while the instance was drained and terminated and
+// has not ended.
 func (v *View) WantsPods() bool {
+	if v.Claim.DeletionTimestamp == nil {
+		return reboot.Drains(v.Claim)
+	}
 	if !api.ConditionTrue(v.Claim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
 		return true
 	}
@@ -108,7 +113,7 @@ func (v *View) WantsPods() bool {
 
 // Urgency orders views by how little time there is, the lowest first. A drain that has not begun
 // comes first, because EC2 may take its node within two minutes. Drains that go on, and nodes that
-// are starting, come second.
+// are starting or rebooting, come second.
 func (v *View) Urgency() int {
 	conditions := v.Claim.Status.Conditions
 	deleted := v.Claim.DeletionTimestamp != nil
@@ -116,7 +121,8 @@ func (v *View) Urgency() int {
 	case deleted && api.GetCondition(conditions, api.ConditionTypeDrained) == nil:
 		return 0
 	case deleted && !api.ConditionTrue(conditions, api.ConditionTypeDrained),
-		!deleted && !api.ConditionTrue(conditions, api.ConditionTypeInitialized):
+		!deleted && !api.ConditionTrue(conditions, api.ConditionTypeInitialized),
+		!deleted && reboot.InProgress(v.Claim):
 		return 1
 	}
 	return 2

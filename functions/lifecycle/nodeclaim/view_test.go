@@ -22,6 +22,10 @@ func TestUrgentViewsComeFirst(t *testing.T) {
 		{"a drain goes on", []func(*api.NodeClaim){initialized, deleted(time.Second),
 			with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second)}, 1},
 		{"a drained node ends", []func(*api.NodeClaim){initialized, deleted(time.Second), drained}, 2},
+		{"a node is rebooted", []func(*api.NodeClaim){initialized,
+			with(api.ConditionTypeRebooting, metav1.ConditionTrue, time.Second)}, 1},
+		{"a node that was rebooted", []func(*api.NodeClaim){initialized,
+			with(api.ConditionTypeRebooting, metav1.ConditionFalse, time.Second)}, 2},
 		{"a node that runs", []func(*api.NodeClaim){initialized}, 2},
 	} {
 		if got := (&View{Claim: claim(test.make...)}).Urgency(); got != test.want {
@@ -64,6 +68,9 @@ func TestPodsAreReadExceptWhileTheInstanceTerminates(t *testing.T) {
 		{"stopped by somebody else", View{Claim: claim(told...), InstancesListed: true, Instances: listed("stopped")}, true},
 		{"not listed", View{Claim: claim(told...), InstancesListed: true}, false},
 		{"not known", View{Claim: claim(told...), Absent: true}, true},
+		{"a node that runs", View{Claim: claim(initialized)}, false},
+		{"a drain before a reboot", View{Claim: ordered(time.Second, "5m0s")}, true},
+		{"a reboot", View{Claim: ordered(time.Minute, "5m0s", issued(time.Second))}, false},
 	} {
 		if got := test.view.WantsPods(); got != test.want {
 			t.Errorf("%s: %t", test.name, got)
