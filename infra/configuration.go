@@ -73,6 +73,8 @@ type clusterConfiguration struct {
 	terminateFirst []string
 	// podDeletionCost makes disrupt write the deletion costs of pods.
 	podDeletionCost bool
+	// rebootForRepair makes functions reboot an unhealthy node where that may help.
+	rebootForRepair bool
 	// zonalShift makes functions follow the zonal shifts of the cluster.
 	zonalShift bool
 	// imageParameters are names of SSM parameters with the account's own image ids. A name may end

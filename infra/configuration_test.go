@@ -38,7 +38,7 @@ func TestReadConfiguration(t *testing.T) {
 		c.kmsKey = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 		c.volumeKeys = []string{c.kmsKey, "arn:aws:kms:us-east-1:111122223333:key/shared"}
 		c.preferencePolicy, c.minValuesPolicy, c.disableDryRun = "Ignore", "BestEffort", "true"
-		c.nodeClassCEL = "true"
+		c.nodeClassCEL, c.rebootForRepair = "true", true
 		c.karpenterServiceAccounts = "autoscaling/karpenter,kube-system/k"
 		c.imageParameters, c.reservedENIs, c.vmMemoryOverheadPercent = []string{"/images/*", "/golden"}, "1", "0.05"
 	}
@@ -66,6 +66,7 @@ func TestReadConfiguration(t *testing.T) {
 				"volumeKeys":         "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab, arn:aws:kms:us-east-1:111122223333:key/shared",
 				"preferencePolicy":   "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true",
 				"nodeClassCEL":             "true",
+				"rebootForRepair":          "true",
 				"karpenterServiceAccounts": "autoscaling/karpenter, kube-system/k",
 				"imageParameters":          "/images/*, /golden", "reservedENIs": "1", "vmMemoryOverheadPercent": "0.05",
 			},
@@ -101,6 +102,7 @@ clusters:
     minValuesPolicy: BestEffort
     disableDryRun: true
     nodeClassCEL: true
+    rebootForRepair: true
     karpenterServiceAccounts: [autoscaling/karpenter, kube-system/k]
     imageParameters: [/images/*, /golden]
     reservedENIs: 1

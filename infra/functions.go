@@ -163,6 +163,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 				"POD_DELETION_COST":          podCosts,
 				"TERMINATE_FIRST":            jsii.String(strings.Join(c.configuration.terminateFirst, ",")),
+				"REBOOT_FOR_REPAIR":          enabled(c.configuration.rebootForRepair),
 			}),
 			statements: disruptStatements(c, q),
 		}),

@@ -72,6 +72,7 @@ func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 		return append(statements, readInstanceProfiles(), listInstanceProfiles())
 	}
 	statements = append(statements, endInstances(c)...)
+	statements = append(statements, rebootInstances(c)...)
 	statements = append(statements, endTemplatesAndProfiles(c)...)
 	return append(statements, useNodeRole(c, nodes)...)
 }

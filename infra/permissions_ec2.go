@@ -95,6 +95,16 @@ func endInstances(c *cluster) []awsiam.PolicyStatement {
 	}
 }
 
+// rebootInstances allows rebooting the cluster's own instances, where that may repair a node.
+func rebootInstances(c *cluster) []awsiam.PolicyStatement {
+	if !c.configuration.rebootForRepair {
+		return nil
+	}
+	return []awsiam.PolicyStatement{
+		allow("Reboot", jsii.Strings("ec2:RebootInstances"), ec2ARNs("instance/*"), ownResources(c)),
+	}
+}
+
 // ownProfiles matches instance profiles with the cluster's tags. The sources are tags of the
 // resource, of the request, or both.
 func ownProfiles(c *cluster, sources ...string) conditions {

@@ -140,6 +140,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.podDeletionCost, err = truth(value); return err },
 		},
 		{
+			key: "rebootForRepair", fallback: "`false`", example: "true",
+			meaning: "`true` reboots a node with a GPU error that a reboot may end, instead of replacing it: Karpenter's " +
+				"gate RebootForRepair",
+			set: func(c *cluster, value any) (err error) { c.rebootForRepair, err = truth(value); return err },
+		},
+		{
 			key: "zonalShift", fallback: "`false`", example: "true",
 			meaning: "`true` follows ARC's zonal shifts of the cluster: nothing is launched or ended in a zone that traffic " +
 				"is shifted away from. Zonal shift must be on for the EKS cluster",

@@ -39,6 +39,8 @@ type handler struct {
 
 	// terminateFirst has the reasons for which a node may end before its replacement.
 	terminateFirst disruption.TerminateFirst
+	// rebootForRepair reboots an unhealthy node instead of replacing it, where that may help.
+	rebootForRepair bool
 
 	// podCosts remembers the fleet whose pods have their deletion costs. It is nil where disrupt
 	// writes none.
@@ -97,7 +99,7 @@ func (h *handler) rearm(ctx context.Context, wake queue.Message, p *pass) error 
 			failed = append(failed, h.sender.Send(ctx, url, next))
 		}
 	}
-	if p.deleted > 0 {
+	if p.forLifecycle {
 		send(h.lifecycle, queue.ReasonContinue, now)
 	}
 	if p.launches {

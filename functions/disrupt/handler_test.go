@@ -265,7 +265,7 @@ func TestABudgetHoldsForConcurrentPasses(t *testing.T) {
 func TestMessagesContinueTheChain(t *testing.T) {
 	for hop, want := range map[int]int{0: 1, 4: 5, queue.MaximumHops: -1} {
 		l := newHarness(t, nil)
-		p := &pass{performer: performer{deleted: 1, again: l.now()}, launches: true}
+		p := &pass{performer: performer{forLifecycle: true, again: l.now()}, launches: true}
 		if err := l.rearm(t.Context(), queue.Message{Cluster: "test", Hop: hop}, p); err != nil {
 			t.Fatal(err)
 		}

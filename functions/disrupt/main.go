@@ -51,6 +51,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	if managedCosts {
 		h.podCosts = &settledFleet{}
 	}
+	h.rebootForRepair = settings.Enabled("REBOOT_FOR_REPAIR") // Karpenter's gate RebootForRepair
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err

@@ -26,6 +26,8 @@ type pass struct {
 	settled        *settledFleet
 	podCosts       *settledFleet
 	terminateFirst disruption.TerminateFirst
+	// rebootForRepair reboots an unhealthy node where that may help.
+	rebootForRepair bool
 	// launches is set when claims exist that have no instance yet.
 	launches bool
 }
@@ -36,7 +38,7 @@ type pass struct {
 // cost too much come after them. The deletion costs of pods follow from all of this.
 func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
 	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now}, settled: &h.settled,
-		podCosts: h.podCosts, terminateFirst: h.terminateFirst}
+		podCosts: h.podCosts, terminateFirst: h.terminateFirst, rebootForRepair: h.rebootForRepair}
 	var err error
 	if p.view, err = read(ctx, client); err != nil {
 		return p, err
@@ -144,14 +146,32 @@ func (p *pass) showPodEvents(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// replaceCandidates begins to replace nodes that AWS is going to take, and drifted or expired ones.
+// replaceCandidates begins to replace nodes that AWS is going to take, and unhealthy, drifted or
+// expired ones. It orders the reboot of an unhealthy node instead, where that may help.
 func (p *pass) replaceCandidates(ctx context.Context) error {
 	candidates, notices := disruption.Candidates(p.view.seen, p.now())
 	p.record(ctx, decide.Blocked(notices, p.now())...)
+	var failedReboots error
+	if p.rebootForRepair {
+		var reboots []disruption.Reboot
+		reboots, candidates = disruption.Reboots(candidates, p.now())
+		failedReboots = p.reboot(ctx, reboots)
+	}
 	fixed, planned := decide.Fixed(candidates)
 	failedFixed := p.replaceFixed(ctx, fixed)
 	failedPlanned := p.replacePlanned(ctx, planned)
-	return errors.Join(failedFixed, failedPlanned)
+	return errors.Join(failedReboots, failedFixed, failedPlanned)
+}
+
+// reboot orders reboots. Lifecycle carries them out.
+func (p *pass) reboot(ctx context.Context, reboots []disruption.Reboot) error {
+	var failed []error
+	for i := range reboots {
+		err := p.do(ctx, decide.Reboot(&reboots[i]))
+		p.forLifecycle = p.forLifecycle || err == nil
+		failed = append(failed, ofNode(reboots[i].Node, err))
+	}
+	return errors.Join(failed...)
 }
 
 // replaceFixed replaces each node of a pool with spec.replicas by one of the same pool.

@@ -33,9 +33,9 @@ type performer struct {
 	now     func() time.Time
 	view    view
 
-	deleted int       // claims
-	again   time.Time // when the next pass is due; zero: at the next tick
-	prices  *catalog.Snapshot
+	forLifecycle bool      // whether claims were deleted, or reboots ordered
+	again        time.Time // when the next pass is due; zero: at the next tick
+	prices       *catalog.Snapshot
 }
 
 // do carries out the task's steps in their order, up to the first that fails.
@@ -118,7 +118,7 @@ func (p *performer) deleteClaim(ctx context.Context, node *disruption.Node, clai
 	}
 	err := p.client.DeleteUnchangedNodeClaim(ctx, claim)
 	if err == nil {
-		p.deleted++
+		p.forLifecycle = true
 	}
 	return err
 }

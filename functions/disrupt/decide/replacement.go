@@ -68,6 +68,18 @@ func TerminateFirst(candidate *disruption.Candidate, why string, now time.Time) 
 	return task
 }
 
+// Reboot orders the reboot of an unhealthy node. The condition is the order, and comes last.
+func Reboot(r *disruption.Reboot) Task {
+	node := r.Node
+	return Task{Node: node, Steps: []Step{
+		PatchClaim{Patch: r.Prepare()}, SetCondition{r.Order()},
+		Log{Message: "disrupting node(s)", Attributes: []any{
+			"reason", string(r.Reason), "decision", "reboot", "disrupted-node-count", 1, "replacement-node-count", 0,
+			"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", r.Pool.Name, "because", r.Because(),
+		}},
+	}}
+}
+
 // RollBack undoes a replacement in the reverse order of its steps. The annotation that names the
 // replacements goes last: the claim says that it is being replaced until nothing is left of it.
 func RollBack(back disruption.RollBack, now time.Time) Task {
