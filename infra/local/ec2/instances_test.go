@@ -178,7 +178,8 @@ func TestARebootChangesNoState(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCode(t, reboot(), "IncorrectInstanceState")
-	if _, err := a.TerminateInstances(t.Context(), &awsec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
+	_, err := a.TerminateInstances(t.Context(), &awsec2.TerminateInstancesInput{InstanceIds: []string{id}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := reboot(); err != nil {
