@@ -17,6 +17,8 @@ type Index struct {
 	selectors []labels.Selector
 	// numbers has a selector's place in the list, by its text.
 	numbers map[string]int
+	// addresses has a selector's place by its address, because the pods of a workload share it.
+	addresses map[*metav1.LabelSelector]int
 	// matching has the numbers of the selectors that select pods with some labels, by the labels.
 	matching   map[string][]int
 	topologies []string
@@ -25,7 +27,9 @@ type Index struct {
 
 // Read numbers the selectors of all pods of the snapshot, pending and running.
 func Read(cluster *plan.Snapshot) *Index {
-	x := &Index{numbers: map[string]int{}, matching: map[string][]int{}}
+	x := &Index{
+		numbers: map[string]int{}, addresses: map[*metav1.LabelSelector]int{}, matching: map[string][]int{},
+	}
 	for i := range cluster.Pods {
 		eachTerm(&cluster.Pods[i].Spec, x.add)
 	}
@@ -44,14 +48,34 @@ func (x *Index) add(topology string, selector *metav1.LabelSelector) {
 	if selector == nil {
 		return
 	}
+	if _, known := x.addresses[selector]; known {
+		return
+	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return // The API server stores no such selector, and it would select no pod.
 	}
-	if _, known := x.numbers[parsed.String()]; !known {
-		x.numbers[parsed.String()] = len(x.selectors)
+	text := parsed.String()
+	number, known := x.numbers[text]
+	if !known {
+		number = len(x.selectors)
+		x.numbers[text] = number
 		x.selectors = append(x.selectors, parsed)
 	}
+	x.addresses[selector] = number
+}
+
+// number returns the selector's place in the list, if it has one.
+func (x *Index) number(selector *metav1.LabelSelector) (number int, known bool) {
+	if number, known = x.addresses[selector]; known {
+		return number, true
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return 0, false
+	}
+	number, known = x.numbers[parsed.String()]
+	return number, known
 }
 
 // Selectors is how many selectors there are. Their numbers begin at zero.
@@ -71,10 +95,8 @@ func (x *Index) Of(pod *corev1.Pod) (related bool, selectors []int) {
 	}
 	selectors = slices.Clone(selecting)
 	eachTerm(&pod.Spec, func(_ string, selector *metav1.LabelSelector) {
-		if parsed, err := metav1.LabelSelectorAsSelector(selector); err == nil {
-			if number, known := x.numbers[parsed.String()]; known && !slices.Contains(selectors, number) {
-				selectors = append(selectors, number)
-			}
+		if number, known := x.number(selector); known && !slices.Contains(selectors, number) {
+			selectors = append(selectors, number)
 		}
 	})
 	return true, selectors
