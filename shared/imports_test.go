@@ -41,6 +41,7 @@ func layers() []layer {
 		// classes, as pure functions.
 		{path: "shared/scheduling", imports: "shared/api", deciding: true},
 		{path: "shared/volumes", imports: "shared/scheduling", deciding: true},
+		{path: "shared/spread", imports: "shared/scheduling", deciding: true},
 		{path: "shared/kubelet", imports: "shared/api", deciding: true},
 		{path: "shared/catalog", imports: "shared/api shared/guard shared/kubelet shared/scheduling", deciding: true},
 		{path: "shared/catalog/builtin", imports: "shared/catalog testdata/instancetypes"},
@@ -57,7 +58,7 @@ func layers() []layer {
 		{path: "shared/plan", imports: "shared/api shared/catalog shared/scheduling shared/volumes", deciding: true},
 		{
 			path:     "shared/planner",
-			imports:  "shared/api shared/catalog shared/guard shared/plan shared/scheduling shared/volumes",
+			imports:  "shared/api shared/catalog shared/guard shared/plan shared/scheduling shared/spread shared/volumes",
 			deciding: true,
 		},
 		// Disruption, from its leaves up.
@@ -127,12 +128,12 @@ func layers() []layer {
 		// none.
 		{path: "shared/metrics"},
 		{path: "shared/queue"},
-		{path: "shared/cluster", imports: "shared/api shared/cluster/lean"},
-		{path: "shared/cluster/lean", imports: ""},
+		{path: "shared/cluster", imports: "shared/api shared/cluster/lean shared/spread"},
+		{path: "shared/cluster/lean", imports: "shared/spread"},
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/launch shared/nodeclass"},
 		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/kubelet shared/launch"},
 		{path: "shared/status", imports: "shared/api shared/cluster"},
-		{path: "shared/observe", imports: "shared/api shared/cluster shared/plan shared/snapshot"},
+		{path: "shared/observe", imports: "shared/api shared/cluster shared/plan shared/snapshot shared/spread"},
 		{
 			path:    "shared/classes",
 			imports: "shared/api shared/cluster shared/fleet shared/inventory shared/kubelet shared/nodeclass",
@@ -141,7 +142,7 @@ func layers() []layer {
 			path:    "shared/zonalshift",
 			imports: "shared/api shared/cluster shared/disruption shared/inventory shared/snapshot",
 		},
-		{path: "shared/function", imports: "shared/api shared/cluster shared/metrics shared/queue"},
+		{path: "shared/function", imports: "shared/api shared/cluster shared/metrics shared/queue shared/spread"},
 
 		// Test support: packages that only tests and other packages of this layer import.
 		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},

@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/spread"
 )
 
 // Objects reads the objects that every plan needs. It reads pools past the watch cache, because
@@ -54,6 +56,38 @@ func Details(ctx context.Context, client *cluster.Client, s *plan.Snapshot) erro
 		read(ctx, group, &s.Namespaces, client.Namespaces)
 	}
 	return group.Wait()
+}
+
+// mostNamespaces is how many namespaces are read one by one. Of more, the whole cluster is read.
+const mostNamespaces = 5
+
+// Spread gives the pods their default topology spread. It reads the selectors that count for them,
+// and nothing where no pod would change. An error is that of one of the lists, and may be tried
+// again.
+func Spread(ctx context.Context, client *cluster.Client, defaults spread.Defaults, pods []corev1.Pod) error {
+	group, reading := errgroup.WithContext(ctx)
+	var lists []*[]spread.Selector
+	for kind, namespaces := range defaults.Needs(pods) {
+		if len(namespaces) > mostNamespaces {
+			namespaces = []string{""}
+		}
+		for _, namespace := range namespaces {
+			list := &[]spread.Selector{}
+			lists = append(lists, list)
+			read(reading, group, list, func(ctx context.Context) ([]spread.Selector, error) {
+				return client.Selectors(ctx, kind, namespace)
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	var known []spread.Selector
+	for _, list := range lists {
+		known = append(known, *list...)
+	}
+	defaults.Apply(pods, known)
+	return nil
 }
 
 // read starts a list in the group.

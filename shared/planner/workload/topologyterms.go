@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/spread"
 )
 
 // TopologyTerms are a pod's constraints on the pods around it, with the preferences that count as
@@ -18,7 +19,7 @@ type TopologyTerms struct {
 // SpreadTerm is a topology spread constraint.
 type SpreadTerm struct {
 	*PodSelector
-	// Field is the constraint's path in the pod, for messages.
+	// Field is the constraint's path in the pod, or in the setting that it comes from, for messages.
 	Field string
 	// Key is the topology key, without the aliases that Kubernetes deprecated.
 	Key string
@@ -60,7 +61,11 @@ func (w *Workload) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferenc
 		if c.WhenUnsatisfiable != corev1.DoNotSchedule && !preferences {
 			continue
 		}
-		field := w.fieldOf("spec.topologySpreadConstraints", i)
+		list := "spec.topologySpreadConstraints"
+		if spread.IsDefault(c) {
+			list = spread.Setting
+		}
+		field := w.fieldOf(list, i)
 		selector, err := w.podSelectorFor(pod, []string{pod.Namespace}, c.LabelSelector, c.MatchLabelKeys, nil)
 		if err != nil {
 			return terms, fmt.Errorf("%s: %w", field, err)
