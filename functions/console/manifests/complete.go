@@ -14,6 +14,7 @@ import (
 // admission.
 func (r *reader) complete() {
 	r.expand()
+	r.setSelectors()
 	r.setPriorities()
 	r.setRequests()
 	r.setStorageClasses()

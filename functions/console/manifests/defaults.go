@@ -144,6 +144,17 @@ func finishReplicaSet(_ *reader, _ *document.Document, s *appsv1.ReplicaSet) []d
 	return append(checkCount(s.Spec.Replicas, "spec", "replicas"), checkTemplate(&s.Spec.Template)...)
 }
 
+// finishController sets the selector that an API server sets.
+func finishController(_ *reader, _ *document.Document, c *corev1.ReplicationController) []document.Problem {
+	if c.Spec.Template == nil {
+		return []document.Problem{{Path: document.Path{"spec", "template"}, Text: "is missing"}}
+	}
+	if len(c.Spec.Selector) == 0 {
+		c.Spec.Selector = c.Spec.Template.Labels
+	}
+	return append(checkCount(c.Spec.Replicas, "spec", "replicas"), checkTemplate(c.Spec.Template)...)
+}
+
 func finishJob(_ *reader, _ *document.Document, j *batchv1.Job) []document.Problem {
 	problems := checkCount(j.Spec.Parallelism, "spec", "parallelism")
 	problems = append(problems, checkCount(j.Spec.Completions, "spec", "completions")...)

@@ -167,6 +167,12 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 	"v1 LimitRange": kind(
 		func(r *reader) *[]corev1.LimitRange { return &r.manifests.LimitRanges }, true, nil,
 	),
+	"v1 Service": kind(
+		func(r *reader) *[]corev1.Service { return &r.services }, true, nil,
+	),
+	"v1 ReplicationController": kind(
+		func(r *reader) *[]corev1.ReplicationController { return &r.controllers }, true, finishController,
+	),
 	"v1 PersistentVolume": kind(
 		func(r *reader) *[]corev1.PersistentVolume { return &r.manifests.PersistentVolumes }, false, nil,
 	),

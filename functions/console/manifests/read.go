@@ -12,11 +12,13 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
 	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/spread"
 )
 
 // maximumErrors limits the reported errors. A file that is wrong throughout has one cause.
@@ -25,6 +27,8 @@ const maximumErrors = 20
 // Manifests holds the objects of some files.
 type Manifests struct {
 	snapshot.Objects
+	// Selectors are those of Services and of the controllers of pods, for default topology spread.
+	Selectors []spread.Selector
 	// Old are the objects of kinds before karpenter.sh/v1. Objects has what they become.
 	Old legacy.Objects
 	// Warnings are one line each, for people: ignored kinds, unknown fields, and values that an API
@@ -81,6 +85,8 @@ type reader struct {
 	statefulSets    []appsv1.StatefulSet
 	replicaSets     []appsv1.ReplicaSet
 	jobs            []batchv1.Job
+	controllers     []corev1.ReplicationController
+	services        []corev1.Service
 	priorityClasses []schedulingv1.PriorityClass
 
 	seen map[string]seen

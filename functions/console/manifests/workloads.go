@@ -137,6 +137,13 @@ func (r *reader) workloads() []workload {
 			},
 		)
 	}
+	for i := range r.controllers {
+		c := &r.controllers[i]
+		all = append(all, workload{
+			owner: controller("v1", "ReplicationController", &c.ObjectMeta), meta: &c.ObjectMeta,
+			replicas: replicas(c.Spec.Replicas), template: c.Spec.Template,
+		})
+	}
 	for i := range r.jobs {
 		j := &r.jobs[i]
 		all = append(

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/spread"
 )
 
 // nodeTerms returns the pod's requirements on its node's labels. One of them must hold.
@@ -60,8 +61,12 @@ func constraints(pod *corev1.Pod) []string {
 	nodeConstraints(pod, add)
 	for i := range pod.Spec.TopologySpreadConstraints {
 		c := &pod.Spec.TopologySpreadConstraints[i]
+		origin := ""
+		if spread.IsDefault(c) {
+			origin = "by " + spread.Setting + ": "
+		}
 		add(
-			"spread over %s, maxSkew %d (%s), of pods with %s", c.TopologyKey, c.MaxSkew, c.WhenUnsatisfiable,
+			"%sspread over %s, maxSkew %d (%s), of pods with %s", origin, c.TopologyKey, c.MaxSkew, c.WhenUnsatisfiable,
 			metav1.FormatLabelSelector(c.LabelSelector),
 		)
 	}

@@ -103,7 +103,7 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 		}
 	}
 	if len(f.files) > 0 {
-		if err := made.readFiles(f.files, table, start, in, problems); err != nil {
+		if err := f.readFiles(made, table, start, in, problems); err != nil {
 			return nil, err
 		}
 	} else {
@@ -111,7 +111,7 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 		if err != nil {
 			return nil, err
 		}
-		if err := made.readCluster(ctx, client, table, f.consolidate, start); err != nil {
+		if err := f.readCluster(ctx, made, client, table, start); err != nil {
 			return nil, mend(err, client.Endpoint)
 		}
 	}
@@ -128,10 +128,10 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 }
 
 // readFiles reads the objects from manifests. Without a table it uses the built-in one.
-func (m *planned) readFiles(
-	files []string, table *instancetypes.Table, now time.Time, in io.Reader, problems io.Writer,
+func (f *planFlags) readFiles(
+	m *planned, table *instancetypes.Table, now time.Time, in io.Reader, problems io.Writer,
 ) error {
-	read, err := manifests.Read(files, in)
+	read, err := manifests.Read(f.files, in)
 	if err != nil {
 		return err
 	}
@@ -144,6 +144,7 @@ func (m *planned) readFiles(
 		}
 	}
 	m.objects = &read.Objects
+	f.spread.Apply(m.objects.Pods, read.Selectors)
 	if err := m.evaluateExpressions(table, problems); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func TestPlanJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "whittle: testdata/plan/pods.yaml:28: Service \"web\" of v1 skipped: a plan does not depend on this " +
+	if want := "whittle: testdata/plan/pods.yaml:28: ConfigMap \"web\" of v1 skipped: a plan does not depend on this " +
 		"kind\n"; problems != want {
 		t.Errorf("problems are %q, want %q", problems, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/spread"
 )
 
 // planFlags holds the flags of the planning commands.
@@ -17,6 +18,7 @@ type planFlags struct {
 	instanceTypes   string
 	policy          plan.PreferencePolicy
 	minValuesPolicy plan.MinValuesPolicy
+	spread          spread.Defaults
 	output          string
 	kubeconfig      string
 	kubecontext     string
@@ -49,6 +51,11 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 	flags.Func(
 		"min-values-policy", "whether minValues must be met, `Strict|BestEffort` (default Strict)",
 		oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort),
+	)
+	flags.Func(
+		"default-topology-spread",
+		"`constraints` of pods that have none, a list in YAML or JSON as in the stack's setting defaultTopologySpread",
+		func(text string) (err error) { f.spread, err = spread.Parse(text); return err },
 	)
 	for _, name := range []string{"o", "output"} {
 		flags.Func(name, "`form` of the output, table or json (default table)", oneOf(&f.output, "table", "json"))

@@ -18,8 +18,8 @@ import (
 
 // readCluster reads provision's inputs: the objects, and without a table the catalogue's types. It
 // reads volumes and namespaces too if running pods may move.
-func (m *planned) readCluster(
-	ctx context.Context, client *cluster.Client, table *instancetypes.Table, running bool, now time.Time,
+func (f *planFlags) readCluster(
+	ctx context.Context, m *planned, client *cluster.Client, table *instancetypes.Table, now time.Time,
 ) error {
 	own := table != nil
 	group, reading := errgroup.WithContext(ctx)
@@ -38,6 +38,9 @@ func (m *planned) readCluster(
 		group.Go(func() (err error) { counts, err = inventory.Reservations(reading, client); return err })
 	}
 	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := observe.Spread(ctx, client, f.spread, m.objects.Pods); err != nil {
 		return err
 	}
 	if table == nil {
@@ -62,7 +65,7 @@ func (m *planned) readCluster(
 	m.assemble(table, now)
 	snapshot.AddUnlaunched(m.snapshot, m.objects)
 	waiting := m.snapshot.Pods
-	if running {
+	if f.consolidate {
 		for i := range m.snapshot.Nodes {
 			m.snapshot.Pods = append(m.snapshot.Pods, m.snapshot.Nodes[i].Pods...)
 		}
