@@ -62,6 +62,8 @@ type clusterConfiguration struct {
 	// preferencePolicy and minValuesPolicy are Karpenter's settings. The defaults of provision, for
 	// empty values, are Respect and Strict.
 	preferencePolicy, minValuesPolicy string
+	// defaultTopologySpread has the constraints of pods without any, as a list in JSON; empty for none.
+	defaultTopologySpread string
 	// disableDryRun "true" stops provision from asking EC2 by dry runs whether a class may launch.
 	disableDryRun string
 	// nodeClassCEL "true" allows expressions in the kubelet settings of classes.

@@ -39,6 +39,7 @@ func TestReadConfiguration(t *testing.T) {
 		c.volumeKeys = []string{c.kmsKey, "arn:aws:kms:us-east-1:111122223333:key/shared"}
 		c.preferencePolicy, c.minValuesPolicy, c.disableDryRun = "Ignore", "BestEffort", "true"
 		c.nodeClassCEL, c.rebootForRepair = "true", true
+		c.defaultTopologySpread = `[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`
 		c.karpenterServiceAccounts = "autoscaling/karpenter,kube-system/k"
 		c.imageParameters, c.reservedENIs, c.vmMemoryOverheadPercent = []string{"/images/*", "/golden"}, "1", "0.05"
 	}
@@ -67,6 +68,7 @@ func TestReadConfiguration(t *testing.T) {
 				"preferencePolicy":   "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true",
 				"nodeClassCEL":             "true",
 				"rebootForRepair":          "true",
+				"defaultTopologySpread":    "[{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]",
 				"karpenterServiceAccounts": "autoscaling/karpenter, kube-system/k",
 				"imageParameters":          "/images/*, /golden", "reservedENIs": "1", "vmMemoryOverheadPercent": "0.05",
 			},
@@ -103,6 +105,10 @@ clusters:
     disableDryRun: true
     nodeClassCEL: true
     rebootForRepair: true
+    defaultTopologySpread:
+    - maxSkew: 1
+      topologyKey: zone
+      whenUnsatisfiable: DoNotSchedule
     karpenterServiceAccounts: [autoscaling/karpenter, kube-system/k]
     imageParameters: [/images/*, /golden]
     reservedENIs: 1
@@ -215,6 +221,19 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{
 			"an unknown policy", prod("preferencePolicy", "ignore"),
 			[]string{"context preferencePolicy", `"ignore"`, "Respect and Ignore", "-c preferencePolicy=Ignore"},
+		},
+		{
+			"a constraint without a key", prod("defaultTopologySpread", "[{maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]"),
+			[]string{"context defaultTopologySpread", "[0].topologyKey is missing", `-c defaultTopologySpread=[{"maxSkew":1`},
+		},
+		{
+			"a constraint with a selector", prod("defaultTopologySpread", []any{map[string]any{
+				"maxSkew": 1.0, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": map[string]any{},
+			}}), []string{"context defaultTopologySpread", "[0].labelSelector is set"},
+		},
+		{
+			"constraints that are a switch", prod("defaultTopologySpread", true),
+			[]string{"context defaultTopologySpread", "no list of topology spread constraints"},
 		},
 		{
 			"every parameter", prod("imageParameters", "/*"),

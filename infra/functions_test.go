@@ -182,6 +182,31 @@ func TestPoliciesAreProvisionsSettings(t *testing.T) {
 	}
 }
 
+func TestDefaultSpreadIsASettingOfProvisionAndDisrupt(t *testing.T) {
+	for _, test := range []struct{ given, want any }{
+		{nil, nil}, {"[]", nil}, {[]any{}, nil},
+		{
+			[]any{map[string]any{
+				"maxSkew": 1.0, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway",
+			}},
+			`[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"ScheduleAnyway"}]`,
+		},
+	} {
+		settings := map[string]any{"clusters": "prod", "functions": builtFunctions(t)}
+		if test.given != nil {
+			settings["defaultTopologySpread"] = test.given
+		}
+		template := synthesizeWith(t, settings)
+		for _, name := range []string{"provision", "disrupt"} {
+			_, f := template.function(t, "whittle-prod-"+name)
+			variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+			if got := variables["DEFAULT_TOPOLOGY_SPREAD"]; got != test.want {
+				t.Errorf("%s with %v: %v, want %v", name, test.given, got, test.want)
+			}
+		}
+	}
+}
+
 func TestExpressionsAreASettingOfProvisionAndLifecycle(t *testing.T) {
 	for _, test := range []struct{ given, want any }{{nil, nil}, {"false", "false"}, {"true", "true"}} {
 		settings := map[string]any{"clusters": "prod", "functions": builtFunctions(t)}

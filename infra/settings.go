@@ -160,6 +160,17 @@ func clusterSettings() []setting[clusterConfiguration] {
 			},
 		},
 		{
+			key:     "defaultTopologySpread",
+			example: `[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"ScheduleAnyway"}]`,
+			meaning: "constraints of pods without any: the list `podTopologySpread.defaultConstraints` of Karpenter's " +
+				"SCHEDULER_CONFIG. It must equal the scheduler's, which EKS does not show. The file may hold a list. In a " +
+				"shell it needs quotes",
+			set: func(c *cluster, value any) (err error) {
+				c.defaultTopologySpread, err = defaultSpread(value)
+				return err
+			},
+		},
+		{
 			key: "minValuesPolicy", fallback: "`Strict`", example: "BestEffort",
 			meaning: "`BestEffort` lowers a requirement's minValues to the number that exists",
 			set: func(c *cluster, value any) (err error) {

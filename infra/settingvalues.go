@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/whittle-dev/whittle/shared/spread"
 )
 
 // A value is text from the command line, or any value of a JSON or YAML file.
@@ -196,6 +199,28 @@ func terminateFirst(value any) ([]string, error) {
 		}
 	}
 	return reasons, nil
+}
+
+// defaultSpread accepts a list of topology spread constraints, or its text in YAML or JSON. It returns
+// the list in JSON.
+func defaultSpread(value any) (string, error) {
+	given, isText := value.(string)
+	if !isText {
+		content, err := json.Marshal(value)
+		if err != nil {
+			return "", wrong(value, "is no list")
+		}
+		given = string(content)
+	}
+	read, err := spread.Parse(given)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", given, err)
+	}
+	if len(read) == 0 {
+		return "", nil
+	}
+	content, err := json.Marshal(read)
+	return string(content), err
 }
 
 // keys accepts a list of ARNs of KMS keys.

@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/spread"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
@@ -46,6 +47,8 @@ type kubernetes interface {
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
 	// Catalog returns inventory.ErrNoCatalog before the function catalog has run.
 	Catalog(ctx context.Context) (*catalog.Snapshot, error)
+	// SpreadByDefault gives the pods their default topology spread.
+	SpreadByDefault(ctx context.Context, pods []corev1.Pod) error
 	// Without returns what the planner sees when the nodes of the claims leave.
 	Without(
 		ctx context.Context, objects *snapshot.Objects, seen *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time,
@@ -68,6 +71,7 @@ type edge struct {
 	shifts     *zonalshift.Source // nil where zonal shifts are off
 	// managedCosts says that disrupt writes the deletion costs of pods.
 	managedCosts bool
+	spread     spread.Defaults
 }
 
 func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error) {
@@ -97,6 +101,11 @@ func (e edge) Objects(ctx context.Context) (*snapshot.Objects, error) {
 		objects.ShieldShifted(e.shifts.Known(ctx, e.Client), time.Now())
 	}
 	return objects, err
+}
+
+// SpreadByDefault reads the selectors of services and controllers, where the setting is on.
+func (e edge) SpreadByDefault(ctx context.Context, pods []corev1.Pod) error {
+	return observe.Spread(ctx, e.Client, e.spread, pods)
 }
 
 // Without treats the pods of the claims' nodes as waiting, and likewise those of all nodes that are

@@ -52,6 +52,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		h.podCosts = &settledFleet{}
 	}
 	h.rebootForRepair = settings.Enabled("REBOOT_FOR_REPAIR") // Karpenter's gate RebootForRepair
+	spread := function.DefaultSpread(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
@@ -65,6 +66,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		client, err := connection.Client(ctx)
 		return edge{
 			Client: client, preference: preference, minValues: minValues, shifts: shifts, managedCosts: managedCosts,
+			spread: spread,
 		}, err
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))

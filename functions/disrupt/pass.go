@@ -203,7 +203,7 @@ func (p *pass) fullReplica(ctx context.Context, candidates []disruption.Candidat
 	}) {
 		return nil, nil
 	}
-	planned, err := p.client.Without(ctx, p.view.objects, p.view.seen, nil, p.now())
+	planned, err := p.simulate(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading what replicas may have: %w", err)
 	}
@@ -224,7 +224,7 @@ func (p *pass) endStuck(
 	if stuck == nil {
 		return moves, nil
 	}
-	freed, err := p.client.Without(ctx, p.view.objects, p.view.seen, []*api.NodeClaim{stuck.Node.Claim}, p.now())
+	freed, err := p.simulate(ctx, stuck.Node.Claim)
 	if err != nil {
 		return moves, fmt.Errorf("planning without node claim %q: %w", stuck.Node.Claim.Name, err)
 	}
@@ -251,7 +251,7 @@ func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candi
 	for _, candidate := range candidates {
 		leaving = append(leaving, candidate.Node.Claim)
 	}
-	without, err := p.client.Without(ctx, p.view.objects, p.view.seen, leaving, p.now())
+	without, err := p.simulate(ctx, leaving...)
 	if err != nil {
 		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
 	}

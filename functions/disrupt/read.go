@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/whittle-dev/whittle/functions/disrupt/decide"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -14,6 +16,8 @@ import (
 type view struct {
 	objects *snapshot.Objects
 	seen    *disruption.Snapshot
+	// spread is set once the pods have their default topology spread.
+	spread bool
 }
 
 // read reads the cluster once for all stages of the pass.
@@ -26,9 +30,21 @@ func read(ctx context.Context, client kubernetes) (view, error) {
 	return view{objects: objects, seen: seen}, err
 }
 
+// simulate returns what the planner sees when the nodes of the claims leave. Only the first call of a
+// pass reads what default topology spread needs, because most passes simulate nothing.
+func (p *pass) simulate(ctx context.Context, leaving ...*api.NodeClaim) (*plan.Snapshot, error) {
+	if !p.view.spread {
+		if err := p.client.SpreadByDefault(ctx, p.view.objects.Pods); err != nil {
+			return nil, err
+		}
+		p.view.spread = true
+	}
+	return p.client.Without(ctx, p.view.objects, p.view.seen, leaving, p.now())
+}
+
 // readConsolidation reads what consolidation decides on, with the changes of this pass.
 func (p *pass) readConsolidation(ctx context.Context) (*consolidation.Snapshot, error) {
-	planned, err := p.client.Without(ctx, p.view.objects, p.view.seen, nil, p.now())
+	planned, err := p.simulate(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading what nodes cost: %w", err)
 	}

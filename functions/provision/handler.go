@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/spread"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
@@ -48,6 +49,7 @@ type handler struct {
 	// preference and minValues weigh what the planner cannot have all of.
 	preference plan.PreferencePolicy
 	minValues  plan.MinValuesPolicy
+	spread     spread.Defaults // of pods without constraints
 	// managedCosts says that disrupt writes the deletion costs of pods.
 	managedCosts bool
 

@@ -29,6 +29,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), dryRun: function.DryRun(), now: time.Now,
 		preference: function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored),
 		minValues:  function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort),
+		spread:     function.DefaultSpread(settings),
 	}
 	unchecked := settings.Enabled("DISABLE_DRY_RUN") // Karpenter's setting, about the dry runs of launches
 	h.managedCosts = settings.Enabled("POD_DELETION_COST")

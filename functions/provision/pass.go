@@ -162,6 +162,9 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 		r.reportIncompatible(ctx, &made.NodePools[i], made)
 	}
 	unstored := r.holdMisfits(ctx, made)
+	if err := observe.Spread(ctx, r.client, r.spread, made.Pods); err != nil {
+		return nil, errors.Join(unresolved, unstored, err)
+	}
 	if err := observe.Details(ctx, r.client, made); err != nil {
 		return nil, errors.Join(unresolved, unstored, err)
 	}

@@ -94,3 +94,20 @@ func TestParsedSettings(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+func TestDefaultSpreadIsChecked(t *testing.T) {
+	const name = "DEFAULT_TOPOLOGY_SPREAD"
+	for value, want := range map[string]int{
+		"": 0, `[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`: 1,
+	} {
+		s := settings(map[string]string{name: value})
+		if got := function.DefaultSpread(s); len(got) != want || s.Err() != nil {
+			t.Errorf("%q: %v, error %v", value, got, s.Err())
+		}
+	}
+	s := settings(map[string]string{name: `[{"maxSkew":0,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`})
+	if got, err := function.DefaultSpread(s), s.Err(); got != nil || err == nil ||
+		!strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "[0].maxSkew is 0: write a number above 0") {
+		t.Errorf("a skew of 0: %v, error %v", got, err)
+	}
+}

@@ -9,8 +9,17 @@ func unreachable() map[string]string {
 // unused maps rights that no scenario uses to the reason. A key is a function and a call. A right that
 // a scenario could use gets a scenario instead.
 func unused() map[string]string {
+	const spread = "only with the setting defaultTopologySpread: package observe tries it, and a list has no effect"
 	return map[string]string{
-		"provision ec2:CreateTags":         "EC2 checks it in CreateFleet and CreateLaunchTemplate, whose calls name tags",
-		"provision iam:TagInstanceProfile": "IAM checks it in CreateInstanceProfile, whose call names tags",
+		"provision LIST services":               spread,
+		"provision LIST replicationcontrollers": spread,
+		"provision LIST replicasets":            spread,
+		"provision LIST statefulsets":           spread,
+		"disrupt LIST services":                 spread,
+		"disrupt LIST replicationcontrollers":   spread,
+		"disrupt LIST replicasets":              spread,
+		"disrupt LIST statefulsets":             spread,
+		"provision ec2:CreateTags":              "EC2 checks it in CreateFleet and CreateLaunchTemplate, whose calls name tags",
+		"provision iam:TagInstanceProfile":      "IAM checks it in CreateInstanceProfile, whose call names tags",
 	}
 }

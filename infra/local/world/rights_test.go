@@ -90,7 +90,16 @@ func everyRightWasUsed(t *testing.T, stages []stage) {
 func unasked() map[string]string {
 	const planned = "disrupt plans by provision's code, which reads it for pods with volumes or constraints by namespace"
 	const short = "marks offerings that EC2 is short of, which has room for all in these scenarios"
+	const spread = "follows the setting defaultTopologySpread, which is off here: package observe tries it"
 	return map[string]string{
+		"provision list services":                    spread,
+		"provision list replicationcontrollers":      spread,
+		"provision list replicasets apps":            spread,
+		"provision list statefulsets apps":           spread,
+		"disrupt list services":                      spread,
+		"disrupt list replicationcontrollers":        spread,
+		"disrupt list replicasets apps":              spread,
+		"disrupt list statefulsets apps":             spread,
 		"disrupt list namespaces":                    planned,
 		"disrupt list persistentvolumes":             planned,
 		"disrupt list persistentvolumeclaims":        planned,
