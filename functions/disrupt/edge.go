@@ -71,7 +71,7 @@ type edge struct {
 	shifts     *zonalshift.Source // nil where zonal shifts are off
 	// managedCosts says that disrupt writes the deletion costs of pods.
 	managedCosts bool
-	spread     spread.Defaults
+	spread       spread.Defaults
 }
 
 func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error) {
