@@ -88,6 +88,7 @@ func Find(ctx context.Context, client *eks.Client, name string) (Endpoint, error
 type Client struct {
 	Endpoint Endpoint
 	rest     *rest.RESTClient
+	config   *rest.Config    // of rest
 	decoder  runtime.Decoder // of built-in kinds
 	dryRun   bool
 	// consistent makes every read see the newest version.
@@ -150,7 +151,9 @@ func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to cluster %q at %s: %w", endpoint.Name, endpoint.URL, err)
 	}
-	return &Client{Endpoint: endpoint, rest: client, decoder: codecs.UniversalDeserializer()}, nil
+	return &Client{
+		Endpoint: endpoint, rest: client, config: config, decoder: codecs.UniversalDeserializer(),
+	}, nil
 }
 
 // protobufOrJSON are the media types of built-in kinds.

@@ -22,3 +22,7 @@ func IsEvictionRefused(err error) bool {
 	return apierrors.IsTooManyRequests(err) ||
 		apierrors.IsInternalError(err) && strings.Contains(err.Error(), "PodDisruptionBudget")
 }
+
+// IsExpired reports whether the API server no longer knows the version from which a list or a watch
+// should continue. Only a new list tells the present state.
+func IsExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }

@@ -32,6 +32,13 @@ type Lease struct {
 // succeed. A write whose answer was lost may have taken the Lease. It is sent again, and the stored
 // Lease decides.
 func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (*Lease, error) {
+	return c.SucceedLease(ctx, name, holder, holder, now, deadline)
+}
+
+// SucceedLease takes the Lease like AcquireLease, also from the predecessor, who has asked for that.
+func (c *Client) SucceedLease(
+	ctx context.Context, name, holder, predecessor string, now, deadline time.Time,
+) (*Lease, error) {
 	path, fence := leasesPath+"/"+name, newFence(name, deadline.Sub(now))
 	seconds := int32(deadline.Sub(now).Seconds()) + 1
 	moment := metav1.NewMicroTime(now)
@@ -47,7 +54,7 @@ func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, dea
 	case current == nil:
 		verb, path = http.MethodPost, leasesPath
 		current = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}}
-	case taken(&current.Spec, holder, now):
+	case taken(&current.Spec, predecessor, now):
 		return nil, nil
 	}
 	current.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
@@ -126,7 +133,36 @@ func (c *Client) lease(ctx context.Context, name string) (*coordinationv1.Lease,
 	return &stored, nil
 }
 
-// releases bounds the attempts to release a Lease that others write in the meantime.
+// Renew keeps the Lease until another deadline. It returns false once another holder has it. With an
+// error the Lease lasts until its earlier deadline at least.
+func (l *Lease) Renew(ctx context.Context, now, deadline time.Time) (held bool, err error) {
+	for range releases {
+		renewed := l.held
+		renewed.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
+		seconds, moment := int32(deadline.Sub(now).Seconds())+1, metav1.NewMicroTime(now)
+		renewed.Spec.RenewTime, renewed.Spec.LeaseDurationSeconds = &moment, &seconds
+		var stored coordinationv1.Lease
+		err = l.client.writeLease(ctx, http.MethodPut, leasesPath+"/"+renewed.Name, &renewed, &stored)
+		if err == nil {
+			l.held, l.fence = stored, newFence(renewed.Name, deadline.Sub(now))
+			return true, nil
+		}
+		if !apierrors.IsConflict(err) {
+			return !apierrors.IsNotFound(err), err
+		}
+		current, unread := l.client.lease(ctx, renewed.Name)
+		if unread != nil {
+			return true, unread
+		}
+		if current == nil || current.Spec.HolderIdentity == nil || *current.Spec.HolderIdentity != *l.held.Spec.HolderIdentity {
+			return false, nil
+		}
+		l.held = *current // somebody annotated it, or an earlier renewal lost its answer
+	}
+	return true, err
+}
+
+// releases bounds the attempts to write a Lease that others write in the meantime.
 const releases = 5
 
 // Release releases the Lease, so that the next invocation need not wait for its deadline. It

@@ -34,6 +34,7 @@ const (
 	ReasonLaunch       Reason = "launch"       // instances were launched and will join
 	ReasonInterruption Reason = "interruption" // an event ends a node early
 	ReasonContinue     Reason = "continue"     // work that was begun goes on
+	ReasonChange       Reason = "change"       // the watch saw a change in the cluster
 )
 
 // Message wakes a function for a cluster.
