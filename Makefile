@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-functions := ticker provision interrupt lifecycle disrupt catalog install console
+functions := ticker provision interrupt lifecycle disrupt watch catalog install console
 architecture ?= arm64
 host := $(shell go env GOARCH | sed 's/amd64/x86_64/')
 goarch = $(if $(filter x86_64,$(architecture)),amd64,arm64)

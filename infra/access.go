@@ -21,7 +21,7 @@ type access struct {
 // members returns the functions with a Kubernetes group whittle:NAME, to which install binds a role.
 // The ticker never calls the cluster.
 func (f functions) members() []function {
-	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.console}
+	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.watch, f.catalog, f.console}
 }
 
 // groupsOf returns the function's Kubernetes groups. The second group of disrupt has the right that

@@ -78,7 +78,7 @@ func alarms() []alarm {
 			action: "Read the log of the function that the dashboard shows: its own error, or a `platform.report` line " +
 				"with status `timeout` or `error`.",
 			metrics: func(_ *cluster, _ []awssqs.Queue, f functions) []metric {
-				return each(f.all(), func(of function) metric { return lambdaMetric("Errors", "Sum", of) })
+				return each(f.essential(), func(of function) metric { return lambdaMetric("Errors", "Sum", of) })
 			},
 			comparison: above, periods: 5, due: 3, missing: "notBreaching",
 		},
@@ -161,6 +161,12 @@ func (a alarm) condition() string {
 
 // all returns the functions of a cluster.
 func (f functions) all() []function {
+	return append(f.essential(), f.watch)
+}
+
+// essential returns the functions whose failures somebody has to mend. Without a watch the ticks go
+// on, and each metric of an alarm costs $0.10/month.
+func (f functions) essential() []function {
 	return []function{f.ticker, f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.install, f.console}
 }
 

@@ -28,6 +28,10 @@ type clusterConfiguration struct {
 	name string
 	// interval is the time between two passes of provision. It divides a minute.
 	interval time.Duration
+	// reaction is poll, adaptive or always. quietAfter is how long an adaptive watch goes on without
+	// work.
+	reaction   string
+	quietAfter time.Duration
 	// dryRun makes functions plan and log, but change nothing.
 	dryRun bool
 	// memory of functions in MB, by name. A function that is not listed keeps its default.
@@ -93,6 +97,11 @@ const (
 	// defaultLogRetention, in days, covers questions about the week before last.
 	defaultLogRetention = 14
 
+	// defaultQuietAfter is longer than the pauses of a cluster at work.
+	defaultQuietAfter = 5 * time.Minute
+
+	reactionPoll, reactionAdaptive, reactionAlways = "poll", "adaptive", "always"
+
 	modeAPI, modeConfigMap = "API", "CONFIG_MAP"
 )
 
@@ -117,6 +126,7 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 	for _, name := range names {
 		one := clusterConfiguration{
 			name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI,
+			reaction: reactionAdaptive, quietAfter: defaultQuietAfter,
 		}
 		for _, s := range clusterSettings() {
 			if err := s.from(&one, source{file: file, lookup: lookup, cluster: name}); err != nil {

@@ -17,7 +17,10 @@ var update = flag.Bool("update", false, "write the table in README.md and the sn
 func TestReadConfiguration(t *testing.T) {
 	folder := builtFunctions(t)
 	plain := func(name string) clusterConfiguration {
-		return clusterConfiguration{name: name, interval: 10 * time.Second, logRetention: 14, authenticationMode: "API"}
+		return clusterConfiguration{
+			name: name, interval: 10 * time.Second, logRetention: 14, authenticationMode: "API",
+			reaction: "adaptive", quietAfter: 5 * time.Minute,
+		}
 	}
 	changed := func(name string, change func(*clusterConfiguration)) clusterConfiguration {
 		made := plain(name)
@@ -28,6 +31,7 @@ func TestReadConfiguration(t *testing.T) {
 		c.interval, c.dryRun, c.memory, c.logRetention = 5*time.Second, true, map[string]float64{
 			"provision": 2048, "disrupt": 512,
 		}, 30
+		c.reaction, c.quietAfter = "always", 2*time.Minute
 		c.alarmTopic = "arn:aws:sns:us-east-1:123456789012:pages"
 		c.subnets, c.securityGroups, c.clusterSecurityGroup = []string{
 			"subnet-0a1b2c3d", "subnet-4e5f6a7b",
@@ -58,7 +62,7 @@ func TestReadConfiguration(t *testing.T) {
 			context: map[string]any{
 				"clusters": "prod, staging_2", "architecture": "x86_64", "tags": "team=platform, stage = a b", "interval": "5s",
 				"dryRun": "true", "memory": "provision=2048,disrupt=512",
-				"logRetention": "30", "alarmTopic": "arn:aws:sns:us-east-1:123456789012:pages",
+				"reaction": "always", "quietAfter": "2m", "logRetention": "30", "alarmTopic": "arn:aws:sns:us-east-1:123456789012:pages",
 				"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d",
 				"clusterSecurityGroup": "sg-4e5f6a7b", "nodeRole": "arn:aws:iam::123456789012:role/team/nodes",
 				"authenticationMode": "CONFIG_MAP", "allowAutoMode": "true",
@@ -85,6 +89,8 @@ tags: {team: platform, account: 123456789012}
 clusters:
   prod:
     interval: 5s
+    reaction: always
+    quietAfter: 2m
     dryRun: true
     memory: {provision: 2048, disrupt: 512}
     logRetention: 30

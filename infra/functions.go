@@ -21,6 +21,8 @@ const (
 	workTimeout = 60 * time.Second
 	// interruptTimeout is short, so that SQS soon repeats a failed warning: spot gives two minutes.
 	interruptTimeout = 10 * time.Second
+	// watchTimeout is Lambda's longest. A watch hands over to the next one before.
+	watchTimeout = 15 * time.Minute
 	// passes is the maximum concurrency of lifecycle and interrupt: one invocation works, and one
 	// begins as it ends. More invocations would repeat the same work. Two of them get full batches
 	// in a storm, and list the claims once for ten events. Lambda accepts no smaller number.
@@ -31,14 +33,14 @@ const (
 
 // functionNames returns the folders of a build, one for each function.
 func functionNames() []string {
-	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
+	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog", "install", "console"}
 }
 
 // defaultMemory returns MB by function. Lambda gives processor time in proportion to memory.
 func defaultMemory() map[string]float64 {
 	return map[string]float64{
-		"ticker": 128, "provision": 1024, "interrupt": 1024, "lifecycle": 256, "disrupt": 1024, "catalog": 512,
-		"install": 256, "console": 512,
+		"ticker": 128, "provision": 1024, "interrupt": 1024, "lifecycle": 256, "disrupt": 1024, "watch": 128,
+		"catalog": 512, "install": 256, "console": 512,
 	}
 }
 
@@ -59,7 +61,7 @@ type function struct {
 
 // functions holds a cluster's functions.
 type functions struct {
-	ticker, provision, interrupt, lifecycle, disrupt, catalog, install, console function
+	ticker, provision, interrupt, lifecycle, disrupt, watch, catalog, install, console function
 }
 
 // functionProperties holds the differences between functions.
@@ -74,6 +76,8 @@ type functionProperties struct {
 	// 16 invocations, and does not say how it counts a batch in which chains meet. The functions end
 	// their chains themselves: queue.MaximumHops.
 	recursive bool
+	// once is for a function whose failed event is not repeated: whoever sent it sends another.
+	once bool
 	// concurrency is the most invocations at once from the queue. 0 leaves it to Lambda.
 	concurrency float64
 	environment map[string]*string
@@ -122,7 +126,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DRY_RUN":                    dryRun,
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
-			}),
+			}, startsWatch(c)),
 			statements: provisionStatements(c, q, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
@@ -147,7 +151,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DRY_RUN":                    dryRun,
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
-			}),
+			}, startsWatch(c)),
 			statements: lifecycleStatements(c, q, nodes),
 		}),
 		disrupt: newFunction(c, functionProperties{
@@ -169,6 +173,17 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			}),
 			statements: disruptStatements(c, q),
 		}),
+		watch: newFunction(c, functionProperties{
+			name: "watch", id: "Watch", timeout: watchTimeout, recursive: true, once: true,
+			description: "Wakes other functions as soon as the cluster changes",
+			environment: given(map[string]*string{
+				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
+				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
+				"DISRUPT_QUEUE_URL":          q.disrupt.QueueUrl(),
+				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
+			}, startsWatch(c)),
+			statements: watchStatements(c, q),
+		}),
 		catalog: catalog,
 		install: newFunction(c, functionProperties{
 			name: "install", id: "Install", timeout: 5 * time.Minute,
@@ -188,8 +203,30 @@ func enabled(on bool) *string {
 	return jsii.String("")
 }
 
-// given removes the variables without a value.
-func given(environment map[string]*string) map[string]*string {
+// startsWatch is the environment of functions that start a watch. It is empty in the mode poll. A
+// dry run writes no Lease, so that nothing would keep two watches apart.
+func startsWatch(c *cluster) map[string]*string {
+	if !c.watches() {
+		return nil
+	}
+	return map[string]*string{
+		// A reference to the function would make a circle of provision, watch and the rights of both.
+		"WATCH_FUNCTION": c.physicalName("watch"),
+		"REACTION":       jsii.String(c.configuration.reaction),
+		"QUIET_AFTER":    jsii.String(c.configuration.quietAfter.String()),
+	}
+}
+
+// watches reports whether a watch runs at times.
+func (c *cluster) watches() bool {
+	return c.configuration.reaction != reactionPoll && !c.configuration.dryRun
+}
+
+// given joins environments, and removes the variables without a value.
+func given(environment map[string]*string, more ...map[string]*string) map[string]*string {
+	for _, other := range more {
+		maps.Copy(environment, other)
+	}
 	maps.DeleteFunc(environment, func(_ string, value *string) bool { return *value == "" })
 	return environment
 }
@@ -242,6 +279,11 @@ func newFunction(c *cluster, p functionProperties) function {
 		Tracing:          awslambda.Tracing_DISABLED,
 		RecursiveLoop:    recursion(p.recursive),
 	})
+	if p.once {
+		lambda.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
+			MaxEventAge: seconds(time.Minute), RetryAttempts: jsii.Number(0),
+		})
+	}
 	if inside {
 		// The construct would look up the VPC in an account. Lambda needs the ids only.
 		lambda.Node().DefaultChild().(awslambda.CfnFunction).SetVpcConfig(&awslambda.CfnFunction_VpcConfigProperty{

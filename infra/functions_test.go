@@ -9,16 +9,21 @@ import (
 )
 
 func TestFunctions(t *testing.T) {
+	watching := []string{"WATCH_FUNCTION", "REACTION", "QUIET_AFTER"}
 	for _, test := range []struct {
 		name            string
 		memory, timeout float64
 		environment     []string // beside CLUSTER_NAME
 	}{
 		{"ticker", 128, 30, []string{"TICK_INTERVAL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "DISRUPT_QUEUE_URL"}},
-		{"provision", 1024, 60, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{"provision", 1024, 60, append([]string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}, watching...)},
 		{"interrupt", 1024, 10, []string{"INTERRUPT_QUEUE_URL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
-		{"lifecycle", 256, 60, []string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{"lifecycle", 256, 60, append([]string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}, watching...)},
 		{"disrupt", 1024, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}},
+		{
+			"watch", 128, 900,
+			append([]string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}, watching...),
+		},
 		{"catalog", 512, 120, nil},
 		{"install", 256, 300, []string{"CATALOG_FUNCTION"}},
 		{"console", 512, 30, nil},
@@ -131,7 +136,7 @@ func TestFunctionsThatWakeThemselvesMayRecur(t *testing.T) {
 	template := synthesize(t, "prod")
 	for _, name := range functionNames() {
 		var want any
-		if slices.Contains([]string{"provision", "lifecycle", "disrupt"}, name) {
+		if slices.Contains([]string{"provision", "lifecycle", "disrupt", "watch"}, name) {
 			want = "Allow"
 		}
 		_, f := template.function(t, "whittle-prod-"+name)

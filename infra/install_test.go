@@ -98,7 +98,7 @@ func TestAccessEntries(t *testing.T) {
 		}
 		byRole[references(entry.Properties["PrincipalArn"])[0]] = entry
 	}
-	for _, name := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
+	for _, name := range []string{"provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog"} {
 		role, _ := functionRole(t, template, name)
 		got := byRole[role].Properties
 		if got["Type"] != "STANDARD" || got["AccessPolicies"] != nil || !reflect.DeepEqual(

@@ -160,7 +160,7 @@ func TestABoundaryIsOnEveryRole(t *testing.T) {
 func TestAnExistingNodeRole(t *testing.T) {
 	const nodes = "arn:aws:iam::123456789012:role/team/nodes"
 	template := chosen(t, map[string]any{"nodeRole": nodes})
-	if made := len(template.ofType("AWS::IAM::Role")); made != 10 ||
+	if made := len(template.ofType("AWS::IAM::Role")); made != 11 ||
 		len(template.ofType("AWS::IAM::InstanceProfile")) > 0 || len(template.Outputs) > 0 {
 		t.Errorf("%d roles are made, and the outputs %v", made, template.Outputs)
 	}

@@ -44,6 +44,7 @@ func provisionStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, readShifts(c)...)
+	statements = append(statements, startWatch(c)...)
 	if c.configuration.dryRun {
 		return append(statements, readInstanceProfiles())
 	}
@@ -68,6 +69,7 @@ func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, readShifts(c)...)
+	statements = append(statements, startWatch(c)...)
 	if c.configuration.dryRun {
 		return append(statements, readInstanceProfiles(), listInstanceProfiles())
 	}
@@ -79,6 +81,19 @@ func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 
 func disruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 	return append(readShifts(c), describeCluster(c), sendMessages(q.disrupt, q.lifecycle, q.provision))
+}
+
+func watchStatements(c *cluster, q queues) []awsiam.PolicyStatement {
+	return append(startWatch(c), describeCluster(c), sendMessages(q.provision, q.lifecycle, q.disrupt))
+}
+
+// startWatch allows starting a watch, where one runs at times.
+func startWatch(c *cluster) []awsiam.PolicyStatement {
+	if !c.watches() {
+		return nil
+	}
+	watch := arn("lambda:${AWS::Region}:${AWS::AccountId}:function:" + *c.physicalName("watch"))
+	return []awsiam.PolicyStatement{allow("StartWatch", jsii.Strings("lambda:InvokeFunction"), []*string{watch}, nil)}
 }
 
 func catalogStatements(c *cluster) []awsiam.PolicyStatement {

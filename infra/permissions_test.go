@@ -84,7 +84,7 @@ func TestActions(t *testing.T) {
 			"ec2:DescribeInstances", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups", "ec2:DescribeImages",
 			"ec2:DescribeFleets", "ec2:DescribeCapacityReservations", "ec2:DescribePlacementGroups",
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile",
-			"iam:AddRoleToInstanceProfile",
+			"iam:AddRoleToInstanceProfile", "lambda:InvokeFunction",
 		}),
 		"interrupt": slices.Concat(
 			log, receive, []string{"sqs:SendMessage", "sqs:ChangeMessageVisibility", "eks:DescribeCluster"},
@@ -97,8 +97,9 @@ func TestActions(t *testing.T) {
 			"ec2:DescribeLaunchTemplates", "ec2:DeleteLaunchTemplate",
 			"iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile",
 			"iam:PassRole", "iam:GetInstanceProfile", "iam:CreateInstanceProfile", "iam:TagInstanceProfile",
-			"iam:AddRoleToInstanceProfile",
+			"iam:AddRoleToInstanceProfile", "lambda:InvokeFunction",
 		}),
+		"watch":   slices.Concat(log, []string{"sqs:SendMessage", "eks:DescribeCluster", "lambda:InvokeFunction"}),
 		"disrupt": slices.Concat(log, receive, []string{"sqs:SendMessage", "eks:DescribeCluster"}),
 		"catalog": slices.Concat(log, []string{
 			"eks:DescribeCluster", "pricing:GetProducts",

@@ -40,6 +40,20 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set:     func(c *cluster, value any) (err error) { c.interval, err = interval(value); return err },
 		},
 		{
+			key: "reaction", fallback: "`adaptive`", example: reactionPoll,
+			meaning: "`poll` acts on ticks only. `adaptive` watches the cluster while there is work, and then acts at once. " +
+				"`always` never ends the watch, for $4.40/month. A dry run polls",
+			set: func(c *cluster, value any) (err error) {
+				c.reaction, err = oneOf(value, reactionPoll, reactionAdaptive, reactionAlways)
+				return err
+			},
+		},
+		{
+			key: "quietAfter", fallback: "`5m`", example: "2m",
+			meaning: "time without work after which an adaptive watch ends, 10s to 1h",
+			set:     func(c *cluster, value any) (err error) { c.quietAfter, err = quietAfter(value); return err },
+		},
+		{
 			key: "dryRun", fallback: "`false`", example: "true",
 			meaning: "`true` makes functions plan, log and show, but launch, evict, terminate and write nothing. Their roles " +
 				"then lack the rights",

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/whittle-dev/whittle/shared/spread"
 )
@@ -273,4 +274,16 @@ func number(value any, what string, check func(text string) bool) (string, error
 		return "", wrong(value, "is not "+what)
 	}
 	return given, nil
+}
+
+// quietAfter accepts times in which an instance may boot, and not so long that a watch hardly ends.
+func quietAfter(value any) (time.Duration, error) {
+	d, err := time.ParseDuration(sprint(value))
+	if err != nil {
+		return 0, wrong(value, "is not a duration: give a number with its unit")
+	}
+	if d < 10*time.Second || d > time.Hour {
+		return 0, wrong(d, "is not between 10s and 1h")
+	}
+	return d, nil
 }

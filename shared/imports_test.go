@@ -143,6 +143,7 @@ func layers() []layer {
 			imports: "shared/api shared/cluster shared/disruption shared/inventory shared/snapshot",
 		},
 		{path: "shared/function", imports: "shared/api shared/cluster shared/metrics shared/queue shared/spread"},
+		{path: "shared/reaction", imports: "shared/function"},
 
 		// Test support: packages that only tests and other packages of this layer import.
 		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},
@@ -161,6 +162,8 @@ func layers() []layer {
 		{path: "functions/lifecycle", imports: "shared"},
 		{path: "functions/provision", imports: "shared"},
 		{path: "functions/ticker", imports: "shared"},
+		{path: "functions/watch", imports: "shared functions/watch/signal"},
+		{path: "functions/watch/signal", imports: "shared/api", deciding: true},
 	}
 }
 

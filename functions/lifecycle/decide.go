@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -14,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/reaction"
 )
 
 func isDeleted(claim api.NodeClaim) bool { return claim.DeletionTimestamp != nil }
@@ -23,6 +25,20 @@ func isInFlight(claim api.NodeClaim) bool {
 	initialized := api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
 	return claim.Spec.NodeClassRef.IsEC2NodeClass() &&
 		(claim.DeletionTimestamp != nil || !initialized || reboot.InProgress(&claim))
+}
+
+// hasRecentWork reports whether a claim or a node began to start or to end so short a time ago that
+// more will follow soon.
+func (s *seen) hasRecentWork(watch *reaction.Starter, now time.Time) bool {
+	recent := func(meta *metav1.ObjectMeta, inFlight bool) bool {
+		if meta.DeletionTimestamp != nil {
+			return watch.IsRecent(meta.DeletionTimestamp.Time, now)
+		}
+		return inFlight && watch.IsRecent(meta.CreationTimestamp.Time, now)
+	}
+	return slices.ContainsFunc(s.claims, func(claim api.NodeClaim) bool {
+		return recent(&claim.ObjectMeta, isInFlight(claim))
+	}) || slices.ContainsFunc(s.nodes, func(node corev1.Node) bool { return recent(&node.ObjectMeta, false) })
 }
 
 // hasInstance reports whether the claim is Whittle's and has been launched.

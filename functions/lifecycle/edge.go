@@ -62,6 +62,8 @@ type kubernetes interface {
 	// AcquireLease returns nil, and no error, while another invocation has the Lease.
 	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (*cluster.Lease, error)
 	LeaseHeld(ctx context.Context, name string, now time.Time) (bool, error)
+	// AskHolder asks the holder of the Lease, if there is one, for another pass.
+	AskHolder(ctx context.Context, name string, now time.Time) error
 	inventory.Store
 }
 

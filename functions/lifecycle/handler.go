@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/reaction"
 )
 
 const (
@@ -55,6 +56,7 @@ type handler struct {
 	sender               sender
 	now                  func() time.Time
 	metrics              *metrics.Recorder
+	watch                *reaction.Starter // nil in the mode poll
 	prices               prices
 	// expressions allows expressions in the kubelet settings of classes.
 	expressions bool
@@ -93,22 +95,36 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	}
 	// A tick does not wait for the Lease. It does work that no other pass does, and it finds the
 	// work of passes that died. It only leaves the drains to the pass that has the Lease.
-	release := func() {}
+	release := func(bool) bool { return false }
 	if wake.Reason != queue.ReasonTick {
 		var met bool
 		if release, met = h.acquireLease(work, client); met {
-			return h.tryLater(work, wake)
+			return h.tryLater(work, client, wake)
 		}
 	}
-	p, failed := h.work(work, client, wake)
-	release()
-	if p != nil {
-		// Events, capacities and metrics come after the release, so that they delay nobody.
-		p.events.Flush(work, client, parallel, h.now())
-		h.learn(work, client, p.seen)
-		h.measure(work, client, p.seen)
+	for began := h.now(); ; {
+		p, failed := h.work(work, client, wake)
+		again := release(failed == nil && h.now().Sub(began) < turn)
+		if p != nil {
+			// Events, capacities and metrics come after the release, so that they delay nobody.
+			p.events.Flush(work, client, parallel, h.now())
+			h.learn(work, client, p.seen)
+			h.measure(work, client, p.seen)
+			h.startWatch(work, client, wake, p.seen)
+		}
+		if !again {
+			return failed
+		}
 	}
-	return failed
+}
+
+// startWatch starts a watch where claims began to start or to end a short time ago, or where one
+// always runs. A pass for a change comes from a watch that runs.
+func (h *handler) startWatch(ctx context.Context, client kubernetes, wake queue.Message, seen *seen) {
+	if wake.Reason == queue.ReasonChange || !h.watch.IsAlways() && !seen.hasRecentWork(h.watch, h.now()) {
+		return
+	}
+	h.watch.Start(ctx, client, h.now())
 }
 
 // work is the part of a pass that needs the Lease.
@@ -125,20 +141,32 @@ func (h *handler) work(ctx context.Context, client kubernetes, wake queue.Messag
 
 // acquireLease takes the Lease and reports whether another pass has it. When the Lease cannot be
 // read or written, the pass works without it: the Lease only keeps passes from the same work.
-func (h *handler) acquireLease(ctx context.Context, client kubernetes) (release func(), met bool) {
+//
+// Release keeps the Lease and returns true if the pass may be repeated and another invocation has
+// asked for that, because something changed after the pass had read the cluster.
+func (h *handler) acquireLease(
+	ctx context.Context, client kubernetes,
+) (release func(mayRepeat bool) (again bool), met bool) {
 	now := h.now()
 	lease, err := client.AcquireLease(ctx, leaseName, function.Invocation(ctx, now), now, now.Add(leaseFor))
 	if err != nil {
 		slog.WarnContext(ctx, "working without the lease", "lease", leaseName, "error", err)
-		return func() {}, false
+		return func(bool) bool { return false }, false
 	}
 	if lease == nil {
 		return nil, true
 	}
-	return func() {
-		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+	return func(mayRepeat bool) (again bool) {
+		ctx, err := context.WithoutCancel(ctx), error(nil)
+		if mayRepeat {
+			again, err = lease.ReleaseUnlessAsked(ctx)
+		} else {
+			err = lease.Release(ctx)
+		}
+		if err != nil {
 			slog.WarnContext(ctx, "lease not released, it ends at its deadline", "lease", leaseName, "error", err)
 		}
+		return again
 	}, false
 }
 
@@ -153,8 +181,14 @@ func (h *handler) leaseHeld(ctx context.Context, client kubernetes) bool {
 
 // tryLater sends the message again, because the pass that has the Lease may have read the cluster
 // before the change that the message is about. After many attempts the tick of the minute sees it.
-func (h *handler) tryLater(ctx context.Context, wake queue.Message) error {
+// For a change it asks that pass to look once more as well, which may be unable to, or die.
+func (h *handler) tryLater(ctx context.Context, client kubernetes, wake queue.Message) error {
 	slog.DebugContext(ctx, "another invocation has the lease", "lease", leaseName)
+	if wake.Reason == queue.ReasonChange {
+		if err := client.AskHolder(ctx, leaseName, h.now()); err != nil {
+			slog.WarnContext(ctx, "the pass under way is not asked to look once more", "lease", leaseName, "error", err)
+		}
+	}
 	return h.ask(ctx, wake, wake.Reason, leasePause*time.Duration(wake.Hop+1))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/reaction"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
@@ -30,6 +31,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
 	}
 	h.expressions = settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
+	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
@@ -48,6 +50,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		profiles: fleet.Profiles{IAM: fleet.NewIAM(loaded), Cluster: h.cluster, Region: loaded.Region},
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
+	h.watch = reaction.NewStarter(loaded, watch)
 	return h, connection, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/reaction"
 	"github.com/whittle-dev/whittle/shared/spread"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
@@ -43,6 +44,7 @@ type handler struct {
 		Send(ctx context.Context, url string, messages ...queue.Message) error
 	}
 	shifts  *zonalshift.Source // nil where zonal shifts are off
+	watch   *reaction.Starter  // nil in the mode poll
 	metrics *metrics.Recorder
 	dryRun  bool // make and log plans, and do nothing
 	now     func() time.Time
@@ -65,11 +67,20 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQS
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
-// better prefers an interruption to a tick, because it always leads to a plan, and then the message
-// that may cause more messages.
+// better prefers an interruption, which always leads to a plan, then a change, which no later tick
+// repeats, and then the message that may cause more messages.
 func better(candidate, chosen queue.Message) bool {
-	return isInterruption(candidate) && (!isInterruption(chosen) || candidate.Hop < chosen.Hop)
+	if isInterruption(candidate) != isInterruption(chosen) {
+		return isInterruption(candidate)
+	}
+	if isEvent(candidate) != isEvent(chosen) {
+		return isEvent(candidate)
+	}
+	return isEvent(candidate) && candidate.Hop < chosen.Hop
 }
+
+// isEvent reports whether something has happened since the last pass may have read the cluster.
+func isEvent(message queue.Message) bool { return message.Reason != queue.ReasonTick }
 
 // isInterruption reports whether the message is an interruption, or one that came again.
 func isInterruption(message queue.Message) bool {
@@ -100,10 +111,17 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if err != nil {
 		return err
 	}
+	recent := true
 	if !isInterruption(wake) {
-		if needed, err := h.isNeeded(ctx, client); err != nil || !needed {
+		var needed bool
+		if needed, recent, err = h.isNeeded(ctx, client); err != nil || !needed {
 			return err
 		}
+	}
+	var starting sync.WaitGroup
+	defer starting.Wait()
+	if recent && wake.Reason != queue.ReasonChange { // a change comes from a watch that runs
+		starting.Go(func() { h.watch.Start(ctx, client, h.now()) })
 	}
 	deadline, _ := ctx.Deadline()
 	now := h.now()
@@ -120,25 +138,28 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 }
 
 // isNeeded is the whole cost of most idle ticks: one list of the unbound pods, and one of the pools,
-// because a pool with spec.replicas may lack nodes that no pod waits for.
-func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (bool, error) {
+// because a pool with spec.replicas may lack nodes that no pod waits for. Recent reports whether the
+// work is new, so that more may follow.
+func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (needed, recent bool, err error) {
 	pending, err := h.measurePending(ctx, client)
-	if err != nil || pending > 0 {
-		return pending > 0, err
+	now := h.now()
+	if err != nil || pending.Count > 0 {
+		return pending.Count > 0, h.watch.IsRecent(now.Add(-pending.Youngest), now), err
 	}
 	pools, claims, err := readReplicas(ctx, client)
-	return err == nil && intent.ReplicasOff(pools, claims, h.now()), err
+	off := err == nil && intent.ReplicasOff(pools, claims, now)
+	return off, off, err
 }
 
 // measurePending counts the pending pods, and writes the count and the age of the oldest.
-func (h *handler) measurePending(ctx context.Context, client *cluster.Client) (pending int, err error) {
+func (h *handler) measurePending(ctx context.Context, client *cluster.Client) (intent.PendingPods, error) {
 	pods, err := client.UnboundPods(ctx)
 	if err != nil {
-		return 0, err
+		return intent.PendingPods{}, err
 	}
-	pending, oldest := intent.Pending(pods, h.now())
-	h.metrics.Write(
-		metrics.Count(metrics.PodsPending, float64(pending)), metrics.Count(metrics.OldestPodPending, oldest.Seconds()))
+	pending := intent.Pending(pods, h.now())
+	h.metrics.Write(metrics.Count(metrics.PodsPending, float64(pending.Count)),
+		metrics.Count(metrics.OldestPodPending, pending.Oldest.Seconds()))
 	return pending, nil
 }
 
@@ -178,12 +199,12 @@ func release(ctx context.Context, lease *cluster.Lease, mayRepeat bool) (again b
 	return false, lease.Release(ctx)
 }
 
-// later asks for another look after an interruption that met a pass. That pass may have read the
+// later asks for another look after an event that met a pass. That pass may have read the
 // cluster before the node was marked, and ticks look only at unbound pods. later asks the holder of
 // the Lease to look once more. The holder may be unable to, or die, so that a message comes back as
 // well.
 func (h *handler) later(ctx context.Context, client *cluster.Client, wake queue.Message) error {
-	if wake.Reason == queue.ReasonInterruption {
+	if isEvent(wake) && wake.Reason != queue.ReasonContinue {
 		if err := client.AskHolder(ctx, leaseName, h.now()); err != nil {
 			slog.WarnContext(ctx, "the pass under way is not asked to look once more", "lease", leaseName, "error", err)
 		}
@@ -191,11 +212,11 @@ func (h *handler) later(ctx context.Context, client *cluster.Client, wake queue.
 	return h.again(ctx, wake)
 }
 
-// again sends an interruption to this function again, unless a message on its way covers it.
+// again sends an event to this function again, unless a message on its way covers it.
 func (h *handler) again(ctx context.Context, wake queue.Message) error {
 	now := h.now()
 	next, ok := wake.Next(queue.ReasonContinue, now.Add(lookAgain*time.Duration(wake.Hop+1)))
-	if !ok || !isInterruption(wake) || h.asked.Covers(next, now) {
+	if !ok || !isEvent(wake) || h.asked.Covers(next, now) {
 		return nil
 	}
 	if err := h.sender.Send(ctx, h.provision, next); err != nil {

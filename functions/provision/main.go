@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/reaction"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
@@ -34,6 +35,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	unchecked := settings.Enabled("DISABLE_DRY_RUN") // Karpenter's setting, about the dry runs of launches
 	h.managedCosts = settings.Enabled("POD_DELETION_COST")
 	expressions := settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
+	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
@@ -48,6 +50,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h.classes.DryRun = !unchecked && !h.dryRun // a dry run needs a launch template
 	h.shifts = zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN"))
 	h.classes.Expressions = expressions
+	h.watch = reaction.NewStarter(loaded, watch)
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err
 }

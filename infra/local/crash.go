@@ -29,7 +29,7 @@ const crashWorlds = 2
 
 // functionNames returns the names of all functions.
 func functionNames() []string {
-	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console"}
+	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog", "install", "console"}
 }
 
 // functionPackages returns the functions' packages.

@@ -355,7 +355,7 @@ func checkRights(t *testing.T, client dynamic.Interface) {
 		schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"},
 	)
 	for _, r := range rights() {
-		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog", "console"} {
+		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog", "console"} {
 			want := strings.Contains(" "+r.allowed+" ", " "+function+" ")
 			review := authorizationv1.SubjectAccessReview{
 				TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},

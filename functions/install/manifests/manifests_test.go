@@ -132,7 +132,7 @@ func TestEveryRoleIsBoundToItsGroup(t *testing.T) {
 			t.Errorf("the binding %s has no role", place)
 		}
 	}
-	for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog"} {
+	for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog"} {
 		if !roles[SystemNamespace+"/whittle:"+function] {
 			t.Errorf("%s has no role in %s", function, SystemNamespace)
 		}

@@ -56,8 +56,9 @@ func TestPendingPodsAreThoseThatANodeMayHelp(t *testing.T) {
 		return made
 	}
 	pods := []corev1.Pod{pod(time.Hour, false), pod(time.Minute, true), pod(time.Second, true)}
-	if count, oldest := intent.Pending(pods, now); count != 2 || oldest != time.Minute {
-		t.Errorf("%d pods, the oldest of %s", count, oldest)
+	want := intent.PendingPods{Count: 2, Oldest: time.Minute, Youngest: time.Second}
+	if got := intent.Pending(pods, now); got != want {
+		t.Errorf("pending are %+v, want %+v", got, want)
 	}
 }
 

@@ -8,13 +8,26 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Pending counts the pods that a new node may help, and returns the age of the oldest of them.
-func Pending(unbound []corev1.Pod, now time.Time) (count int, oldest time.Duration) {
+// PendingPods are the pods that a new node may help.
+type PendingPods struct {
+	Count int
+	// Oldest and Youngest are the ages of two of them. Both are zero without any.
+	Oldest, Youngest time.Duration
+}
+
+// Pending counts the pods that a new node may help.
+func Pending(unbound []corev1.Pod, now time.Time) PendingPods {
+	var pending PendingPods
 	for i := range unbound {
-		if scheduling.IsProvisionable(&unbound[i]) {
-			count++
-			oldest = max(oldest, now.Sub(unbound[i].CreationTimestamp.Time))
+		if !scheduling.IsProvisionable(&unbound[i]) {
+			continue
 		}
+		age := now.Sub(unbound[i].CreationTimestamp.Time)
+		pending.Oldest = max(pending.Oldest, age)
+		if pending.Count == 0 || age < pending.Youngest {
+			pending.Youngest = age
+		}
+		pending.Count++
 	}
-	return count, oldest
+	return pending
 }

@@ -127,6 +127,7 @@ func TestScenarioTitlesAreUnique(t *testing.T) {
 		}
 		seen[scenario.title()], functions[scenario.Function] = true, true
 	}
+	// A watch lasts as long as its work. Tests of its own kill, double and delay it.
 	for _, name := range []string{
 		"ticker", "provision", "interrupt", "lifecycle", "disrupt", "catalog", "install", "console",
 	} {

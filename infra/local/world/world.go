@@ -130,7 +130,7 @@ func (w *World) start(ctx context.Context) error {
 		NodeMonitorGracePeriod: w.options.NodeSilence,
 	}
 	if w.options.Audit {
-		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "catalog", "console"} {
+		for _, function := range []string{"provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog", "console"} {
 			w.plane.AuditGroups = append(w.plane.AuditGroups, "whittle:"+function)
 		}
 		w.plane.AuditGroups = append(w.plane.AuditGroups, "system:serviceaccounts:"+karpenter.Namespace)
