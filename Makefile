@@ -35,7 +35,7 @@ unexport AWS_CA_BUNDLE
 export GOTOOLCHAIN := auto
 
 .PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
-  browser conformance chaos crash bench bench-launch bench-month bench-scale bench-peer bench-consolidation shortages storm \
+  browser conformance chaos crash bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation shortages storm \
   test-product test-world FORCE
 
 help: ## list the targets
@@ -184,6 +184,9 @@ bench-month: local ## the cost of a month, idle and with 500 nodes; MONTH_NODES=
 
 bench-scale: local ## each function's memory and time with 5,000 nodes and 100,000 pods; SCALE_NODES=100 for fewer
 	@build/local bench-scale
+
+bench-reaction: local ## pending pods to CreateFleet, and nodes to registered; REACTION_BURSTS=20 for fewer, REACTION=poll to compare
+	@build/local bench-reaction
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)

@@ -9,6 +9,7 @@
 // local bench-launch the last of these alone
 // local bench-month measures the monthly cost of an idle and of a busy cluster
 // local bench-scale measures each function in a cluster of 5,000 nodes and 100,000 pods
+// local bench-reaction measures how long pods wait for CreateFleet, and nodes for their registration
 // local storm warns every node of a large cluster within a minute, and measures
 // local crash kills each function at each call that it makes, and checks the recovery
 // local compare Karpenter and Whittle serve the same workload, and the cluster moves to and fro
@@ -45,7 +46,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
-		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale,
+		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale, "bench-reaction": benchReaction,
 		"storm": storm, "crash": killEverywhere, "chaos": runChaos,
 		"compare": compare, "prepare": prepare}
 	name := ""
@@ -55,7 +56,7 @@ func main() {
 	command, known := commands[name]
 	if !known {
 		fmt.Fprintln(os.Stderr,
-			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|storm|crash|chaos|compare")
+			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|crash|chaos|compare")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {

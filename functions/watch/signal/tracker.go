@@ -52,8 +52,14 @@ type facts struct {
 	deleted, launched, initialized bool
 	generation                     int64
 	ready                          string // the status of the condition Ready
+	writes                         int    // that wake provision for a pod, at most podWrites
 	other                          string
 }
+
+// podWrites is how many changes of one pod wake provision: the end of its scheduling gates, and the
+// scheduler's word that no node is free. Later words come with each node that joins, until a pod
+// that is planned already has its node. A tick looks at a pod that still waits.
+const podWrites = 2
 
 // Tracker remembers the facts of each object, and so tells changes that concern a function from
 // others. It is not safe for concurrent use.
@@ -81,6 +87,9 @@ func (t *Tracker) Observe(source Source, kind Kind, object *Object) []Wake {
 	}
 	now, concerns := factsOf(source, object)
 	before, seen := known[object.Metadata.UID]
+	if source == UnboundPods && kind == Modified {
+		now.writes = min(before.writes+1, podWrites)
+	}
 	if !concerns || seen && now == before {
 		return nil
 	}
@@ -109,7 +118,7 @@ func factsOf(source Source, object *Object) (of facts, concerns bool) {
 	of.deleted = object.isDeleted()
 	switch source {
 	case UnboundPods:
-		of.other = object.Metadata.ResourceVersion // the scheduler writes when it has found no node
+		// The tracker counts its writes.
 	case StartingNodes:
 		// Registration needs the provider id, and initialization the rest.
 		of.ready = object.condition(api.ConditionReady)

@@ -36,6 +36,12 @@ func TestChangesWakeThoseWhoHaveWork(t *testing.T) {
 			{signal.Modified, `{"metadata":{"uid":"1","resourceVersion":"2"}}`, []signal.Wake{signal.WakePods}},
 			{signal.Modified, `{"metadata":{"uid":"1","resourceVersion":"3","deletionTimestamp":"2026-01-01T00:00:00Z"}}`, nil},
 		}},
+		{"a pod whose node starts, while other nodes join", signal.UnboundPods, []change{
+			{signal.Added, `{"metadata":{"uid":"1","resourceVersion":"1"}}`, nil},
+			{signal.Modified, `{"metadata":{"uid":"1","resourceVersion":"2"}}`, []signal.Wake{signal.WakePods}},
+			{signal.Modified, `{"metadata":{"uid":"1","resourceVersion":"3"}}`, []signal.Wake{signal.WakePods}},
+			{signal.Modified, `{"metadata":{"uid":"1","resourceVersion":"4"}}`, nil},
+		}},
 		{"a node that joins", signal.StartingNodes, []change{
 			{signal.Added, `{"metadata":{"uid":"1"},"spec":{` + ours + `}}`, claims},
 			{signal.Modified, `{"metadata":{"uid":"1","resourceVersion":"2"},"spec":{` + ours + `}}`, nil},
