@@ -97,8 +97,9 @@ type instances interface {
 // resolve gives a class its status, by what EC2 returns now.
 type resolve func(context.Context, api.EC2NodeClass) (api.EC2NodeClass, error)
 
-// shifts returns the shifted zones by id, and what has changed. It is nil where zonal shifts are off.
-type shifts func(context.Context) (map[string]time.Time, zonalshift.Change)
+// shifts returns the shifted zones by id. With announce it writes them to the cluster, and returns
+// what has changed; a change is returned once. It is nil where zonal shifts are off.
+type shifts func(ctx context.Context, announce bool) (map[string]time.Time, zonalshift.Change)
 
 // leftovers is what was made in AWS for node classes. AWS may throttle any call; a later sweep
 // repeats it. Deletions succeed for what has gone.

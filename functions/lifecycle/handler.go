@@ -157,7 +157,8 @@ func (h *handler) acquireLease(
 		return nil, true
 	}
 	return func(mayRepeat bool) (again bool) {
-		ctx, err := context.WithoutCancel(ctx), error(nil)
+		ctx := context.WithoutCancel(ctx)
+		var err error
 		if mayRepeat {
 			again, err = lease.ReleaseUnlessAsked(ctx)
 		} else {

@@ -59,10 +59,13 @@ func shiftsOf(source *zonalshift.Source, connection *function.Connection) shifts
 	if source == nil {
 		return nil
 	}
-	return func(ctx context.Context) (map[string]time.Time, zonalshift.Change) {
+	return func(ctx context.Context, announce bool) (map[string]time.Time, zonalshift.Change) {
 		client, err := connection.Client(ctx)
 		if err != nil {
 			return nil, zonalshift.Change{} // the pass fails with the same error
+		}
+		if !announce {
+			return source.Known(ctx, client), zonalshift.Change{}
 		}
 		return source.Refresh(ctx, client)
 	}

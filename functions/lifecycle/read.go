@@ -190,14 +190,15 @@ func (s *seen) listPools(ctx context.Context, client kubernetes, resolve resolve
 	s.classes, s.classesListed = classes, true
 }
 
-// readShifts asks for the shifted zones where there is a claim that may end. It records the events of
-// shifts that began or ended.
+// readShifts asks for the shifted zones where there is a claim that may end. A pass that has read the
+// pools records the events of shifts that began or ended. Another one must not take the change, which
+// is told once.
 func (s *seen) readShifts(ctx context.Context, read shifts) {
 	if read == nil || !s.tick && len(s.claims) == 0 {
 		return
 	}
 	var changed zonalshift.Change
-	s.shifted, changed = read(ctx)
+	s.shifted, changed = read(ctx, s.classesListed)
 	if s.classesListed {
 		s.events = append(s.events, zonalshift.Events(changed, s.shifted, s.pools, s.classes)...)
 	}

@@ -116,11 +116,11 @@ type watching struct {
 	tracker *signal.Tracker
 	gather  signal.Gatherer
 
-	began, worked         time.Time // worked is the time of the last wake
-	renewed, asked        time.Time
-	handedOver            time.Time // when a successor was last invoked
-	postponed             time.Time // until when nothing is sent, after a failure
-	changes, wakes, fails int
+	began, worked  time.Time // worked is the time of the last wake
+	renewed, asked time.Time
+	handedOver     time.Time // when a successor was last invoked
+	postponed      time.Time // until when nothing is sent, after a failure
+	changes, wakes int
 }
 
 // run turns changes into wakes until the watch ends.

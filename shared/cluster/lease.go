@@ -154,7 +154,7 @@ func (l *Lease) Renew(ctx context.Context, now, deadline time.Time) (held bool, 
 		if unread != nil {
 			return true, unread
 		}
-		if current == nil || current.Spec.HolderIdentity == nil || *current.Spec.HolderIdentity != *l.held.Spec.HolderIdentity {
+		if current == nil || !isHolder(current, *l.held.Spec.HolderIdentity) {
 			return false, nil
 		}
 		l.held = *current // somebody annotated it, or an earlier renewal lost its answer
@@ -192,12 +192,16 @@ func (l *Lease) ReleaseUnlessAsked(ctx context.Context) (asked bool, err error) 
 	if err != nil || current == nil {
 		return false, err
 	}
-	if holder := current.Spec.HolderIdentity; holder == nil || *holder != *l.held.Spec.HolderIdentity {
+	if !isHolder(current, *l.held.Spec.HolderIdentity) {
 		l.fence.released.Store(true)
 		return false, nil
 	}
 	l.held = *current
 	return true, nil
+}
+
+func isHolder(lease *coordinationv1.Lease, holder string) bool {
+	return lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == holder
 }
 
 // AskHolder asks the holder of the Lease for another pass before it releases the Lease. The holder

@@ -88,7 +88,9 @@ func (c *Client) Version(ctx context.Context, collection Collection) (string, er
 
 // ListWatched lists a collection of few objects, with the version from which a watch continues. It
 // does not use the watch cache.
-func ListWatched[T Watched](ctx context.Context, c *Client, collection Collection) (items []T, version string, err error) {
+func ListWatched[T Watched](
+	ctx context.Context, c *Client, collection Collection,
+) (items []T, version string, err error) {
 	var list struct {
 		Metadata metav1.ListMeta `json:"metadata"`
 		Items    []T             `json:"items"`
