@@ -19,7 +19,7 @@ func unused() map[string]string {
 		"disrupt LIST replicationcontrollers":   spread,
 		"disrupt LIST replicasets":              spread,
 		"disrupt LIST statefulsets":             spread,
-		"provision ec2:CreateTags":              "EC2 checks it in CreateFleet and CreateLaunchTemplate, whose calls name tags",
+		"provision ec2:CreateTags":              "EC2 checks it in CreateFleet and CreateLaunchTemplate, which name tags",
 		"provision iam:TagInstanceProfile":      "IAM checks it in CreateInstanceProfile, whose call names tags",
 	}
 }
