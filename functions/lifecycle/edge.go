@@ -28,6 +28,9 @@ type kubernetes interface {
 	Nodes(context.Context) ([]corev1.Node, error)
 	NodePools(context.Context) ([]api.NodePool, error)
 	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
+	UnboundPods(context.Context) ([]corev1.Pod, error)
+	// Nominate returns a conflict when the pod has changed since it was read.
+	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
 	PodsVersion(context.Context) (string, error)
 	PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error)
 	NodeLeases(context.Context) ([]coordinationv1.Lease, error)

@@ -55,8 +55,10 @@ type pass struct {
 
 func newPass(h *handler, client kubernetes, seen *seen, report bool) *pass {
 	return &pass{
-		performer: performer{client: client, fleet: h.fleet, now: h.now, report: report},
-		seen:      seen, leftovers: h.leftovers,
+		performer: performer{
+			client: client, fleet: h.fleet, now: h.now, report: report, nominations: make(chan struct{}, parallel),
+		},
+		seen: seen, leftovers: h.leftovers,
 	}
 }
 
@@ -158,6 +160,9 @@ func (p *pass) workOnClaims(ctx context.Context) {
 // workOnClaim brings the claim forward. It destroys nothing on a reading that is over, because that
 // may be a minute old by then.
 func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) {
+	if over {
+		view.Expected = nil // others may have them by now
+	}
 	var outcome nodeclaim.Outcome
 	err := guard.Run(func() error {
 		outcome = nodeclaim.Next(view, p.now())

@@ -20,6 +20,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
+// nominateWithin is the longest time that a node waits for the nominations of its pods.
+const nominateWithin = time.Second
+
 // errRuns ends the steps of a claim whose instance runs, contrary to what was read.
 var errRuns = errors.New("the instance runs")
 
@@ -30,6 +33,8 @@ type performer struct {
 	now       func() time.Time
 	report    bool // whether events tell of evictions that a budget refuses
 	evictions int  // the number of pods of one node that are evicted at a time
+	// nominations holds an element for each nomination that is under way.
+	nominations chan struct{}
 
 	// events wait until the Lease is released: a drain may have little time, and causes an event
 	// for each eviction.
@@ -103,6 +108,8 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 	switch step := step.(type) {
 	case nodeclaim.PatchNode:
 		return p.client.PatchNode(ctx, step.Name, step.Patch)
+	case nodeclaim.Nominate:
+		p.nominate(ctx, step)
 	case nodeclaim.PatchClaim:
 		stored, err := p.client.PatchNodeClaim(ctx, claim.Name, withVersion(step.Patch, *version))
 		return follow(version, stored, err)
@@ -135,6 +142,38 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 		slog.InfoContext(ctx, step.Message, step.Attributes...)
 	}
 	return nil
+}
+
+// nominate writes the nominations of a node's pods. It stops after a while, because the node waits
+// for its registration meanwhile. The next pass nominates the pods that are left.
+func (p *performer) nominate(ctx context.Context, step nodeclaim.Nominate) {
+	ctx, cancel := context.WithTimeout(ctx, nominateWithin)
+	defer cancel()
+	failed := make([]error, len(step.Pods))
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for i, pod := range step.Pods {
+		group.Go(func() error {
+			select {
+			case p.nominations <- struct{}{}:
+			case <-ctx.Done():
+				failed[i] = ctx.Err()
+				return nil
+			}
+			defer func() { <-p.nominations }()
+			// A pod that has changed may have a node by now, or a nomination.
+			if err := p.client.Nominate(ctx, pod, step.Node); !cluster.IsConflict(err) && !cluster.IsGone(err) {
+				failed[i] = err
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the functions return no error
+	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
+	if len(failed) > 0 {
+		slog.WarnContext(ctx, "pods are not nominated for their node",
+			"Node", step.Node, "pods", len(step.Pods), "failed", len(failed), "error", failed[0])
+	}
 }
 
 // refuseClass writes on the class that instances of it end. It reads the class as it is, because few

@@ -97,6 +97,7 @@ func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	s.findOrigins(ctx, client, h.now())
 	s.buildViews(h.cluster, wake.Hop == 0)
 	s.examine(h.now())
+	s.findExpectedPods(ctx, client)
 	return s, nil
 }
 
@@ -219,4 +220,21 @@ func (s *seen) findOrigins(ctx context.Context, client kubernetes, now time.Time
 	var err error
 	s.origins, err = drift.Origins(s.pools, s.classes, client.CertificateAuthority(), known)
 	s.failed = errors.Join(s.failed, err)
+}
+
+// findExpectedPods reads which pods the joining nodes were launched for. Without the answer the nodes
+// join all the same, and the scheduler chooses their pods by itself.
+func (s *seen) findExpectedPods(ctx context.Context, client kubernetes) {
+	if !slices.ContainsFunc(s.views, func(view nodeclaim.View) bool { return view.AwaitsPods() }) {
+		return
+	}
+	unbound, err := client.UnboundPods(ctx)
+	if err != nil {
+		slog.WarnContext(ctx, "unbound pods not read, and none nominated", "error", err)
+		return
+	}
+	expected := nodeclaim.ExpectedPods(s.claims, unbound)
+	for i := range s.views {
+		s.views[i].Expected = expected[s.views[i].Claim.Name]
+	}
 }

@@ -178,6 +178,16 @@ func (c *Client) Evict(ctx context.Context, pod *corev1.Pod) error {
 	return err
 }
 
+// Nominate tells the scheduler which node to try first for the pod (status.nominatedNodeName). It
+// returns IsConflict when the pod has changed since it was read, or another pod has its name, and
+// IsGone when there is no such pod.
+func (c *Client) Nominate(ctx context.Context, pod *corev1.Pod, node string) error {
+	return c.writeJSON(ctx, http.MethodPatch, podPath(pod)+"/status", map[string]any{
+		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
+		"status":   map[string]any{"nominatedNodeName": node},
+	}, nil)
+}
+
 func podPath(pod *corev1.Pod) string {
 	return "/api/v1/namespaces/" + url.PathEscape(pod.Namespace) + "/pods/" + url.PathEscape(pod.Name)
 }

@@ -39,6 +39,7 @@ func Objects(ctx context.Context, client *cluster.Client) (*snapshot.Objects, er
 		ref := pool.Spec.Template.Spec.NodeClassRef
 		return ref != nil && !ref.IsEC2NodeClass()
 	})
+	o.ForgetOwnNominations()
 	return o, nil
 }
 

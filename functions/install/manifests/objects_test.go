@@ -551,6 +551,8 @@ func rights() []right {
 		{in("", "watch", aws, "ec2nodeclasses"), "watch"},
 		{in("default", "delete", "", "pods"), "lifecycle"},
 		{in("default", "create", "", "pods/eviction"), "lifecycle"},
+		{in("default", "patch", "", "pods/status"), "lifecycle"},
+		{in("default", "patch", "", "pods"), ""},
 		{in("default", "create", "", "pods"), ""},
 		{in("", "list", "", "nodes"), "provision lifecycle disrupt watch console"},
 		{in("", "get", "", "nodes"), "interrupt"},

@@ -37,6 +37,7 @@ func Next(view View, now time.Time) Outcome {
 // advance brings a launched claim and its node closer to being initialized.
 func (p *pass) advance() {
 	p.clearStaleDeadline()
+	p.nominate()
 	p.hydrate()
 	p.setLaunched()
 	p.register()

@@ -16,6 +16,12 @@ type (
 		Name  string
 		Patch map[string]any
 	}
+	// Nominate tells the scheduler to try the node first for the pods. A failure is logged, and the
+	// steps go on.
+	Nominate struct {
+		Node string
+		Pods []*corev1.Pod
+	}
 	// PatchClaim merges the patch into the claim's metadata. The performer adds the resourceVersion,
 	// which earlier steps may have moved on.
 	PatchClaim struct{ Patch map[string]any }
@@ -84,6 +90,7 @@ func (o Outcome) Destroys() bool {
 }
 
 func (PatchNode) step()        {}
+func (Nominate) step()         {}
 func (PatchClaim) step()       {}
 func (PatchClaimStatus) step() {}
 func (DeleteClaim) step()      {}

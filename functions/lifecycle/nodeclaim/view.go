@@ -78,6 +78,9 @@ type View struct {
 	// ShiftedUntil is the end of a zonal shift away from the node's zone, zero without one. Whittle ends
 	// no node there until then.
 	ShiftedUntil time.Time
+	// Expected are the pods that the claim was planned for and that have no node and no nomination.
+	// They are read where AwaitsPods.
+	Expected []*corev1.Pod
 	// The following fields are read for a claim with a node, if WantsPods.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment

@@ -56,6 +56,7 @@ func TestPendingPodsAreThoseThatANodeMayHelp(t *testing.T) {
 		return made
 	}
 	pods := []corev1.Pod{pod(time.Hour, false), pod(time.Minute, true), pod(time.Second, true)}
+	pods[1].Status.NominatedNodeName = "planned" // perhaps by Whittle
 	want := intent.PendingPods{Count: 2, Oldest: time.Minute, Youngest: time.Second}
 	if got := intent.Pending(pods, now); got != want {
 		t.Errorf("pending are %+v, want %+v", got, want)

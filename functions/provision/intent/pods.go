@@ -15,14 +15,17 @@ type PendingPods struct {
 	Oldest, Youngest time.Duration
 }
 
-// Pending counts the pods that a new node may help.
+// Pending counts the pods that a new node may help. Nominated pods count, because only their nodes
+// tell whether the nomination is Whittle's (snapshot.ForgetOwnNominations).
 func Pending(unbound []corev1.Pod, now time.Time) PendingPods {
 	var pending PendingPods
 	for i := range unbound {
-		if !scheduling.IsProvisionable(&unbound[i]) {
+		pod := unbound[i]
+		pod.Status.NominatedNodeName = ""
+		if !scheduling.IsProvisionable(&pod) {
 			continue
 		}
-		age := now.Sub(unbound[i].CreationTimestamp.Time)
+		age := now.Sub(pod.CreationTimestamp.Time)
 		pending.Oldest = max(pending.Oldest, age)
 		if pending.Count == 0 || age < pending.Youngest {
 			pending.Youngest = age

@@ -27,8 +27,11 @@ func lifecycleScenarios() []Scenario {
 			Function: "lifecycle", Name: "a node joins", Ticked: alone, Done: claims(1),
 			Arrange: func(s *stage) {
 				s.pool(nil)
+				// Its pod is nominated, and gets the node from the scheduler.
+				pod := s.first(s.pods("guest", 1, "1500m"))
 				s.launched("new", func(claim *api.NodeClaim) {
-					claim.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
+					claim.Annotations[api.NominatedPodsAnnotationKey] = string(pod.UID)
+					claim.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
 				})
 			},
 		},

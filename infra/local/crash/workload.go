@@ -35,6 +35,21 @@ func (s *stage) pods(name string, count int, cpu string) *workload {
 	return made
 }
 
+// first creates the workload's first pod and returns it.
+func (s *stage) first(l *workload) *corev1.Pod {
+	if s.err != nil {
+		return &corev1.Pod{}
+	}
+	l.made++
+	pod := l.pod()
+	pod.Name = fmt.Sprintf("%s-%d", l.name, l.made)
+	stored, err := s.world.core.CoreV1().Pods(metav1.NamespaceDefault).Create(s.ctx, pod, metav1.CreateOptions{})
+	if !s.try(err) {
+		return &corev1.Pod{}
+	}
+	return stored
+}
+
 // replace creates the missing pods and reports whether any was missing. A pod that is being deleted
 // counts as missing.
 func (l *workload) replace(ctx context.Context, w *World, pods []corev1.Pod) (missing bool, err error) {
