@@ -106,6 +106,7 @@ const (
 	endSucceeded ending = "another watch has the lease"
 	endStandby   ending = "standby"
 	endTime      ending = "the time is up"
+	endRefused   ending = "its rights are gone, as when the stack is removed"
 )
 
 // watching is one watch under its Lease.
@@ -141,7 +142,9 @@ func (w *watching) run(ctx context.Context, changes <-chan change) ending {
 		if why := w.keep(ctx, now); why != "" {
 			return why
 		}
-		w.send(ctx, now)
+		if refused := w.send(ctx, now); refused {
+			return endRefused
+		}
 	}
 }
 
@@ -185,6 +188,9 @@ func (w *watching) keep(ctx context.Context, now time.Time) ending {
 	if err != nil {
 		slog.WarnContext(ctx, "lease not renewed", "lease", reaction.LeaseName, "error", err)
 	}
+	if cluster.IsForbidden(err) || cluster.IsUnauthorized(err) {
+		return endRefused
+	}
 	if !held {
 		return endSucceeded
 	}
@@ -203,10 +209,11 @@ func (w *watching) keep(ctx context.Context, now time.Time) ending {
 	return ""
 }
 
-// send wakes the functions whose time has come. A wake that could not be sent is due again.
-func (w *watching) send(ctx context.Context, now time.Time) {
+// send wakes the functions whose time has come. A wake that could not be sent is due again, unless
+// the right to send has gone.
+func (w *watching) send(ctx context.Context, now time.Time) (refused bool) {
 	if now.Before(w.postponed) {
-		return
+		return false
 	}
 	for _, wake := range w.gather.Take(now) {
 		url, reason := w.address(wake)
@@ -215,6 +222,9 @@ func (w *watching) send(ctx context.Context, now time.Time) {
 		cancel()
 		if err != nil {
 			slog.WarnContext(ctx, "a function is not woken yet", "error", err)
+			if queue.IsRefused(err) {
+				return true
+			}
 			w.gather.Add(wake, now)
 			w.postponed = now.Add(sendAgain)
 			continue
@@ -222,6 +232,7 @@ func (w *watching) send(ctx context.Context, now time.Time) {
 		w.wakes++
 		w.worked = now
 	}
+	return false
 }
 
 // address is the queue and the reason by which a function knows what to look at.

@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/smithy-go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -35,11 +39,22 @@ type mailbox struct {
 	mutex sync.Mutex
 	sent  map[string][]queue.Message
 	fails int // sends that fail before one succeeds
+	err   error
+}
+
+// refuse makes all further sends fail.
+func (m *mailbox) refuse(err error) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.err = err
 }
 
 func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
+	if m.err != nil {
+		return m.err
+	}
 	if m.fails > 0 {
 		m.fails--
 		return errors.New("the queue is gone")
@@ -303,6 +318,54 @@ func TestAWakeThatFailsIsSentAgain(t *testing.T) {
 	w := newWatcher(t, nil)
 	w.mail.fails = 2
 	w.begin(t, 10*time.Minute, reaction.Request{}) // waits for both first wakes
+}
+
+func TestAWatchWithoutRightsEnds(t *testing.T) {
+	w := newWatcher(t, nil)
+	done := w.begin(t, 10*time.Minute, reaction.Request{})
+	w.mail.refuse(&smithy.GenericAPIError{Code: "AccessDenied"})
+	server.Node(t, "too-late", "i-late")
+	ended(t, done)
+	server.Delete(t, clustertest.NodesPath+"/too-late")
+}
+
+// forbidding refuses every write after it was told to, as after the removal of the function's rights.
+type forbidding struct {
+	next http.RoundTripper
+	on   *atomic.Bool
+}
+
+func (f forbidding) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !f.on.Load() || request.Method != http.MethodPut {
+		return f.next.RoundTrip(request)
+	}
+	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Request: request,
+		Body: io.NopCloser(strings.NewReader(body)),
+	}, nil
+}
+
+func TestAWatchThatMayNotRenewItsLeaseEnds(t *testing.T) {
+	var on atomic.Bool
+	w := newWatcher(t, func(next http.RoundTripper) http.RoundTripper { return forbidding{next, &on} })
+	done := w.begin(t, 10*time.Minute, reaction.Request{})
+	on.Store(true)
+	ended(t, done)
+	on.Store(false)
+	client, err := w.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The next test must not wait for the end of the Lease.
+	now := time.Now().Add(time.Minute)
+	lease, err := client.AcquireLease(t.Context(), reaction.LeaseName, "cleaner", now, now)
+	if err != nil || lease == nil {
+		t.Fatalf("%v, %v", lease, err)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 // expiring answers some watches as an API server does that no longer knows their versions.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,9 @@ func compare(ctx context.Context) (failure error) {
 	if err != nil {
 		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
 	}
-	if refused := w.Refusals(); len(refused) > 0 {
+	// A watch may run while its stack is removed. It ends with the first call that is refused.
+	refused := slices.DeleteFunc(w.Refusals(), func(call string) bool { return strings.Contains(call, "-demo-watch:") })
+	if len(refused) > 0 {
 		return fmt.Errorf("calls were refused:\n%s", strings.Join(refused, "\n"))
 	}
 	fmt.Println()

@@ -16,6 +16,10 @@ func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.
 // IsForbidden reports whether the API server denied the function the right to a call.
 func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 
+// IsUnauthorized reports whether the API server does not know who calls. A role without an access
+// entry is nobody.
+func IsUnauthorized(err error) bool { return apierrors.IsUnauthorized(err) }
+
 // IsEvictionRefused reports whether the disruption budgets of a pod forbade its eviction. The API
 // server answers with too many requests, or with an internal error for a pod of several budgets.
 func IsEvictionRefused(err error) bool {

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
 )
 
 const (
@@ -107,6 +109,14 @@ func (s *Sender) Send(ctx context.Context, url string, messages ...Message) erro
 		}
 	}
 	return nil
+}
+
+// IsRefused reports whether the error says that the role lacks the right to a call, or has lost it.
+func IsRefused(err error) bool {
+	var answer smithy.APIError
+	return errors.As(err, &answer) && slices.Contains(
+		[]string{"AccessDenied", "AccessDeniedException", "InvalidClientTokenId", "UnrecognizedClientException"},
+		answer.ErrorCode())
 }
 
 // Received is a message that a function has received and not deleted.

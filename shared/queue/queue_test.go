@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
 
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -78,6 +81,22 @@ func TestSendingToAQueueThatIsGoneIsAnError(t *testing.T) {
 	}
 	if err := sender.Send(t.Context(), url+"-gone"); err != nil {
 		t.Errorf("sending nothing: %v", err)
+	}
+}
+
+func TestARefusedCallIsTold(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{errors.New("no answer"), false},
+		{fmt.Errorf("sending: %w", &smithy.GenericAPIError{Code: "AccessDeniedException"}), true},
+		{&smithy.GenericAPIError{Code: "RequestThrottled"}, false},
+	} {
+		if got := IsRefused(test.err); got != test.want {
+			t.Errorf("%v: %t, want %t", test.err, got, test.want)
+		}
 	}
 }
 
