@@ -108,8 +108,6 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 	switch step := step.(type) {
 	case nodeclaim.PatchNode:
 		return p.client.PatchNode(ctx, step.Name, step.Patch)
-	case nodeclaim.Nominate:
-		p.nominate(ctx, step)
 	case nodeclaim.PatchClaim:
 		stored, err := p.client.PatchNodeClaim(ctx, claim.Name, withVersion(step.Patch, *version))
 		return follow(version, stored, err)
@@ -134,6 +132,17 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 		return p.fleet.Reboot(ctx, step.InstanceID)
 	case nodeclaim.Tag:
 		return p.fleet.Tag(ctx, step.InstanceID, step.Tags)
+	default:
+		p.stepWithoutFailure(ctx, claim, step)
+	}
+	return nil
+}
+
+// stepWithoutFailure carries out a step whose failure stops no other.
+func (p *performer) stepWithoutFailure(ctx context.Context, claim *api.NodeClaim, step nodeclaim.Step) {
+	switch step := step.(type) {
+	case nodeclaim.Nominate:
+		p.nominate(ctx, step)
 	case nodeclaim.RefuseClass:
 		p.refuseClass(ctx, claim, step)
 	case nodeclaim.Record:
@@ -141,7 +150,6 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 	case nodeclaim.Log:
 		slog.InfoContext(ctx, step.Message, step.Attributes...)
 	}
-	return nil
 }
 
 // nominate writes the nominations of a node's pods. It stops after a while, because the node waits

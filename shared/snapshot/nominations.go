@@ -15,12 +15,7 @@ import (
 // A nomination is Whittle's if the claim of the node lists the pod. One for a node that has gone, or
 // is leaving, says nothing any more.
 func (o *Objects) ForgetOwnNominations() {
-	nominated := map[string][]int{} // the pods by their nominated nodes
-	for i := range o.Pods {
-		if pod := &o.Pods[i]; pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "" {
-			nominated[pod.Status.NominatedNodeName] = append(nominated[pod.Status.NominatedNodeName], i)
-		}
-	}
+	nominated := o.nominatedPods()
 	if len(nominated) == 0 {
 		return
 	}
@@ -29,12 +24,7 @@ func (o *Objects) ForgetOwnNominations() {
 		if node.Node == nil || len(nominated[node.Node.Name]) == 0 || scheduling.IsLeaving(node.NodeClaim, node.Node) {
 			continue
 		}
-		listed := map[string]bool{}
-		if node.NodeClaim != nil {
-			for uid := range strings.SplitSeq(node.NodeClaim.Annotations[api.NominatedPodsAnnotationKey], ",") {
-				listed[uid] = true
-			}
-		}
+		listed := plannedPods(node.NodeClaim)
 		for _, i := range nominated[node.Node.Name] {
 			stays[i] = o.Pods[i].UID == "" || !listed[string(o.Pods[i].UID)]
 		}
@@ -46,4 +36,26 @@ func (o *Objects) ForgetOwnNominations() {
 			}
 		}
 	}
+}
+
+// nominatedPods returns the places in Pods of those without a node, by the nominated node.
+func (o *Objects) nominatedPods() map[string][]int {
+	nominated := map[string][]int{}
+	for i := range o.Pods {
+		if pod := &o.Pods[i]; pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "" {
+			nominated[pod.Status.NominatedNodeName] = append(nominated[pod.Status.NominatedNodeName], i)
+		}
+	}
+	return nominated
+}
+
+// plannedPods returns the UIDs of the pods that the claim was planned for. The claim may be nil.
+func plannedPods(claim *api.NodeClaim) map[string]bool {
+	listed := map[string]bool{}
+	if claim != nil {
+		for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
+			listed[uid] = true
+		}
+	}
+	return listed
 }
