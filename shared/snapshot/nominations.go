@@ -1,7 +1,10 @@
 package snapshot
 
 import (
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -15,47 +18,35 @@ import (
 // A nomination is Whittle's if the claim of the node lists the pod. One for a node that has gone, or
 // is leaving, says nothing any more.
 func (o *Objects) ForgetOwnNominations() {
-	nominated := o.nominatedPods()
+	nominated := map[string][]*corev1.Pod{} // by the nominated node
+	for i := range o.Pods {
+		if pod := &o.Pods[i]; pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "" {
+			nominated[pod.Status.NominatedNodeName] = append(nominated[pod.Status.NominatedNodeName], pod)
+		}
+	}
 	if len(nominated) == 0 {
 		return
 	}
-	stays := map[int]bool{}
 	for _, node := range nodes(&Objects{Nodes: o.Nodes, NodeClaims: o.NodeClaims}) {
-		if node.Node == nil || len(nominated[node.Node.Name]) == 0 || scheduling.IsLeaving(node.NodeClaim, node.Node) {
-			continue
-		}
-		listed := plannedPods(node.NodeClaim)
-		for _, i := range nominated[node.Node.Name] {
-			stays[i] = o.Pods[i].UID == "" || !listed[string(o.Pods[i].UID)]
+		if node.Node != nil && !scheduling.IsLeaving(node.NodeClaim, node.Node) {
+			nominated[node.Node.Name] = listed(nominated[node.Node.Name], node.NodeClaim)
 		}
 	}
 	for _, pods := range nominated {
-		for _, i := range pods {
-			if !stays[i] {
-				o.Pods[i].Status.NominatedNodeName = ""
-			}
+		for _, pod := range pods {
+			pod.Status.NominatedNodeName = ""
 		}
 	}
 }
 
-// nominatedPods returns the places in Pods of those without a node, by the nominated node.
-func (o *Objects) nominatedPods() map[string][]int {
-	nominated := map[string][]int{}
-	for i := range o.Pods {
-		if pod := &o.Pods[i]; pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "" {
-			nominated[pod.Status.NominatedNodeName] = append(nominated[pod.Status.NominatedNodeName], i)
-		}
+// listed returns those of the pods that the claim was planned for.
+func listed(pods []*corev1.Pod, claim *api.NodeClaim) []*corev1.Pod {
+	if len(pods) == 0 || claim == nil {
+		return nil
 	}
-	return nominated
-}
-
-// plannedPods returns the UIDs of the pods that the claim was planned for. The claim may be nil.
-func plannedPods(claim *api.NodeClaim) map[string]bool {
-	listed := map[string]bool{}
-	if claim != nil {
-		for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
-			listed[uid] = true
-		}
+	uids := map[string]bool{}
+	for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
+		uids[uid] = uid != ""
 	}
-	return listed
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !uids[string(pod.UID)] })
 }

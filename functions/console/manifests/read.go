@@ -71,6 +71,7 @@ func readDocuments(documents []*document.Document, faults error) (*Manifests, er
 		return nil, err
 	}
 	r.complete()
+	r.manifests.ForgetOwnNominations()
 	r.tell(r.unknown)
 	r.tell(r.skipped)
 	return r.manifests, nil
