@@ -36,7 +36,7 @@ export GOTOOLCHAIN := auto
 
 .PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
   browser conformance chaos crash bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation shortages storm \
-  test-product test-world FORCE
+  fidelity test-product test-world FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' \
@@ -201,3 +201,7 @@ shortages: ## launch on an EC2 that lacks 70 % of its offerings, and on one that
 storm: export GOGC := 400
 storm: local ## send 1,000 spot warnings in a minute to 500 nodes; STORM_NODES=100 for fewer
 	@build/local storm
+
+fidelity: export GOGC := 400
+fidelity: local ## run bursts of pods, and count those that run where the plan has them; FIDELITY_BURSTS=10 for fewer
+	@build/local fidelity

@@ -86,7 +86,7 @@ func (u used) row(what string) string {
 // benchMonth prints the monthly cost of an idle and of a busy cluster. It extrapolates from three
 // measurements: without nodes, with all nodes at rest, and of launches and ends.
 func benchMonth(ctx context.Context) (failure error) {
-	nodes, err := nodesAsked(monthNodes, busyNodes)
+	nodes, err := numberAsked(monthNodes, busyNodes)
 	if err != nil {
 		return err
 	}

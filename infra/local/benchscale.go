@@ -42,7 +42,7 @@ const (
 
 // benchScale measures each function in a large cluster, by passes that it invokes one by one.
 func benchScale(ctx context.Context) (failure error) {
-	count, err := nodesAsked(scaleNodes, largeNodes)
+	count, err := numberAsked(scaleNodes, largeNodes)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@
 // local bench-scale measures each function in a cluster of 5,000 nodes and 100,000 pods
 // local bench-reaction measures how long pods wait for CreateFleet, and nodes for their registration
 // local storm warns every node of a large cluster within a minute, and measures
+// local fidelity measures how many bursts of pods run where the plan has them
 // local crash kills each function at each call that it makes, and checks the recovery
 // local compare Karpenter and Whittle serve the same workload, and the cluster moves to and fro
 // local chaos disturbs everything at once for a while, and checks the recovery
@@ -47,7 +48,7 @@ func main() {
 	defer stop()
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
 		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale, "bench-reaction": benchReaction,
-		"storm": storm, "crash": killEverywhere, "chaos": runChaos,
+		"storm": storm, "fidelity": measureFidelity, "crash": killEverywhere, "chaos": runChaos,
 		"compare": compare, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
@@ -56,7 +57,7 @@ func main() {
 	command, known := commands[name]
 	if !known {
 		fmt.Fprintln(os.Stderr,
-			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|crash|chaos|compare")
+			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|fidelity|crash|chaos|compare")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {

@@ -19,23 +19,23 @@ import (
 // stormNodes is the variable that sets the storm's number of nodes.
 const stormNodes = "STORM_NODES"
 
-// nodesAsked reads a number of nodes from an environment variable, with a default.
-func nodesAsked(variable string, otherwise int) (int, error) {
+// numberAsked reads a number, such as that of nodes, from an environment variable, with a default.
+func numberAsked(variable string, otherwise int) (int, error) {
 	given := os.Getenv(variable)
 	if given == "" {
 		return otherwise, nil
 	}
-	nodes, err := strconv.Atoi(given)
-	if err != nil || nodes < 1 {
-		return 0, fmt.Errorf("environment variable %s is %q: give a number of nodes", variable, given)
+	number, err := strconv.Atoi(given)
+	if err != nil || number < 1 {
+		return 0, fmt.Errorf("environment variable %s is %q: give a number from 1 on", variable, given)
 	}
-	return nodes, nil
+	return number, nil
 }
 
 // storm warns a whole cluster at once and prints the duration of each step.
 func storm(ctx context.Context) (failure error) {
 	size := scenario.FullStorm()
-	nodes, err := nodesAsked(stormNodes, size.Nodes)
+	nodes, err := numberAsked(stormNodes, size.Nodes)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (w *World) services(log *slog.Logger) error {
 // machines creates EC2, the machines behind its instances, and EKS.
 func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbridge.Service) error {
 	timing := machine.FastTiming()
-	timing.Boot = w.options.Boot
+	timing.Boot, timing.BootMost = w.options.Boot, w.options.BootMost
 	mode := w.options.Unkind
 	if mode != nil {
 		timing = mode.Machines(timing)

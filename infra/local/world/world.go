@@ -44,6 +44,7 @@ type Options struct {
 	Cluster   string        // the cluster's name
 	Interval  time.Duration // between two provision ticks
 	Boot      time.Duration // from an instance's running to its node's registration
+	BootMost  time.Duration // the longest such time; without it all machines take Boot
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
 	Settings  []string      // of the deployment, such as zonalShift=true
