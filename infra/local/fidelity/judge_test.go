@@ -49,7 +49,8 @@ func TestJudge(t *testing.T) {
 			}
 			twice := got
 			twice.Add(got)
-			if twice.Bursts != 2 || twice.Pods != 2*got.Pods || twice.Paid != 2*got.Paid || twice.OnTheirNode != 2*got.OnTheirNode {
+			if twice.Bursts != 2 || twice.Pods != 2*got.Pods || twice.Paid != 2*got.Paid ||
+				twice.OnTheirNode != 2*got.OnTheirNode {
 				t.Errorf("twice that is %+v", twice)
 			}
 		})

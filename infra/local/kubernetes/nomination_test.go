@@ -48,7 +48,7 @@ type moments struct {
 // so that one pod elsewhere leaves another without a place. With NOMINATION_BURSTS it prints the table
 // of all moments. Otherwise it compares two of them.
 func TestNominations(t *testing.T) {
-	bursts, all := 2, false
+	bursts, all := 1, false
 	if given := os.Getenv(nominationBursts); given != "" {
 		var err error
 		if bursts, err = strconv.Atoi(given); err != nil || bursts < 1 {
