@@ -37,7 +37,7 @@ const (
 // benchReaction measures how long pods wait for their CreateFleet call, burst by burst, and how long
 // nodes wait for their registration. Each pod needs a node of its own.
 func benchReaction(ctx context.Context) (failure error) {
-	bursts, err := nodesAsked(reactionBursts, manyBursts)
+	bursts, err := numberAsked(reactionBursts, manyBursts)
 	if err != nil {
 		return err
 	}

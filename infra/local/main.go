@@ -57,7 +57,8 @@ func main() {
 	command, known := commands[name]
 	if !known {
 		fmt.Fprintln(os.Stderr,
-			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|fidelity|crash|chaos|compare")
+			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|fidelity|crash|"+
+				"chaos|compare")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {
