@@ -93,6 +93,7 @@ type Client struct {
 	dryRun   bool
 	// consistent makes every read see the newest version.
 	consistent bool
+	cache      *Cache // nil without one
 }
 
 // DryRun returns a client of the same cluster whose writes the API server checks, and does not

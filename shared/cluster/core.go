@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"unsafe"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,30 +18,41 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster/lean"
 )
 
+const podsPath = "/api/v1/pods"
+
 // UnboundPods lists the pending pods without a node.
 func (c *Client) UnboundPods(ctx context.Context) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	err := c.list(ctx, "/api/v1/pods", &list, "fieldSelector", "spec.nodeName=,status.phase=Pending")
+	err := c.list(ctx, podsPath, &list, "fieldSelector", "spec.nodeName=,status.phase=Pending")
 	return list.Items, err
 }
 
 // Pods lists every pod of the cluster, with what functions read of it: see package lean. The pods
 // share memory, so that nobody may change one in place.
-func (c *Client) Pods(ctx context.Context) ([]corev1.Pod, error) {
-	decoder := lean.NewPodDecoder()
-	asJSON := builtIn(c, &corev1.PodList{}, func(page *corev1.PodList) []corev1.Pod { return page.Items })
-	return pages(ctx, c, "/api/v1/pods", protobufOrJSON, func(body []byte) ([]corev1.Pod, string, error) {
-		if lean.IsProtobuf(body) {
-			return decoder.Page(body)
-		}
-		return asJSON(body)
-	})
+func (c *Client) Pods(ctx context.Context) ([]corev1.Pod, error) { return read(ctx, c, podKind(c)) }
+
+func podKind(c *Client) kind[corev1.Pod] {
+	return kind[corev1.Pod]{
+		path: podsPath, accept: protobufOrJSON, slot: func(cache *Cache) *slot[corev1.Pod] { return &cache.pods },
+		identity: func(pod *corev1.Pod) *metav1.ObjectMeta { return &pod.ObjectMeta },
+		size:     func(pod *corev1.Pod, _ int) int { return int(unsafe.Sizeof(*pod)) + pod.Size() },
+		decoder: func() decoding[corev1.Pod] {
+			decoder := lean.NewPodDecoder()
+			asJSON := builtIn(c, &corev1.PodList{}, func(page *corev1.PodList) []corev1.Pod { return page.Items })
+			return func(body []byte) ([]corev1.Pod, metav1.ListMeta, error) {
+				if lean.IsProtobuf(body) {
+					return decoder.Page(body)
+				}
+				return asJSON(body)
+			}
+		},
+	}
 }
 
 // PodsVersion returns the present resourceVersion of the cluster's pods, for PodsOnNode.
 func (c *Client) PodsVersion(ctx context.Context) (string, error) {
 	var list corev1.PodList
-	err := c.list(ctx, "/api/v1/pods", &list, "resourceVersion", "", "limit", "1")
+	err := c.list(ctx, podsPath, &list, "resourceVersion", "", "limit", "1")
 	return list.ResourceVersion, err
 }
 
@@ -54,26 +66,36 @@ func (c *Client) PodsOnNode(ctx context.Context, node, version string) ([]corev1
 		parameters = append(parameters, "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
 	}
 	var list corev1.PodList
-	err := c.list(ctx, "/api/v1/pods", &list, parameters...)
+	err := c.list(ctx, podsPath, &list, parameters...)
 	return list.Items, err
 }
 
 // Nodes lists every node, without managedFields and images, which are most of its size. It does not
 // use the watch cache: the instance of a node that is not listed would be terminated without a
-// drain.
-func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
-	asJSON := builtIn(c, &corev1.NodeList{}, func(page *corev1.NodeList) []corev1.Node {
-		for i := range page.Items {
-			page.Items[i].Status.Images = nil
-		}
-		return page.Items
-	})
-	return pages(ctx, c, "/api/v1/nodes", protobufOrJSON, func(body []byte) ([]corev1.Node, string, error) {
-		if lean.IsProtobuf(body) {
-			return lean.Nodes(body)
-		}
-		return asJSON(body)
-	})
+// drain. Nodes may share memory with those of later calls, so that nobody may change a node's maps,
+// slices and pointers in place.
+func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) { return read(ctx, c, nodeKind(c)) }
+
+func nodeKind(c *Client) kind[corev1.Node] {
+	return kind[corev1.Node]{
+		path: "/api/v1/nodes", accept: protobufOrJSON, slot: func(cache *Cache) *slot[corev1.Node] { return &cache.nodes },
+		identity: func(node *corev1.Node) *metav1.ObjectMeta { return &node.ObjectMeta },
+		size:     func(node *corev1.Node, _ int) int { return int(unsafe.Sizeof(*node)) + 3*node.Size() },
+		decoder: func() decoding[corev1.Node] {
+			asJSON := builtIn(c, &corev1.NodeList{}, func(page *corev1.NodeList) []corev1.Node {
+				for i := range page.Items {
+					page.Items[i].Status.Images = nil
+				}
+				return page.Items
+			})
+			return func(body []byte) ([]corev1.Node, metav1.ListMeta, error) {
+				if lean.IsProtobuf(body) {
+					return lean.Nodes(body)
+				}
+				return asJSON(body)
+			}
+		},
+	}
 }
 
 // Node reads one node. It returns IsGone when there is none. A cached node may be a moment old; a

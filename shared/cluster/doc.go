@@ -7,6 +7,9 @@
 // they may be a moment old. A write that depends on what was read therefore carries a
 // resourceVersion or a UID. Decisions to delete, evict or terminate use a Consistent client.
 //
+// Pods, nodes and NodeClaims are listed past the watch cache. A client with a Cache reads only those
+// that have changed since its last list.
+//
 // # Errors
 //
 // Errors wrap those of the API server, for the functions of k8s.io/apimachinery/pkg/api/errors.

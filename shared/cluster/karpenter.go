@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"unsafe"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,16 +86,28 @@ func (c *Client) PatchNodeOverlayStatus(ctx context.Context, name string, patch 
 }
 
 // NodeClaims lists every NodeClaim. It does not use the watch cache: the pods of a claim that was
-// just written and is not listed would be planned for again.
+// just written and is not listed would be planned for again. Claims may share memory like nodes.
 func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
-	return pages(ctx, c, nodeClaimsPath, runtime.ContentTypeJSON, func(body []byte) ([]api.NodeClaim, string, error) {
-		var page api.NodeClaimList
-		err := json.Unmarshal(body, &page)
-		for i := range page.Items {
-			page.Items[i].ManagedFields = nil
-		}
-		return page.Items, page.Continue, err
-	})
+	return read(ctx, c, nodeClaimKind())
+}
+
+func nodeClaimKind() kind[api.NodeClaim] {
+	return kind[api.NodeClaim]{
+		path: nodeClaimsPath, accept: runtime.ContentTypeJSON,
+		slot:     func(cache *Cache) *slot[api.NodeClaim] { return &cache.claims },
+		identity: func(claim *api.NodeClaim) *metav1.ObjectMeta { return &claim.ObjectMeta },
+		size:     func(claim *api.NodeClaim, encoded int) int { return int(unsafe.Sizeof(*claim)) + 2*encoded },
+		decoder: func() decoding[api.NodeClaim] {
+			return func(body []byte) ([]api.NodeClaim, metav1.ListMeta, error) {
+				var page api.NodeClaimList
+				err := json.Unmarshal(body, &page)
+				for i := range page.Items {
+					page.Items[i].ManagedFields = nil
+				}
+				return page.Items, page.ListMeta, err
+			}
+		},
+	}
 }
 
 // SelectNodeClaims lists the NodeClaims that the selector matches. Cached ones may be a moment old,

@@ -22,31 +22,57 @@ const (
 	maximumStarts = 3
 )
 
-// pages reads a collection page by page, all as of one version, which is the newest. decode returns
-// the objects of one page that are to be kept, and the page's continue token. An API server forgets
-// a version after some minutes, and compacts it under load. Then the list begins anew.
+// decoding returns the objects of one page that are to be kept, and the page's metadata.
+type decoding[T any] func(body []byte) ([]T, metav1.ListMeta, error)
+
+// pages reads a collection page by page, all as of one version, which is the newest. An API server
+// forgets a version after some minutes, and compacts it under load. Then the list begins anew.
 //
 // The list does not come from the watch cache: with resourceVersion 0 an API server ignores the page
 // size, and a large cluster's pods would be in memory twice.
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
-func pages[T any](
-	ctx context.Context, c *Client, path, accept string, decode func(body []byte) ([]T, string, error),
-) ([]T, error) {
-	for start := 1; ; start++ {
-		found, err := readPages(ctx, c, path, accept, decode)
-		if err == nil || !apierrors.IsResourceExpired(err) || start == maximumStarts {
-			return found, err
-		}
-	}
+func pages[T any](ctx context.Context, c *Client, path, accept string, decode decoding[T]) ([]T, error) {
+	list, err := readPages(ctx, c, path, accept, decode)
+	return list.items, err
 }
 
-// readPages reads all pages once.
+// listed is a list that was read.
+type listed[T any] struct {
+	items   []T
+	version string
+	bytes   int // the size of all pages
+}
+
+// readPages reads a collection like pages.
 func readPages[T any](
-	ctx context.Context, c *Client, path, accept string, decode func(body []byte) ([]T, string, error),
-) (found []T, err error) {
+	ctx context.Context, c *Client, path, accept string, decode decoding[T],
+) (list listed[T], err error) {
+	for range maximumStarts {
+		list = listed[T]{}
+		list.version, err = c.eachPage(ctx, path, accept, pageSize, func(body []byte) (metav1.ListMeta, error) {
+			items, meta, err := decode(body)
+			list.items = append(list.items, items...)
+			list.bytes += len(body)
+			return meta, err
+		})
+		if err == nil {
+			return list, nil
+		}
+		if !apierrors.IsResourceExpired(err) {
+			break
+		}
+	}
+	return listed[T]{}, err
+}
+
+// eachPage visits the pages of a collection once, and returns the collection's version. visit
+// returns the metadata of a page.
+func (c *Client) eachPage(
+	ctx context.Context, path, accept string, size int, visit func(body []byte) (metav1.ListMeta, error),
+) (version string, err error) {
 	token := ""
 	for range maximumPages {
-		request := c.rest.Get().AbsPath(path).SetHeader("Accept", accept).Param("limit", strconv.Itoa(pageSize))
+		request := c.rest.Get().AbsPath(path).SetHeader("Accept", accept).Param("limit", strconv.Itoa(size))
 		if token != "" {
 			request = request.Param("continue", token) // it contains the version
 		}
@@ -54,31 +80,32 @@ func readPages[T any](
 		body, err := result.Raw()
 		if err != nil {
 			// The error of Result.Error has the server's message and reason; Raw's has not.
-			return nil, fmt.Errorf("listing %s: %w", path, cmp.Or(result.Error(), err))
+			return "", fmt.Errorf("listing %s: %w", path, cmp.Or(result.Error(), err))
 		}
-		var page []T
-		if page, token, err = decode(body); err != nil {
-			return nil, fmt.Errorf("listing %s: %w", path, err)
+		meta, err := visit(body)
+		if err != nil {
+			return "", fmt.Errorf("listing %s: %w", path, err)
 		}
-		found = append(found, page...)
-		if token == "" {
-			return found, nil
+		if token = meta.Continue; token == "" {
+			return meta.ResourceVersion, nil
 		}
 	}
-	return nil, fmt.Errorf("listing %s: more than %d pages", path, maximumPages)
+	return "", fmt.Errorf("listing %s: more than %d pages", path, maximumPages)
 }
 
 // builtIn returns a function that decodes a page of a built-in kind whose objects are small.
 func builtIn[T any, L interface {
 	runtime.Object
 	metav1.ListInterface
-}](c *Client, page L, items func(L) []T) func([]byte) ([]T, string, error) {
-	return func(body []byte) ([]T, string, error) {
+}](c *Client, page L, items func(L) []T) decoding[T] {
+	return func(body []byte) ([]T, metav1.ListMeta, error) {
 		fresh, _ := page.DeepCopyObject().(L)
 		if err := c.decode(body, fresh); err != nil {
-			return nil, "", err
+			return nil, metav1.ListMeta{}, err
 		}
-		return items(fresh), fresh.GetContinue(), nil
+		return items(fresh), metav1.ListMeta{
+			ResourceVersion: fresh.GetResourceVersion(), Continue: fresh.GetContinue(),
+		}, nil
 	}
 }
 

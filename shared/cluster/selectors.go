@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/whittle-dev/whittle/shared/cluster/lean"
@@ -18,7 +19,7 @@ func (c *Client) Selectors(ctx context.Context, kind spread.Kind, namespace stri
 	if err != nil {
 		return nil, err
 	}
-	return pages(ctx, c, path, runtime.ContentTypeProtobuf, func(body []byte) ([]spread.Selector, string, error) {
+	return pages(ctx, c, path, runtime.ContentTypeProtobuf, func(body []byte) ([]spread.Selector, metav1.ListMeta, error) {
 		return lean.Selectors(kind, body)
 	})
 }

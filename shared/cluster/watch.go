@@ -34,7 +34,7 @@ type Collection struct {
 
 // UnboundPodsCollection has the metadata of the pending pods without a node.
 func UnboundPodsCollection() Collection {
-	return Collection{path: "/api/v1/pods", fields: "spec.nodeName=,status.phase=Pending", metadataOnly: true}
+	return Collection{path: podsPath, fields: "spec.nodeName=,status.phase=Pending", metadataOnly: true}
 }
 
 // NodesWithout has the nodes without the label.

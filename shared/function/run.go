@@ -54,14 +54,23 @@ const garbage = 400
 // limitMemory sets the garbage collector's limit, because Go does not know how much memory Lambda
 // gives. GOMEMLIMIT and GOGC override it.
 func limitMemory() {
-	megabytes, err := strconv.Atoi(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
-	if err != nil || megabytes <= 0 || os.Getenv("GOMEMLIMIT") != "" {
+	size := memorySize()
+	if size == 0 || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetMemoryLimit(int64(float64(megabytes<<20) * memoryShare))
+	debug.SetMemoryLimit(int64(float64(size) * memoryShare))
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
+}
+
+// memorySize is the function's memory in bytes, or 0 outside of Lambda.
+func memorySize() int {
+	megabytes, err := strconv.Atoi(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
+	if err != nil || megabytes <= 0 {
+		return 0
+	}
+	return megabytes << 20
 }
 
 func once[In, Out any](handler Handler[In, Out], file string) error {

@@ -27,6 +27,7 @@ import (
 const (
 	podsPath  = "/api/v1/pods"
 	protobuf  = "application/vnd.kubernetes.protobuf"
+	metadata  = "as=PartialObjectMetadataList"
 	onNode    = "spec.nodeName="
 	tokenHead = "fake:"
 )
@@ -34,21 +35,28 @@ const (
 // APIServer is a fake that lists pods, before a real API server that answers everything else. Its
 // list of all pods has the fake's pods and then the real ones. Like the real one, it answers page by
 // page with continue tokens, compresses long answers, and ignores the page size for a list with
-// resourceVersion 0. It knows Protocol Buffers only, and answers at once.
+// resourceVersion 0. It lists pods or their metadata. It knows Protocol Buffers only, and answers at
+// once.
 type APIServer struct {
 	server *httptest.Server
 	target *url.URL
 	trust  http.RoundTripper
 
-	mutex sync.Mutex
-	pods  *pods
+	mutex   sync.Mutex
+	pods    *pods
+	changes int // of the pods
 }
 
 // pods are the encoded pods of one moment.
 type pods struct {
-	all    []byte // items of a PodList, one after the other
-	ends   []int  // where each item ends
-	onNode map[string][]int
+	whole, metadata items
+	onNode          map[string][]int
+}
+
+// items are encoded objects.
+type items struct {
+	all  []byte // items of a list, one after the other
+	ends []int  // where each item ends
 	// compressed are chunks of compressedItems items, since the compression of a whole list would
 	// delay the first answer.
 	compressed [][]byte
@@ -108,48 +116,67 @@ func (a *APIServer) Close() error {
 // SetPods replaces the fake's pods by those of each node, in order. It encodes them before it
 // returns.
 func (a *APIServer) SetPods(nodes []string, perNode func(node int) int) error {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.changes++
 	made := &pods{onNode: map[string][]int{}}
 	for at, node := range nodes {
 		for range perNode(at) {
-			encoded, err := Pod(len(made.ends), node).Marshal()
+			pod := Pod(len(made.whole.ends), node)
+			pod.ResourceVersion = strconv.Itoa(a.changes)
+			made.onNode[node] = append(made.onNode[node], len(made.whole.ends))
+			err := errors.Join(made.whole.add(pod), made.metadata.add(metadataOf(pod)))
 			if err != nil {
 				return err
 			}
-			made.onNode[node] = append(made.onNode[node], len(made.ends))
-			made.all = appendField(made.all, 2, encoded)
-			made.ends = append(made.ends, len(made.all))
 		}
 	}
-	for first := 0; first < len(made.ends); first += compressedItems {
-		chunk, err := compress(made.items(first, min(first+compressedItems, len(made.ends))))
+	a.pods = made
+	return errors.Join(made.whole.compress(), made.metadata.compress())
+}
+
+// metadataOf is the pod in a list of metadata.
+func metadataOf(pod *corev1.Pod) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta}
+}
+
+// add encodes an object.
+func (i *items) add(object interface{ Marshal() ([]byte, error) }) error {
+	encoded, err := object.Marshal()
+	i.all = appendField(i.all, 2, encoded)
+	i.ends = append(i.ends, len(i.all))
+	return err
+}
+
+// compress makes the chunks.
+func (i *items) compress() error {
+	for first := 0; first < len(i.ends); first += compressedItems {
+		chunk, err := compress(i.between(first, min(first+compressedItems, len(i.ends))))
 		if err != nil {
 			return err
 		}
-		made.compressed = append(made.compressed, chunk)
+		i.compressed = append(i.compressed, chunk)
 	}
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.pods = made
 	return nil
 }
 
-// items are the encoded pods from the first to before the last.
-func (p *pods) items(first, last int) []byte {
+// between are the encoded objects from the first to before the last.
+func (i *items) between(first, last int) []byte {
 	begin := 0
 	if first > 0 {
-		begin = p.ends[first-1]
+		begin = i.ends[first-1]
 	}
 	if last == 0 {
 		return nil
 	}
-	return p.all[begin:p.ends[last-1]]
+	return i.all[begin:i.ends[last-1]]
 }
 
 // serves reports whether the fake answers the list: all pods, or those of one of its nodes.
 func (a *APIServer) serves(query url.Values) bool {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	if len(a.pods.ends) == 0 || query.Has("watch") || query.Has("labelSelector") {
+	if len(a.pods.whole.ends) == 0 || query.Has("watch") || query.Has("labelSelector") {
 		return false
 	}
 	selector := query.Get("fieldSelector")
@@ -169,7 +196,7 @@ func (a *APIServer) list(w http.ResponseWriter, r *http.Request) error {
 	if node, of := strings.CutPrefix(query.Get("fieldSelector"), onNode); of {
 		var items []byte
 		for _, at := range known.onNode[node] {
-			items = append(items, known.items(at, at+1)...)
+			items = append(items, known.whole.between(at, at+1)...)
 		}
 		return answer(w, r, metav1.ListMeta{ResourceVersion: "1"}, items, nil)
 	}
@@ -185,38 +212,44 @@ func (a *APIServer) list(w http.ResponseWriter, r *http.Request) error {
 		}
 		version = real.ResourceVersion
 	}
-	last := len(known.ends)
+	listed := &known.whole
+	if strings.Contains(r.Header.Get("Accept"), metadata) {
+		listed = &known.metadata
+	}
+	last := len(listed.ends)
 	if limit, err := strconv.Atoi(query.Get("limit")); err == nil && query.Get("resourceVersion") != "0" {
 		last = min(last, first+limit)
 	}
 	meta := metav1.ListMeta{ResourceVersion: version}
-	if last < len(known.ends) {
+	if last < len(listed.ends) {
 		meta.Continue = fmt.Sprintf("%s%d:%s", tokenHead, last, version)
 	} else if others, err = a.others(r); err != nil {
 		return err
 	}
 	var compressed [][]byte
-	if first%compressedItems == 0 && (last%compressedItems == 0 || last == len(known.ends)) {
-		compressed = known.compressed[first/compressedItems : (last+compressedItems-1)/compressedItems]
+	if first%compressedItems == 0 && (last%compressedItems == 0 || last == len(listed.ends)) {
+		compressed = listed.compressed[first/compressedItems : (last+compressedItems-1)/compressedItems]
 	}
-	return answer(w, r, meta, known.items(first, last), compressed, others...)
+	return answer(w, r, meta, listed.between(first, last), compressed, others...)
 }
 
-// others are the encoded pods of the real API server.
+// others are the encoded pods of the real API server, or their metadata.
 func (a *APIServer) others(r *http.Request) ([]byte, error) {
 	var real corev1.PodList
-	if err := a.real(r, &real); err != nil {
+	err := a.real(r, &real)
+	if err != nil {
 		return nil, err
 	}
-	var items []byte
+	var found items
 	for i := range real.Items {
-		encoded, err := real.Items[i].Marshal()
-		if err != nil {
-			return nil, err
+		pod := &real.Items[i]
+		if strings.Contains(r.Header.Get("Accept"), metadata) {
+			err = errors.Join(err, found.add(metadataOf(pod)))
+		} else {
+			err = errors.Join(err, found.add(pod))
 		}
-		items = appendField(items, 2, encoded)
 	}
-	return items, nil
+	return found.all, err
 }
 
 // real lists the pods of the real API server, with the caller's rights.

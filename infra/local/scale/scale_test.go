@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +41,7 @@ func TestPodsAreListedPageByPage(t *testing.T) {
 	behind := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lists++
 		real := corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "77"}}
-		real.Items = append(real.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "real", UID: "real"}})
+		real.Items = append(real.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "real", UID: "real", ResourceVersion: "7"}})
 		var items []byte
 		encoded, err := real.Items[0].Marshal()
 		if err == nil {
@@ -56,8 +58,10 @@ func TestPodsAreListedPageByPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = fake.Close() }()
-	client, err := cluster.NewForConfig(cluster.Endpoint{Name: "large", URL: fake.Address()},
-		&rest.Config{Host: fake.Address(), TLSClientConfig: rest.TLSClientConfig{CAData: fake.Authority()}})
+	sent := &accepted{count: map[bool]int{}}
+	client, err := cluster.NewForConfig(cluster.Endpoint{Name: "large", URL: fake.Address()}, &rest.Config{
+		Host: fake.Address(), TLSClientConfig: rest.TLSClientConfig{CAData: fake.Authority()}, WrapTransport: sent.wrap,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +72,13 @@ func TestPodsAreListedPageByPage(t *testing.T) {
 	if err := fake.SetPods(nodes, func(at int) int { return 12 + at%2 }); err != nil {
 		t.Fatal(err)
 	}
-	for name, reader := range map[string]*cluster.Client{"cached": client, "consistent": client.Consistent()} {
+	warm := client.WithCache(cluster.NewCache(1<<30, time.Now))
+	if _, err := warm.Pods(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, reader := range map[string]*cluster.Client{
+		"cached": client, "consistent": client.Consistent(), "warm": warm,
+	} {
 		pods, err := reader.Pods(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -81,8 +91,28 @@ func TestPodsAreListedPageByPage(t *testing.T) {
 			t.Errorf("%s: %d pods, %d different ones, want 1250 and a real one", name, len(pods), len(seen))
 		}
 	}
+	// Three lists in full have three pages each.
+	if sent.count[true] != 1 || sent.count[false] != 9 {
+		t.Errorf("%d lists of metadata and %d of pods", sent.count[true], sent.count[false])
+	}
 	on, err := client.PodsOnNode(t.Context(), "node-7", "")
 	if err != nil || len(on) != 13 || on[0].Spec.NodeName != "node-7" {
 		t.Errorf("%d pods on a node, %v, want 13", len(on), err)
 	}
+}
+
+// accepted counts requests for metadata, and others.
+type accepted struct {
+	next  http.RoundTripper
+	count map[bool]int
+}
+
+func (a *accepted) wrap(next http.RoundTripper) http.RoundTripper {
+	a.next = next
+	return a
+}
+
+func (a *accepted) RoundTrip(request *http.Request) (*http.Response, error) {
+	a.count[strings.Contains(request.Header.Get("Accept"), metadata)]++
+	return a.next.RoundTrip(request)
 }

@@ -18,6 +18,7 @@ const (
 	envelopeRaw                          = 2
 	objectMeta, objectSpec, objectStatus = 1, 2, 3
 
+	metaName, metaNamespace, metaVersion                        = 1, 3, 6
 	metaGenerateName, metaSelfLink, metaLabels, metaAnnotations = 2, 4, 11, 12
 	metaOwnerReferences, metaManagedFields                      = 13, 17
 
@@ -65,11 +66,11 @@ func nodes() shape {
 	}}
 }
 
-// Nodes decodes a NodeList, and returns its continue token.
-func Nodes(body []byte) (found []corev1.Node, token string, err error) {
+// Nodes decodes a NodeList, and returns its metadata.
+func Nodes(body []byte) (found []corev1.Node, meta metav1.ListMeta, err error) {
 	kept := nodes()
 	var pruned []byte
-	meta, err := list(body, func(item []byte) error {
+	meta, err = list(body, func(item []byte) error {
 		var err error
 		if pruned, err = kept.prune(pruned[:0], item); err != nil {
 			return err
@@ -80,9 +81,9 @@ func Nodes(body []byte) (found []corev1.Node, token string, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("decoding nodes: %w", err)
+		return nil, metav1.ListMeta{}, fmt.Errorf("decoding nodes: %w", err)
 	}
-	return found, meta.Continue, nil
+	return found, meta, nil
 }
 
 // annotationDomains are the domains of the annotations that are kept of pods. Others may be long,
@@ -165,17 +166,17 @@ func NewPodDecoder() *PodDecoder {
 	}
 }
 
-// Page decodes a page, a PodList, and returns its continue token.
-func (d *PodDecoder) Page(body []byte) (found []corev1.Pod, token string, err error) {
-	meta, err := list(body, func(item []byte) error {
+// Page decodes a page, a PodList, and returns its metadata.
+func (d *PodDecoder) Page(body []byte) (found []corev1.Pod, meta metav1.ListMeta, err error) {
+	meta, err = list(body, func(item []byte) error {
 		pod, err := d.pod(item)
 		found = append(found, pod)
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("decoding pods: %w", err)
+		return nil, metav1.ListMeta{}, fmt.Errorf("decoding pods: %w", err)
 	}
-	return found, meta.Continue, nil
+	return found, meta, nil
 }
 
 // pod decodes a pod: its own fields, then those that it shares.

@@ -2,6 +2,7 @@ package lean
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,9 +125,9 @@ func TestPodsKeepWhatFunctionsRead(t *testing.T) {
 	page := &corev1.PodList{
 		ListMeta: metav1.ListMeta{Continue: "more"}, Items: []corev1.Pod{laden(want[0]), laden(want[1])},
 	}
-	got, token, err := NewPodDecoder().Page(encoded(t, "PodList", page))
-	if err != nil || token != "more" || len(got) != 2 {
-		t.Fatalf("%d pods, continue %q, %v", len(got), token, err)
+	got, meta, err := NewPodDecoder().Page(encoded(t, "PodList", page))
+	if err != nil || meta.Continue != "more" || len(got) != 2 {
+		t.Fatalf("%d pods, continue %q, %v", len(got), meta.Continue, err)
 	}
 	for i := range want {
 		if !equality.Semantic.DeepEqual(got[i], want[i]) {
@@ -169,9 +170,28 @@ func TestNodesKeepWhatFunctionsRead(t *testing.T) {
 	laden := *want.DeepCopy()
 	laden.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
 	laden.Status.Images = []corev1.ContainerImage{{Names: []string{"busybox"}}}
-	got, token, err := Nodes(encoded(t, "NodeList", &corev1.NodeList{Items: []corev1.Node{laden}}))
-	if err != nil || token != "" || len(got) != 1 || !equality.Semantic.DeepEqual(got[0], want) {
-		t.Errorf("%+v, %q, %v", got, token, err)
+	got, meta, err := Nodes(encoded(t, "NodeList", &corev1.NodeList{Items: []corev1.Node{laden}}))
+	if err != nil || meta.Continue != "" || len(got) != 1 || !equality.Semantic.DeepEqual(got[0], want) {
+		t.Errorf("%+v, %+v, %v", got, meta, err)
+	}
+}
+
+func TestIdentitiesOfAnyKind(t *testing.T) {
+	page := &metav1.PartialObjectMetadataList{
+		ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "more"},
+		Items: []metav1.PartialObjectMetadata{
+			{ObjectMeta: laden(kept("one", "node-1")).ObjectMeta}, {ObjectMeta: metav1.ObjectMeta{Name: "two", ResourceVersion: "8"}},
+		},
+	}
+	var got []string
+	meta, err := Identities(encoded(t, "PartialObjectMetadataList", page), func(namespace, name, version []byte) {
+		got = append(got, fmt.Sprintf("%s/%s@%s", namespace, name, version))
+	})
+	if err != nil || meta.ResourceVersion != "9" || meta.Continue != "more" || !slices.Equal(got, []string{"team/one@7", "/two@8"}) {
+		t.Errorf("%q, %+v, %v", got, meta, err)
+	}
+	if _, err := Identities([]byte(`{"kind":"PartialObjectMetadataList"}`), nil); err == nil {
+		t.Error("JSON is decoded as Protocol Buffers")
 	}
 }
 
@@ -206,5 +226,6 @@ func FuzzLists(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, body []byte) {
 		_, _, _ = NewPodDecoder().Page(body)
 		_, _, _ = Nodes(body)
+		_, _ = Identities(body, func(_, _, _ []byte) {})
 	})
 }

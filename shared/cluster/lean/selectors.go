@@ -8,16 +8,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/spread"
 )
 
-// Field numbers that Service, ReplicationController, ReplicaSet and StatefulSet have in common.
-const (
-	metaName, metaNamespace = 1, 3
-	specSelector            = 2
-)
+// specSelector is a field number that the specs of Service, ReplicationController, ReplicaSet and
+// StatefulSet have in common.
+const specSelector = 2
 
-// Selectors decodes a list of the kind, and returns its continue token. It leaves out objects
-// without a selector.
-func Selectors(kind spread.Kind, body []byte) (found []spread.Selector, token string, err error) {
-	meta, err := list(body, func(item []byte) error {
+// Selectors decodes a list of the kind, and returns its metadata. It leaves out objects without a
+// selector.
+func Selectors(kind spread.Kind, body []byte) (found []spread.Selector, meta metav1.ListMeta, err error) {
+	meta, err = list(body, func(item []byte) error {
 		one, err := selector(kind, item)
 		if err == nil && one.Selector != nil {
 			found = append(found, one)
@@ -25,9 +23,9 @@ func Selectors(kind spread.Kind, body []byte) (found []spread.Selector, token st
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("decoding selectors of kind %s: %w", kind, err)
+		return nil, metav1.ListMeta{}, fmt.Errorf("decoding selectors of kind %s: %w", kind, err)
 	}
-	return found, meta.Continue, nil
+	return found, meta, nil
 }
 
 func selector(kind spread.Kind, item []byte) (spread.Selector, error) {

@@ -44,13 +44,13 @@ func TestSelectorsAreThoseOfTheObjects(t *testing.T) {
 		}}, selector},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
-			found, token, err := Selectors(kind, encoded(t, string(kind)+"List", test.list))
+			found, meta, err := Selectors(kind, encoded(t, string(kind)+"List", test.list))
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := []spread.Selector{{Kind: kind, Namespace: "shop", Name: "web", Selector: test.want}}
-			if !reflect.DeepEqual(found, want) || token != "more" {
-				t.Errorf("found %+v with the token %q, want %+v", found, token, want)
+			if !reflect.DeepEqual(found, want) || meta.Continue != "more" {
+				t.Errorf("found %+v with the token %q, want %+v", found, meta.Continue, want)
 			}
 		})
 	}
