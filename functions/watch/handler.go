@@ -82,20 +82,20 @@ func (h *handler) handle(ctx context.Context, request reaction.Request) (any, er
 	sources.wait()
 	slog.InfoContext(ctx, "watch ended", "reason", why, "after", h.now().Sub(now).String(),
 		"changes", w.changes, "wakes", w.wakes)
-	return nil, w.end(context.WithoutCancel(ctx), why)
+	w.end(context.WithoutCancel(ctx), why)
+	return nil, nil
 }
 
 // end releases the Lease unless a successor has taken it.
-func (w *watching) end(ctx context.Context, why ending) error {
+func (w *watching) end(ctx context.Context, why ending) {
 	if why == endSucceeded {
-		return nil
+		return
 	}
 	bounded, cancel := context.WithTimeout(ctx, sendLimit)
 	defer cancel()
 	if err := w.lease.Release(bounded); err != nil {
 		slog.WarnContext(ctx, "lease not released, it ends by itself", "lease", reaction.LeaseName, "error", err)
 	}
-	return nil
 }
 
 // ending says why a watch ended.
