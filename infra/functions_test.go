@@ -16,17 +16,17 @@ func TestFunctions(t *testing.T) {
 		environment     []string // beside CLUSTER_NAME
 	}{
 		{"ticker", 128, 30, []string{"TICK_INTERVAL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "DISRUPT_QUEUE_URL"}},
-		{"provision", 1024, 60, append([]string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}, watching...)},
+		{"provision", 1536, 60, append([]string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}, watching...)},
 		{"interrupt", 1024, 10, []string{"INTERRUPT_QUEUE_URL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
-		{"lifecycle", 256, 60, append([]string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}, watching...)},
-		{"disrupt", 1024, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}},
+		{"lifecycle", 512, 60, append([]string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}, watching...)},
+		{"disrupt", 1536, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}},
 		{
 			"watch", 128, 900,
 			append([]string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}, watching...),
 		},
 		{"catalog", 512, 120, nil},
 		{"install", 256, 300, []string{"CATALOG_FUNCTION"}},
-		{"console", 512, 30, nil},
+		{"console", 1024, 30, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			template := synthesize(t, "prod")

@@ -264,7 +264,7 @@ func TestADryRunHasNoRightToAct(t *testing.T) {
 
 func TestMemoryAndRetention(t *testing.T) {
 	template := chosen(t, map[string]any{"memory": "provision=2048", "logRetention": 90})
-	for name, want := range map[string]float64{"provision": 2048, "disrupt": 1024} {
+	for name, want := range map[string]float64{"provision": 2048, "disrupt": 1536} {
 		if _, f := template.function(t, "whittle-prod-"+name); f.Properties["MemorySize"] != want {
 			t.Errorf("%s has %v MB, want %v", name, f.Properties["MemorySize"], want)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/scale"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -28,8 +29,11 @@ const (
 	largeNodes = 5000
 	// podsPerNode fill a node.
 	podsPerNode = 20
-	// busyPods is how many pods wait for nodes in provision's busy pass.
-	busyPods = 200
+	// busyPods is how many pods wait for nodes in provision's first busy pass, and morePods how many
+	// in a warm one.
+	busyPods, morePods = 200, 100
+	// busyBoot is longer than the passes beside which the busy pods' machines boot.
+	busyBoot = 30 * time.Second
 	// looseEvery is the distance of the nodes that have few pods in disrupt's busy pass.
 	looseEvery = 10
 	// interrupted is the number of instances that one batch of events is about.
@@ -152,13 +156,15 @@ func (b *scaleBench) applySeeds(ctx context.Context) error {
 	return b.world.Lambda.StopPolling()
 }
 
-// initialized reports whether all claims are.
+// initialized reports whether all claims are, and lifecycle has seen the tags of their instances. The
+// copies of a claim without tags would all be tagged in the measured passes.
 func (b *scaleBench) initialized(ctx context.Context) (bool, string, error) {
 	claims, err := b.setup.Client.NodeClaims(ctx)
 	done := 0
 	for i := range claims {
 		for _, condition := range claims[i].Status.Conditions {
-			if condition.Type == "Initialized" && condition.Status == metav1.ConditionTrue {
+			if condition.Type == api.ConditionTypeInitialized && condition.Status == metav1.ConditionTrue &&
+				claims[i].Annotations[api.AnnotationInstanceTagged] == "true" {
 				done++
 			}
 		}
@@ -217,37 +223,49 @@ func (b *scaleBench) measure(ctx context.Context) error {
 
 // measureProvision lets pods wait that fit on no node, and measures their launch.
 func (b *scaleBench) measureProvision(ctx context.Context) error {
-	b.world.Machines.SetBootDelay(boot)
+	b.world.Machines.SetBootDelay(busyBoot)
 	if err := b.setup.Client.Scale(ctx, "default", "busy", busyPods); err != nil {
 		return err
 	}
-	if err := scenario.Until(ctx, growPatience, "the scheduler to refuse the pods", b.refused); err != nil {
+	if err := scenario.Until(ctx, growPatience, "the scheduler to refuse the pods", b.refused(busyPods)); err != nil {
 		return err
 	}
 	if err := b.wake(ctx, "provision", fmt.Sprintf("busy: %d pods wait", busyPods), queue.ReasonTick); err != nil {
 		return err
 	}
+	if err := b.setup.Client.Scale(ctx, "default", "busy", busyPods+morePods); err != nil {
+		return err
+	}
+	all := b.refused(busyPods + morePods) // the first pods' nodes boot
+	if err := scenario.Until(ctx, growPatience, "the scheduler to refuse more pods", all); err != nil {
+		return err
+	}
+	if err := b.wake(ctx, "provision", fmt.Sprintf("warm: %d more wait", morePods), queue.ReasonTick); err != nil {
+		return err
+	}
 	if err := b.wake(ctx, "lifecycle", "busy: their nodes boot", queue.ReasonTick); err != nil {
 		return err
 	}
-	if err := pause(ctx, 3*boot); err != nil {
+	if err := pause(ctx, 2*busyBoot); err != nil {
 		return err
 	}
 	return b.wake(ctx, "lifecycle", "busy: their nodes join", queue.ReasonLaunch)
 }
 
-// refused reports whether kube-scheduler has found no node for the busy pods.
-func (b *scaleBench) refused(ctx context.Context) (bool, string, error) {
-	pods, err := b.setup.Client.Pods(ctx, "default", "app=busy")
-	refused := 0
-	for i := range pods {
-		for _, condition := range pods[i].Status.Conditions {
-			if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable {
-				refused++
+// refused returns a condition: kube-scheduler has found no node for so many of the busy pods.
+func (b *scaleBench) refused(wanted int) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		pods, err := b.setup.Client.Pods(ctx, "default", "app=busy")
+		refused := 0
+		for i := range pods {
+			for _, condition := range pods[i].Status.Conditions {
+				if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable {
+					refused++
+				}
 			}
 		}
+		return refused >= wanted, fmt.Sprintf("%d of %d", refused, wanted), err
 	}
-	return refused >= busyPods, fmt.Sprintf("%d of %d", refused, busyPods), err
 }
 
 // measureInterruption sends warnings about some of the nodes, and measures the drains.

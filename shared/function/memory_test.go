@@ -17,11 +17,11 @@ func TestTheCollectorKnowsTheFunctionsMemory(t *testing.T) {
 		wantLimit                  int64
 		wantPercent                int
 	}{
-		{"in Lambda", "256", "", "", 214748364, garbage},
+		{"in Lambda", "256", "", "", 187904819, garbage},
 		{"by hand", "", "", "", math.MaxInt64, 100},
 		{"a size that is none", "much", "", "", math.MaxInt64, 100},
 		{"a limit that somebody set", "256", "100MiB", "", math.MaxInt64, 100},
-		{"a percentage that somebody set", "256", "", "50", 214748364, 100},
+		{"a percentage that somebody set", "256", "", "50", 187904819, 100},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			debug.SetMemoryLimit(math.MaxInt64)

@@ -43,8 +43,9 @@ func Run[In, Out any](handler Handler[In, Out], err error) {
 }
 
 // memoryShare is the part of a function's memory at which Go collects garbage whatever it costs.
-// The program and the runtime take the rest. Lambda ends a process that takes more than it has.
-const memoryShare = 0.8
+// The program takes a part beside it, and a quarter stays spare: Lambda ends a process that takes
+// more than it has.
+const memoryShare = 0.7
 
 // garbage is how much garbage may gather before it is collected, in percent of the memory in use.
 // The memory is paid for in any case, and so is the collector's time. With Go's default of 100 the

@@ -35,8 +35,8 @@ func (p *pass) tag() {
 }
 
 // reportUnmarked reports whether the instance lacks one of the two tags to which the functions'
-// rights are restricted. Only a person can restore them. A wider right would let the functions
-// terminate instances of other owners.
+// rights are restricted. Only a person can restore them. A right to restore them, which Karpenter
+// does not have, would let the functions terminate instances of other owners.
 func (p *pass) reportUnmarked(instance *Instance) bool {
 	var missing []string
 	for _, key := range []string{api.ClusterTagKey(p.view.Cluster), api.NodePoolTagKey} {

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -11,11 +12,12 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/reaction"
 )
 
 // functions lists the functions that act on the cluster repeatedly.
 func functions() []string {
-	return []string{"provision", "lifecycle", "disrupt", "interrupt", "ticker"}
+	return []string{"provision", "lifecycle", "disrupt", "interrupt", "ticker", "watch"}
 }
 
 // queues lists the functions that have a queue.
@@ -67,6 +69,13 @@ func (r *run) disturb(ctx context.Context, h Disturbance) (string, error) {
 		return action, nil
 	case Kill:
 		return r.kill(ctx, h), nil
+	case Double:
+		request := []reaction.Request{{}, {Predecessor: "somebody"}}[h.Draw%2]
+		payload, err := json.Marshal(request)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("predecessor %q", request.Predecessor), r.world.InvokeFunction(ctx, "watch", payload)
 	case Skew:
 		name, ahead := functions()[h.Draw%uint64(len(functions()))], []time.Duration{-wrongBy, 0, wrongBy}[h.Amount%3]
 		return fmt.Sprintf("%s by %s", name, ahead), r.world.SetClock(name, ahead)

@@ -21,6 +21,7 @@ const (
 	Throttle  Kind = "EC2 refuses calls"
 	LoseReply Kind = "an answer of EC2's is lost"
 	Kill      Kind = "a function is killed at its work"
+	Double    Kind = "another watch starts, for no or for another predecessor"
 	Skew      Kind = "a function's clock is wrong"
 	Disturb   Kind = "messages come late and twice"
 	Restart   Kind = "the control plane restarts"
@@ -38,7 +39,7 @@ func weights() []struct {
 		weight int
 	}{
 		{Scale, 20}, {Interrupt, 12}, {Rebalance, 4}, {Stop, 4}, {Vanish, 4}, {Shortage, 6}, {Throttle, 8}, {LoseReply, 6},
-		{Kill, 30}, {Skew, 6}, {Disturb, 4},
+		{Kill, 30}, {Double, 4}, {Skew, 6}, {Disturb, 4},
 	}
 }
 

@@ -53,6 +53,11 @@ func (w *World) KillFunction(function string) bool {
 	return w.Lambda.Kill("whittle-" + w.options.Cluster + "-" + function)
 }
 
+// InvokeFunction invokes a function with an event, as Lambda does for a caller that does not wait.
+func (w *World) InvokeFunction(ctx context.Context, function string, payload []byte) error {
+	return w.Lambda.InvokeAsync(ctx, "whittle-"+w.options.Cluster+"-"+function, payload)
+}
+
 // DisturbQueue makes a queue of the cluster deliver every nth message twice and every mth message
 // late; 0 for none.
 func (w *World) DisturbQueue(queue string, n, m int, by time.Duration) error {
