@@ -35,7 +35,7 @@ unexport AWS_CA_BUNDLE
 export GOTOOLCHAIN := auto
 
 .PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
-  browser conformance chaos crash bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation shortages storm \
+  browser conformance chaos crash bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
   fidelity test-product test-world FORCE
 
 help: ## list the targets
@@ -193,6 +193,9 @@ bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; 
 
 bench-consolidation: ## consolidate the same fleets with Karpenter and with ours; arguments="-nodes 100" for fewer
 	@go run -C testdata/peer . -consolidation $(arguments)
+
+bench-windows: ## plans and prices, by how long the watch gathers pods
+	@go run -C testdata/peer . -windows
 
 shortages: ## launch on an EC2 that lacks 70 % of its offerings, and on one that throttles 90 % of the calls
 	@go test -count=1 -timeout 20m -v -run '^(TestAShortEC2|TestABusyEC2)$$' ./functions/provision | \

@@ -85,6 +85,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 			"`folder` for results.md and chart.svg; nothing is written if it is empty",
 		)
 		consolidate = flags.Bool("consolidation", false, "compare consolidation instead")
+		gathering   = flags.Bool("windows", false, "compare how long pods are gathered before a plan instead")
 		fleets      = flags.String("fleets", "", "with -consolidation: comma-separated `names` of the fleets; all without it")
 		nodes       = flags.String("nodes", "100,500,2000", "with -consolidation: comma-separated `numbers` of nodes")
 		deciding    = flags.Duration(
@@ -123,6 +124,10 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	types, err := workload.InstanceTypes()
 	if err != nil {
 		return err
+	}
+	if *gathering {
+		w := &windows{types: types, pods: featurePods}
+		return w.run(out)
 	}
 	if *consolidate {
 		names, err := chooseFleets(*fleets)

@@ -2,27 +2,41 @@ package signal
 
 import "time"
 
-// window says how long wakes of one reason are gathered.
-type window struct {
-	// quiet is the time without a further change after which the function is woken. longest bounds
+// Window says how long wakes of one reason are gathered.
+type Window struct {
+	// Quiet is the time without a further change after which the function is woken. Longest bounds
 	// the wait since the first change.
-	quiet, longest time.Duration
-	// apart is the least time between two wakes. A woken function that meets its own earlier pass
+	Quiet, Longest time.Duration
+	// Apart is the least time between two wakes. A woken function that meets its own earlier pass
 	// has to wait for it.
-	apart time.Duration
+	Apart time.Duration
 }
 
-// windowOf is chosen by what a function gains from later changes. Pods of one Deployment come
-// within tenths of a second, and one plan for all of them is cheaper. A node is registered alone.
-func windowOf(wake Wake) window {
+// WindowOf is chosen by what a function gains from later changes. One plan for all pods of a burst is
+// cheaper than several, and a controller creates them less than a quarter of a second apart: make
+// bench-windows. A node is registered alone.
+func WindowOf(wake Wake) Window {
 	switch wake {
 	case WakePods, WakePlan:
-		return window{quiet: 150 * time.Millisecond, longest: time.Second, apart: time.Second}
+		return Window{Quiet: 250 * time.Millisecond, Longest: 5 * time.Second, Apart: time.Second}
 	case WakeClaims:
-		return window{quiet: 20 * time.Millisecond, longest: 200 * time.Millisecond, apart: 300 * time.Millisecond}
+		return Window{Quiet: 20 * time.Millisecond, Longest: 200 * time.Millisecond, Apart: 300 * time.Millisecond}
 	default:
-		return window{quiet: 150 * time.Millisecond, longest: time.Second, apart: 2 * time.Second}
+		return Window{Quiet: 150 * time.Millisecond, Longest: time.Second, Apart: 2 * time.Second}
 	}
+}
+
+// Due returns when a wake is sent for changes between the first and the last, if the one before it
+// was sent at woken. woken is zero without one.
+func (w Window) Due(first, last, woken time.Time) time.Time {
+	at := last.Add(w.Quiet)
+	if longest := first.Add(w.Longest); longest.Before(at) {
+		at = longest
+	}
+	if earliest := woken.Add(w.Apart); !woken.IsZero() && earliest.After(at) {
+		at = earliest
+	}
+	return at
 }
 
 // Gatherer turns changes into few wakes. The zero value is ready. It is not safe for concurrent use.
@@ -67,16 +81,9 @@ func (g *Gatherer) Take(now time.Time) []Wake {
 }
 
 func (g *Gatherer) due(wake Wake) (at time.Time, waits bool) {
-	of, window := &g.waiting[wake], windowOf(wake)
+	of := &g.waiting[wake]
 	if of.first.IsZero() {
 		return time.Time{}, false
 	}
-	at = of.last.Add(window.quiet)
-	if longest := of.first.Add(window.longest); longest.Before(at) {
-		at = longest
-	}
-	if earliest := of.woken.Add(window.apart); !of.woken.IsZero() && earliest.After(at) {
-		at = earliest
-	}
-	return at, true
+	return WindowOf(wake).Due(of.first, of.last, of.woken), true
 }

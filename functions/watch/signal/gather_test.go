@@ -31,8 +31,8 @@ func sent(wake signal.Wake, changes ...int) []int {
 }
 
 func TestChangesAreGathered(t *testing.T) {
-	steady := []int{} // a pod each 100 ms for 1.5 s
-	for ms := 0; ms <= 1500; ms += 100 {
+	steady := []int{} // a pod each 100 ms for 6 s
+	for ms := 0; ms <= 6000; ms += 100 {
 		steady = append(steady, ms)
 	}
 	for _, test := range []struct {
@@ -41,10 +41,10 @@ func TestChangesAreGathered(t *testing.T) {
 		changes []int
 		want    []int
 	}{
-		{"one pod waits for others", signal.WakePods, []int{0}, []int{150}},
-		{"pods of one moment are one wake", signal.WakePods, []int{0, 10, 120}, []int{270}},
-		{"pods without a pause wait no longer than a second", signal.WakePods, steady, []int{1000, 2000}},
-		{"a later pod waits until a second after the last wake", signal.WakePods, []int{0, 200}, []int{150, 1150}},
+		{"one pod waits for others", signal.WakePods, []int{0}, []int{250}},
+		{"pods of one moment are one wake", signal.WakePods, []int{0, 10, 220}, []int{470}},
+		{"pods without a pause wait no longer than five seconds", signal.WakePods, steady, []int{5000, 6250}},
+		{"a later pod waits until a second after the last wake", signal.WakePods, []int{0, 300}, []int{250, 1250}},
 		{"a node waits for almost nothing", signal.WakeClaims, []int{0}, []int{20}},
 		{"nodes one after the other are not one wake each", signal.WakeClaims, []int{0, 50, 100, 400}, []int{20, 320, 620}},
 		{"everything is looked at every two seconds", signal.WakeAll, []int{0, 500, 1000}, []int{150, 2150}},

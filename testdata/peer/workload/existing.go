@@ -111,3 +111,12 @@ func existingNode(name string, t *catalog.InstanceType, zone, capacityType strin
 	}
 	return result
 }
+
+// InFlight is a node of the pool that EC2 has launched for a plan and that has not joined yet.
+func InFlight(name string, chosen plan.Choice, types []catalog.InstanceType) (plan.Node, error) {
+	index := slices.IndexFunc(types, func(t catalog.InstanceType) bool { return t.Name == chosen.InstanceType })
+	if index < 0 {
+		return plan.Node{}, fmt.Errorf("there is no instance type %s", chosen.InstanceType)
+	}
+	return existingNode(name, &types[index], chosen.Zone, chosen.CapacityType, false), nil
+}
