@@ -55,7 +55,8 @@ down: ## stop the world that `make up` started
 
 compare: export COMPARE_KARPENTER := $(karpenter)
 compare: export COMPARE_SHORT := $(short)
-compare: local ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, short=1 to only migrate
+compare: export COMPARE_RUNS := $(runs)
+compare: local ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, runs=5 for medians, short=1 to only migrate
 	@build/local compare
 
 ##@ Deploy

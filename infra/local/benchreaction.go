@@ -239,14 +239,8 @@ func (b *reactionBench) write() error {
 	} {
 		if len(row.times) > 0 {
 			rows = append(rows, fmt.Sprintf("%s\t%d\t%.2f s\t%.2f s", row.name, len(row.times),
-				percentile(row.times, 50).Seconds(), percentile(row.times, 99).Seconds()))
+				scenario.Percentile(row.times, 50).Seconds(), scenario.Percentile(row.times, 99).Seconds()))
 		}
 	}
 	return scenario.WriteTable(os.Stdout, rows)
-}
-
-// percentile returns the least time that so many percent of the times do not exceed.
-func percentile(times []time.Duration, percent int) time.Duration {
-	sorted := slices.Sorted(slices.Values(times))
-	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }

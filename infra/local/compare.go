@@ -19,6 +19,10 @@ import (
 // one run of each of Karpenter's controllers.
 const takeOver = 75 * time.Second
 
+// compareRuns is the variable that sets how often each autoscaler serves the workload, once without
+// it.
+const compareRuns = "COMPARE_RUNS"
+
 // leading limits the time until Karpenter holds its Lease.
 const leading = 90 * time.Second
 
@@ -51,10 +55,15 @@ func compare(ctx context.Context) (failure error) {
 	}
 	role, arn := w.KarpenterNodeRole()
 	comparison := &scenario.Comparison{Setup: setup, World: w, NodeRole: role, Watch: takeOver}
-	first, second := karpenterItself(w, setup), whittle(w, setup, arn)
+	first, second := karpenterItself(w, setup), whittle(w, setup, arn, "adaptive")
 	defer func() { failure = errors.Join(failure, first.Stop(context.WithoutCancel(ctx))) }()
+	runs, err := numberAsked(compareRuns, 1)
+	if err != nil {
+		return err
+	}
 	whole := os.Getenv("COMPARE_SHORT") == ""
-	measures, err := thereAndBack(ctx, comparison, first, second, whole)
+	polls := whittle(w, setup, arn, "poll")
+	measures, err := thereAndBack(ctx, comparison, first, second, polls, whole, runs)
 	if err != nil {
 		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
 	}
@@ -68,20 +77,21 @@ func compare(ctx context.Context) (failure error) {
 		fmt.Printf("The cluster moved there and back, in %.0f s.\n", time.Since(began).Seconds())
 		return nil
 	}
-	if err := scenario.WriteComparison(os.Stdout, [2]string{first.Name, second.Name}, measures); err != nil {
+	if err := scenario.WriteComparison(os.Stdout, []string{first.Name, second.Name, polls.Name}, measures); err != nil {
 		return err
 	}
 	fmt.Printf(
-		"\nKarpenter gathers pods until none has come for a second; Whittle looks each %s. Machines boot in %s.\nThe "+
-			"whole comparison took %.0f s.\n", defaultInterval, boot, time.Since(began).Seconds())
+		"\nMedians of %d runs. Karpenter gathers pods until none has come for a second. Whittle's ticks are %s apart. "+
+			"Machines boot in %s.\nThe whole comparison took %.0f s.\n", runs, defaultInterval, boot,
+		time.Since(began).Seconds())
 	return nil
 }
 
 // thereAndBack has the first autoscaler serve the workload. The second takes over, then the first
-// again, then the second, which serves the workload again. Unless the comparison is whole, the first
-// serves only one wave, and the end is the first's return.
-func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second scenario.Autoscaler,
-	whole bool) (measures [2][]scenario.Measure, err error) {
+// again, then the second, which serves the workload again, and at last the same with polling. Unless
+// the comparison is whole, the first serves only one wave, and the end is the first's return.
+func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second, polls scenario.Autoscaler,
+	whole bool, runs int) (measures [][]scenario.Measure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := c.Begin(ctx); err != nil {
@@ -90,13 +100,50 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second sce
 	if err := c.Let(ctx, first); err != nil {
 		return measures, err
 	}
-	if measures[0], err = c.Waves(ctx, first, whole); err != nil {
-		return measures, err
+	if whole {
+		measured, err := c.Runs(ctx, first, runs)
+		if err != nil {
+			return nil, err
+		}
+		measures = append(measures, measured)
+	} else if err := c.FirstWave(ctx, first); err != nil {
+		return nil, err
 	}
+	if err := handOver(ctx, c, first, second); err != nil || !whole {
+		return nil, err
+	}
+	if err := c.Empty(ctx); err != nil {
+		return nil, err
+	}
+	if err := first.Stop(ctx); err != nil {
+		return nil, err
+	}
+	for _, who := range []scenario.Autoscaler{second, polls} {
+		if err := c.Let(ctx, who); err != nil {
+			return nil, err
+		}
+		measured, err := c.Runs(ctx, who, runs)
+		if err != nil {
+			return nil, err
+		}
+		measures = append(measures, measured)
+		if err := c.Empty(ctx); err != nil {
+			return nil, err
+		}
+		// A watch of the first stack would go on under the second.
+		if err := who.Stop(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return measures, nil
+}
+
+// handOver moves the cluster from the first autoscaler to the second, and back.
+func handOver(ctx context.Context, c *scenario.Comparison, first, second scenario.Autoscaler) error {
 	alone := 0
 	for _, change := range [][2]scenario.Autoscaler{{first, second}, {second, first}} {
 		if err := c.TakeOver(ctx, change[0], change[1]); err != nil {
-			return measures, err
+			return err
 		}
 		alone += 2
 		wave := scenario.Wave{
@@ -104,28 +151,13 @@ func thereAndBack(ctx context.Context, c *scenario.Comparison, first, second sce
 		}
 		served, err := c.Serve(ctx, change[1], wave)
 		if err != nil {
-			return measures, err
+			return err
 		}
 		if served.ToCreateFleet == 0 {
-			return measures, fmt.Errorf("%s launched nothing for pods that want a node for themselves", change[1].Name)
+			return fmt.Errorf("%s launched nothing for pods that want a node for themselves", change[1].Name)
 		}
 	}
-	if !whole {
-		return measures, nil
-	}
-	if err := c.Empty(ctx); err != nil {
-		return measures, err
-	}
-	if err := first.Stop(ctx); err != nil {
-		return measures, err
-	}
-	if err := c.Let(ctx, second); err != nil {
-		return measures, err
-	}
-	if measures[1], err = c.Waves(ctx, second, whole); err != nil {
-		return measures, err
-	}
-	return measures, c.Empty(ctx)
+	return nil
 }
 
 // karpenterItself runs Karpenter's controller.
@@ -161,12 +193,12 @@ func karpenterItself(w *world.World, setup scenario.Setup) scenario.Autoscaler {
 	}
 }
 
-// whittle deploys the stack with the existing node role.
-func whittle(w *world.World, setup scenario.Setup, nodeRole string) scenario.Autoscaler {
+// whittle deploys the stack with the existing node role, or changes the setting of one that is there.
+func whittle(w *world.World, setup scenario.Setup, nodeRole, reaction string) scenario.Autoscaler {
 	return scenario.Autoscaler{
-		Name: "Whittle",
+		Name: "Whittle, " + reaction,
 		Start: func(ctx context.Context) error {
-			if err := w.Deploy(ctx, "nodeRole="+nodeRole); err != nil {
+			if err := w.Deploy(ctx, "nodeRole="+nodeRole, "reaction="+reaction); err != nil {
 				return err
 			}
 			return scenario.WaitForCatalog(ctx, setup.Cluster)

@@ -117,12 +117,32 @@ func (c *Comparison) Let(ctx context.Context, who Autoscaler) error {
 	return err
 }
 
-// Waves has an autoscaler serve the whole workload, or its first wave.
-func (c *Comparison) Waves(ctx context.Context, who Autoscaler, whole bool) ([]Measure, error) {
-	all := waves()
-	if !whole {
-		all = all[:1]
+// Runs has an autoscaler serve the whole workload so many times, and returns the medians. The
+// workload is removed between two runs, and stays after the last.
+func (c *Comparison) Runs(ctx context.Context, who Autoscaler, runs int) ([]Measure, error) {
+	var all [][]Measure
+	for run := range runs {
+		if run > 0 {
+			if err := c.Empty(ctx); err != nil {
+				return nil, err
+			}
+		}
+		measured, err := c.waves(ctx, who, waves())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, measured)
 	}
+	return Medians(all), nil
+}
+
+// FirstWave has an autoscaler serve the workload's first wave.
+func (c *Comparison) FirstWave(ctx context.Context, who Autoscaler) error {
+	_, err := c.waves(ctx, who, waves()[:1])
+	return err
+}
+
+func (c *Comparison) waves(ctx context.Context, who Autoscaler, all []Wave) ([]Measure, error) {
 	var measured []Measure
 	for _, wave := range all {
 		measure, err := c.Serve(ctx, who, wave)

@@ -62,8 +62,8 @@ func (r *StormReport) Write(out io.Writer) error {
 		{"event to taint", r.Taint, "2 s"}, {"event to CreateFleet of a replacement", r.CreateFleet, "5 s"},
 		{"event to last pod evicted", r.LastEvicted, "30 s"},
 	} {
-		rows = append(rows, fmt.Sprintf("%s\t%.2f s\t%.2f s\t%.2f s\t%s", row.name, percentile(row.times, 50).Seconds(),
-			percentile(row.times, 99).Seconds(), percentile(row.times, 100).Seconds(), row.target))
+		rows = append(rows, fmt.Sprintf("%s\t%.2f s\t%.2f s\t%.2f s\t%s", row.name, Percentile(row.times, 50).Seconds(),
+			Percentile(row.times, 99).Seconds(), Percentile(row.times, 100).Seconds(), row.target))
 	}
 	rows = append(rows, "", fmt.Sprintf("%d events are left to be tried again, %d were malformed", r.Left,
 		r.Size.Malformed), fmt.Sprintf("%d new nodes; all pods run again after %.1f s", len(r.CreateFleet),
@@ -71,8 +71,8 @@ func (r *StormReport) Write(out io.Writer) error {
 	return WriteTable(out, rows)
 }
 
-// percentile is the least time that a percentage of the times do not exceed.
-func percentile(times []time.Duration, percent int) time.Duration {
+// Percentile is the least time that a percentage of the times do not exceed. It is 0 for no times.
+func Percentile(times []time.Duration, percent int) time.Duration {
 	if len(times) == 0 {
 		return 0
 	}
