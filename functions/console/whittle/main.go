@@ -19,6 +19,7 @@ const usage = `whittle shows what Whittle does in a cluster, and what it would d
   whittle plan -f FILE            plans nodes for the pods in files, without a cluster
   whittle plan                    plans nodes for the cluster's pending pods; launches none
   whittle plan --consolidate      shows the nodes to remove or replace to save money, and why others stay
+  whittle check -cluster NAME     checks account and cluster before the first deployment; changes nothing
   whittle convert -f FILE         prints older manifests as karpenter.sh/v1, with a comment at each change of meaning
   whittle explain pod NS/NAME     says why a pod has its place, or none (takes plan's flags)
 
@@ -60,6 +61,8 @@ func runCommand(ctx context.Context, arguments []string, in io.Reader, out, prob
 		return showPlan(ctx, rest, time.Now, in, out, problems)
 	case "convert":
 		return convert(rest, in, out, problems)
+	case "check":
+		return checkAccount(ctx, rest, time.Now, out, problems)
 	case "explain":
 		return explain(ctx, rest, time.Now, in, out, problems)
 	case "help", "-h", "-help", "--help":

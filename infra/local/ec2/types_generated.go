@@ -1462,3 +1462,67 @@ type copyImageRequest struct {
 type copyImageResult struct {
 	ImageID string `xml:"imageId"`
 }
+
+// describeRouteTablesRequest is DescribeRouteTablesRequest of the API.
+type describeRouteTablesRequest struct {
+	RouteTableIDs []string `query:"RouteTableId"`
+	Filters       []filter `query:"Filter"`
+	MaxResults    *int     `query:"MaxResults"`
+	NextToken     string   `query:"NextToken"`
+}
+
+// routeTableXML is RouteTable of the API.
+type routeTableXML struct {
+	RouteTableID string                   `xml:"routeTableId"`
+	VpcID        string                   `xml:"vpcId"`
+	OwnerID      string                   `xml:"ownerId"`
+	Associations set[routeAssociationXML] `xml:"associationSet"`
+	Routes       set[routeXML]            `xml:"routeSet"`
+}
+
+// routeAssociationXML is RouteTableAssociation of the API.
+type routeAssociationXML struct {
+	Main                    bool   `xml:"main"`
+	RouteTableAssociationID string `xml:"routeTableAssociationId"`
+	RouteTableID            string `xml:"routeTableId"`
+	SubnetID                string `xml:"subnetId,omitempty"`
+}
+
+// routeXML is Route of the API.
+type routeXML struct {
+	DestinationCidrBlock string `xml:"destinationCidrBlock"`
+	GatewayID            string `xml:"gatewayId,omitempty"`
+	NatGatewayID         string `xml:"natGatewayId,omitempty"`
+	State                string `xml:"state"`
+	Origin               string `xml:"origin"`
+}
+
+// describeRouteTablesResult is DescribeRouteTablesResult of the API.
+type describeRouteTablesResult struct {
+	RouteTables set[routeTableXML] `xml:"routeTableSet"`
+	NextToken   string             `xml:"nextToken,omitempty"`
+}
+
+// describeVpcEndpointsRequest is DescribeVpcEndpointsRequest of the API.
+type describeVpcEndpointsRequest struct {
+	VpcEndpointIDs []string `query:"VpcEndpointId"`
+	Filters        []filter `query:"Filter"`
+	MaxResults     *int     `query:"MaxResults"`
+	NextToken      string   `query:"NextToken"`
+}
+
+// vpcEndpointXML is VpcEndpoint of the API.
+type vpcEndpointXML struct {
+	VpcEndpointID   string `xml:"vpcEndpointId"`
+	VpcEndpointType string `xml:"vpcEndpointType"`
+	VpcID           string `xml:"vpcId"`
+	ServiceName     string `xml:"serviceName"`
+	State           string `xml:"state"`
+	OwnerID         string `xml:"ownerId"`
+}
+
+// describeVpcEndpointsResult is DescribeVpcEndpointsResult of the API.
+type describeVpcEndpointsResult struct {
+	VpcEndpoints set[vpcEndpointXML] `xml:"vpcEndpointSet"`
+	NextToken    string              `xml:"nextToken,omitempty"`
+}

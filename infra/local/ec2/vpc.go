@@ -18,6 +18,7 @@ type vpc struct {
 	subnets             []*subnet
 	groups              []*securityGroup
 	tags                map[string]string
+	ways                ways
 }
 
 type subnet struct {

@@ -82,6 +82,7 @@ var restOperations = []operation{
 		"arn:aws:lambda:{region}:{account}:function:$1",
 	},
 	{"lambda", http.MethodGet, regexp.MustCompile(`^/2015-03-31/functions/?$`), "lambda:ListFunctions", "*"},
+	{"lambda", http.MethodGet, regexp.MustCompile(`^/2016-08-19/account-settings/?$`), "lambda:GetAccountSettings", "*"},
 	{
 		"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)$`), "eks:DescribeCluster",
 		"arn:aws:eks:{region}:{account}:cluster/$1",

@@ -121,6 +121,22 @@ func (s *Service) Bootstrap(qualifier string) error {
 		s.roles[r.name] = r
 		s.mu.Unlock()
 	}
+	return s.linkSpot()
+}
+
+// linkSpot makes the service-linked role of EC2 Spot, which an account has after its first spot
+// instance.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
+func (s *Service) linkSpot() error {
+	r, err := s.newRole("AWSServiceRoleForEC2Spot", "/aws-service-role/spot.amazonaws.com/",
+		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole",`+
+			`"Principal":{"Service":"spot.amazonaws.com"}}]}`)
+	if err != nil {
+		return fmt.Errorf("making the role of EC2 Spot: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.roles[r.name] = r
 	return nil
 }
 

@@ -38,6 +38,7 @@ func route(method, path string) (action, name string) {
 	}
 	return map[string]string{
 		"POST functions/*/invocations":        "Invoke",
+		"GET account-settings":                "GetAccountSettings",
 		"GET functions":                       "ListFunctions",
 		"GET functions/*":                     "GetFunction",
 		"GET functions/*/configuration":       "GetFunctionConfiguration",
@@ -67,6 +68,8 @@ func (a restAPI) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error
 	}
 	s := a.service
 	switch action {
+	case "GetAccountSettings":
+		return s.accountSettings()
 	case "ListFunctions":
 		return s.listFunctions()
 	case "ListEventSourceMappings":
@@ -75,7 +78,7 @@ func (a restAPI) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error
 		return s.serveMapping(c, name, action == "UpdateEventSourceMapping")
 	case "":
 		return nil, wire.Errorf("UnknownOperationException", http.StatusNotFound,
-			"the local Lambda has no %s %s; it simulates Invoke, GetFunction, GetFunctionConfiguration, "+
+			"the local Lambda has no %s %s; it simulates Invoke, GetAccountSettings, GetFunction, GetFunctionConfiguration, "+
 				"UpdateFunctionConfiguration, ListFunctions, GetPolicy, GetFunctionConcurrency, ListTags and the reading and "+
 				"updating of event source mappings", c.HTTP.Method, c.HTTP.URL.Path)
 	}
@@ -88,6 +91,28 @@ func (a restAPI) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error
 			"Function not found: %s:%s (only $LATEST is simulated)", f.arn, qualifier)
 	}
 	return s.serveFunction(ctx, c, f, action)
+}
+
+// concurrentExecutions is the quota of an account that is not new.
+// https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+const concurrentExecutions = 1000
+
+// accountSettings answers GetAccountSettings.
+func (s *Service) accountSettings() (*wire.Response, error) {
+	s.mu.Lock()
+	unreserved, count := concurrentExecutions, len(s.functions)
+	for _, f := range s.functions {
+		if reserved := f.settings().ReservedConcurrency; reserved != nil {
+			unreserved -= *reserved
+		}
+	}
+	s.mu.Unlock()
+	return wire.JSON(map[string]any{
+		"AccountLimit": map[string]int{
+			"ConcurrentExecutions": concurrentExecutions, "UnreservedConcurrentExecutions": unreserved,
+		},
+		"AccountUsage": map[string]int{"FunctionCount": count},
+	})
 }
 
 // serveFunction answers a call about one function.

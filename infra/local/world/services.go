@@ -22,6 +22,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/logs"
 	"github.com/whittle-dev/whittle/infra/local/machine"
 	"github.com/whittle-dev/whittle/infra/local/pricing"
+	"github.com/whittle-dev/whittle/infra/local/quotas"
 	"github.com/whittle-dev/whittle/infra/local/s3"
 	"github.com/whittle-dev/whittle/infra/local/scheduler"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
@@ -91,6 +92,7 @@ func (w *World) services(log *slog.Logger) error {
 	if err := w.machines(log, parameters, bus); err != nil {
 		return err
 	}
+	w.Quotas = quotas.New()
 	w.ARC = arc.New("use1-az1", "use1-az2", "use1-az3")
 	prices, err := pricing.New(Region, nil)
 	if err != nil {
@@ -104,7 +106,7 @@ func (w *World) services(log *slog.Logger) error {
 
 	for _, service := range []interface{ Register(*wire.Server) }{
 		w.identity, objects, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, prices, w.stacks,
-		w.ARC, steering.New(w.EC2, w.Machines),
+		w.ARC, w.Quotas, steering.New(w.EC2, w.Machines),
 	} {
 		service.Register(w.server)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/lambda"
 	"github.com/whittle-dev/whittle/infra/local/logs"
 	"github.com/whittle-dev/whittle/infra/local/machine"
+	"github.com/whittle-dev/whittle/infra/local/quotas"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/unkind"
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -74,6 +75,7 @@ type World struct {
 	stacks   *cloudformation.Service
 	// ARC knows the cluster as one with zonal shift on.
 	ARC      *arc.Service
+	Quotas   *quotas.Service
 	clusters *eks.Service
 	logs     *logs.Service
 	alarms   *cloudwatch.Service

@@ -54,6 +54,9 @@ func TestWorld(t *testing.T) {
 	for _, s := range stages {
 		t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, s.World) })
 	}
+	t.Run("the check before a deployment finds nothing in the way", func(t *testing.T) {
+		checked(t, first.World, first.setup.Name)
+	})
 	t.Run("a message that fails comes back after seconds", func(t *testing.T) { comesBack(t, first.World) })
 	t.Run("the alarm rings for dead letters", func(t *testing.T) {
 		alarmsRing(t, first.World)

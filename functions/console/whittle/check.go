@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/whittle-dev/whittle/functions/console/account"
+	"github.com/whittle-dev/whittle/functions/console/check"
+	"github.com/whittle-dev/whittle/shared/cluster"
+)
+
+// errNotReady says that something stands in the way of a deployment. The findings name it.
+var errNotReady = errors.New("the deployment would fail, or Whittle would not work: see the problems")
+
+// checkAccount checks an account and a cluster before the first deployment.
+func checkAccount(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
+	flags := flag.NewFlagSet("whittle check", flag.ContinueOnError)
+	flags.SetOutput(problems)
+	var options check.Options
+	flags.StringVar(&options.ClusterName, "cluster", "", "`name` of the EKS cluster")
+	region := flags.String("region", "", "`name` of the region (default: the environment's)")
+	flags.StringVar(&options.NodeRole, "node-role", "", "the deployment's setting nodeRole: `ARN` of an existing role")
+	flags.StringVar(&options.AuthenticationMode, "authentication-mode", "API",
+		"the deployment's setting authenticationMode: `mode` API or CONFIG_MAP")
+	flags.BoolVar(&options.AllowAutoMode, "allow-auto-mode", false, "the deployment's setting allowAutoMode")
+	subnets := flags.String("subnets", "", "the deployment's setting subnets: `list` of the functions' subnets")
+	kubeconfig := flags.String("kubeconfig", "", "read the cluster by this kubeconfig `file` instead of AWS credentials")
+	kubecontext := flags.String("context", "", "read the cluster by the kubeconfig's context of this `name`")
+	output := flags.String("output", "table", "`form` of the output: table or json")
+	flags.StringVar(output, "o", "table", "short for -output")
+	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return errUsage
+	}
+	if flags.NArg() > 0 || options.ClusterName == "" || *output != "table" && *output != "json" {
+		fmt.Fprintf(problems, "whittle check: give -cluster NAME, and -output table or json: got %q\n", arguments)
+		return errUsage
+	}
+	if *subnets != "" {
+		options.FunctionSubnets = strings.Split(*subnets, ",")
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(*region))
+	if err != nil {
+		return fmt.Errorf("reading the AWS configuration: %w", err)
+	}
+	if loaded.Region == "" {
+		return errors.New("no region: pass -region, or set AWS_REGION")
+	}
+	reader := account.NewReader(loaded, now)
+	if *kubeconfig != "" || *kubecontext != "" {
+		reader.Connect = func(context.Context, string) (*cluster.Client, error) { return connect(*kubeconfig, *kubecontext) }
+	}
+	findings := check.Findings(reader.Read(ctx, options))
+	if err := writeFindings(out, findings, *output); err != nil {
+		return err
+	}
+	if check.Worst(findings) == check.Problem {
+		return errNotReady
+	}
+	return nil
+}
+
+func writeFindings(out io.Writer, findings []check.Finding, form string) error {
+	if form == "table" {
+		return check.Write(out, findings, styleOf(out).Width)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(map[string]any{"findings": findings, "worst": check.Worst(findings)})
+}
