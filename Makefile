@@ -36,7 +36,7 @@ export GOTOOLCHAIN := auto
 
 .PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
   browser conformance chaos crash bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
-  fidelity test-product test-world FORCE
+  fidelity contract test-product test-world FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' \
@@ -52,6 +52,11 @@ up: local bin/whittle ## start the local world for kubectl and the aws CLI, and 
 
 down: ## stop the world that `make up` started
 	@build/local down
+
+contract: export CONTRACT_LIVE := $(live)
+contract: export CONTRACT_CLUSTER := $(cluster)
+contract: local ## observe the facts about AWS that Whittle rests on, locally; live=1 in your account (under $$0.10), cluster=NAME for its access entries
+	@build/local contract
 
 compare: export COMPARE_KARPENTER := $(karpenter)
 compare: export COMPARE_SHORT := $(short)

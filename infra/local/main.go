@@ -49,7 +49,7 @@ func main() {
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
 		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale, "bench-reaction": benchReaction,
 		"storm": storm, "fidelity": measureFidelity, "crash": killEverywhere, "chaos": runChaos,
-		"compare": compare, "prepare": prepare}
+		"compare": compare, "contract": observeContract, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
@@ -58,7 +58,7 @@ func main() {
 	if !known {
 		fmt.Fprintln(os.Stderr,
 			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|fidelity|crash|"+
-				"chaos|compare")
+				"chaos|compare|contract")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {
