@@ -36,6 +36,8 @@ func zonalShift(t *testing.T, w *world.World, setup scenario.Setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A function believes ARC's last answer for five seconds.
+	time.Sleep(6 * time.Second)
 	tickLifecycle(t, w, setup)
 	scale("late", 1)
 	scale("free", 3)
