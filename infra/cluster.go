@@ -45,7 +45,7 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 	functions := newFunctions(c, queues, nodes)
 	access := newAccess(c, functions, nodes)
 	install := newInstall(c, functions, access)
-	newRules(c, queues.interrupt, install)
+	newRules(c, queues, install)
 	newSchedules(c, functions, install)
 	newAlarms(c, queues.dead, functions)
 	newDashboard(c, queues.dead, functions)

@@ -81,6 +81,8 @@ type clusterConfiguration struct {
 	podDeletionCost bool
 	// rebootForRepair makes functions reboot an unhealthy node where that may help.
 	rebootForRepair bool
+	// eventBus is the name or the ARN of the bus that gets the functions' own events; empty for none.
+	eventBus string
 	// zonalShift makes functions follow the zonal shifts of the cluster.
 	zonalShift bool
 	// imageParameters are names of SSM parameters with the account's own image ids. A name may end

@@ -43,6 +43,7 @@ func TestReadConfiguration(t *testing.T) {
 		c.volumeKeys = []string{c.kmsKey, "arn:aws:kms:us-east-1:111122223333:key/shared"}
 		c.preferencePolicy, c.minValuesPolicy, c.disableDryRun = "Ignore", "BestEffort", "true"
 		c.nodeClassCEL, c.rebootForRepair = "true", true
+		c.eventBus = "arn:aws:events:us-east-1:111122223333:event-bus/shared"
 		c.defaultTopologySpread = `[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`
 		c.karpenterServiceAccounts = "autoscaling/karpenter,kube-system/k"
 		c.imageParameters, c.reservedENIs, c.vmMemoryOverheadPercent = []string{"/images/*", "/golden"}, "1", "0.05"
@@ -72,6 +73,7 @@ func TestReadConfiguration(t *testing.T) {
 				"preferencePolicy":   "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true",
 				"nodeClassCEL":             "true",
 				"rebootForRepair":          "true",
+				"eventBus":                 "arn:aws:events:us-east-1:111122223333:event-bus/shared",
 				"defaultTopologySpread":    "[{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]",
 				"karpenterServiceAccounts": "autoscaling/karpenter, kube-system/k",
 				"imageParameters":          "/images/*, /golden", "reservedENIs": "1", "vmMemoryOverheadPercent": "0.05",
@@ -111,6 +113,7 @@ clusters:
     disableDryRun: true
     nodeClassCEL: true
     rebootForRepair: true
+    eventBus: arn:aws:events:us-east-1:111122223333:event-bus/shared
     defaultTopologySpread:
     - maxSkew: 1
       topologyKey: zone

@@ -125,6 +125,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"POD_DELETION_COST":          podCosts,
 				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
 				"DRY_RUN":                    dryRun,
+				"EVENT_BUS":                  eventBusOf(c),
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 			}, startsWatch(c)),
@@ -150,6 +151,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
 				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
 				"DRY_RUN":                    dryRun,
+				"EVENT_BUS":                  eventBusOf(c),
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 			}, startsWatch(c)),
@@ -166,6 +168,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"MIN_VALUES_POLICY":          jsii.String(c.configuration.minValuesPolicy),
 				"DEFAULT_TOPOLOGY_SPREAD":    jsii.String(c.configuration.defaultTopologySpread),
 				"DRY_RUN":                    dryRun,
+				"EVENT_BUS":                  eventBusOf(c),
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 				"POD_DELETION_COST":          podCosts,
@@ -202,6 +205,14 @@ func enabled(on bool) *string {
 		return jsii.String("true")
 	}
 	return jsii.String("")
+}
+
+// eventBusOf is the bus that gets events of a function. A dry run does nothing that an event could tell.
+func eventBusOf(c *cluster) *string {
+	if c.configuration.dryRun {
+		return jsii.String("")
+	}
+	return jsii.String(c.configuration.eventBus)
 }
 
 // startsWatch is the environment of functions that start a watch. It is empty in the mode poll. A

@@ -48,6 +48,7 @@ func provisionStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 	if c.configuration.dryRun {
 		return append(statements, readInstanceProfiles())
 	}
+	statements = append(statements, publishEvents(c)...)
 	statements = append(statements, launchInstances(c)...)
 	statements = append(statements, useVolumeKeys(c)...)
 	return append(statements, useNodeRole(c, nodes)...)
@@ -73,6 +74,7 @@ func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 	if c.configuration.dryRun {
 		return append(statements, readInstanceProfiles(), listInstanceProfiles())
 	}
+	statements = append(statements, publishEvents(c)...)
 	statements = append(statements, endInstances(c)...)
 	statements = append(statements, rebootInstances(c)...)
 	statements = append(statements, endTemplatesAndProfiles(c)...)
@@ -80,11 +82,29 @@ func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 }
 
 func disruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
-	return append(readShifts(c), describeCluster(c), sendMessages(q.disrupt, q.lifecycle, q.provision))
+	statements := append(readShifts(c), describeCluster(c), sendMessages(q.disrupt, q.lifecycle, q.provision))
+	return append(statements, publishEvents(c)...)
 }
 
 func watchStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 	return append(startWatch(c), describeCluster(c), sendMessages(q.provision, q.lifecycle, q.disrupt))
+}
+
+// publishEvents allows sending Whittle's own events to the bus, and no others.
+func publishEvents(c *cluster) []awsiam.PolicyStatement {
+	bus := c.configuration.eventBus
+	if bus == "" || c.configuration.dryRun {
+		return nil
+	}
+	resource := jsii.String(bus)
+	if !strings.HasPrefix(bus, "arn:") {
+		resource = arn("events:${AWS::Region}:${AWS::AccountId}:event-bus/" + bus)
+	}
+	return []awsiam.PolicyStatement{
+		allow("Publish", jsii.Strings("events:PutEvents"), []*string{resource}, conditions{
+			"StringEquals": {"events:source": "whittle"},
+		}),
+	}
 }
 
 // startWatch allows starting a watch, where one runs at times.

@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 // rule is an EventBridge rule on the default bus.
@@ -63,26 +65,55 @@ func ec2Pattern(detailTypes ...string) map[string]any {
 	return map[string]any{"source": []string{"aws.ec2"}, "detail-type": detailTypes}
 }
 
-// newRules adds the rules that feed queue. The queue's policy accepts messages from these rules
-// only.
-func newRules(c *cluster, queue awssqs.Queue, install awscdk.CustomResource) {
+// newRules adds the rules that feed the queues. A queue's policy accepts messages from its rules only.
+func newRules(c *cluster, q queues, install awscdk.CustomResource) {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Rule"))
 	var arns []*string
 	for _, r := range interruptRules() {
-		rule := awsevents.NewCfnRule(scope, jsii.String(r.id), &awsevents.CfnRuleProps{
-			Description:  jsii.String("Cluster " + c.name + ": " + r.description),
-			EventPattern: r.pattern,
-			State:        jsii.String("ENABLED"),
-			Targets:      []any{&awsevents.CfnRule_TargetProperty{Id: jsii.String("interrupt"), Arn: queue.QueueArn()}},
-		})
-		rule.Node().AddDependency(install)
-		arns = append(arns, rule.AttrArn())
+		arns = append(arns, newRule(scope, c, r, install, &awsevents.CfnRule_TargetProperty{
+			Id: jsii.String("interrupt"), Arn: q.interrupt.QueueArn(),
+		}))
 	}
-	queue.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+	accept(q.interrupt, arns)
+	accept(q.provision, []*string{newRule(scope, c, provisionNow(c), install, &awsevents.CfnRule_TargetProperty{
+		Id: jsii.String("provision"), Arn: q.provision.QueueArn(), Input: awscdk.Stack_Of(c.scope).ToJsonString(
+			map[string]any{"cluster": c.name, "reason": queue.ReasonRequest}, nil),
+	})})
+}
+
+// provisionNow is the rule for the event by which others wake provision. Anybody who may put events
+// on the default bus may send it. It costs as much as a tick.
+func provisionNow(c *cluster) rule {
+	return rule{
+		id: "ProvisionNow", description: "others that ask for a plan at once",
+		pattern: map[string]any{
+			"detail-type": []string{"Provision Now"}, "detail": map[string]any{"cluster": []string{c.name}},
+		},
+	}
+}
+
+// newRule adds a rule with one target, and returns the rule's ARN.
+func newRule(
+	scope constructs.Construct, c *cluster, r rule, install awscdk.CustomResource,
+	target *awsevents.CfnRule_TargetProperty,
+) *string {
+	made := awsevents.NewCfnRule(scope, jsii.String(r.id), &awsevents.CfnRuleProps{
+		Description:  jsii.String("Cluster " + c.name + ": " + r.description),
+		EventPattern: r.pattern,
+		State:        jsii.String("ENABLED"),
+		Targets:      []any{target},
+	})
+	made.Node().AddDependency(install)
+	return made.AttrArn()
+}
+
+// accept lets the rules send to the queue.
+func accept(to awssqs.Queue, rules []*string) {
+	to.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid:        jsii.String("Rules"),
 		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil)},
 		Actions:    jsii.Strings("sqs:SendMessage"),
-		Resources:  &[]*string{queue.QueueArn()},
-		Conditions: &map[string]any{"ArnEquals": map[string]any{"aws:SourceArn": arns}},
+		Resources:  &[]*string{to.QueueArn()},
+		Conditions: &map[string]any{"ArnEquals": map[string]any{"aws:SourceArn": rules}},
 	}))
 }

@@ -25,6 +25,14 @@ func TestRulesMatch(t *testing.T) {
 			`{"source":"aws.ec2","detail-type":"EC2 Instance Rebalance Recommendation","detail":{"instance-id":"i-0"}}`, 1,
 		},
 		{
+			"a user's request",
+			`{"source":"my.pipeline","detail-type":"Provision Now","detail":{"cluster":"prod"}}`, 1,
+		},
+		{
+			"a request for another cluster",
+			`{"source":"my.pipeline","detail-type":"Provision Now","detail":{"cluster":"staging"}}`, 0,
+		},
+		{
 			"running",
 			`{"source":"aws.ec2","detail-type":"EC2 Instance State-change ` +
 				`Notification","detail":{"instance-id":"i-0","state":"running"}}`,

@@ -160,6 +160,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.rebootForRepair, err = truth(value); return err },
 		},
 		{
+			key: "eventBus", example: "default",
+			meaning: "name or ARN of an EventBridge bus that gets [Whittle's own events](../events/own/README.md), for $1 a " +
+				"million",
+			set: func(c *cluster, value any) (err error) { c.eventBus, err = eventBus(value); return err },
+		},
+		{
 			key: "zonalShift", fallback: "`false`", example: "true",
 			meaning: "`true` follows ARC's zonal shifts of the cluster: nothing is launched or ended in a zone that traffic " +
 				"is shifted away from. Zonal shift must be on for the EKS cluster",

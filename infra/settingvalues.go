@@ -188,6 +188,14 @@ func arnOf(value any, service, beginning string) (string, error) {
 	return given, nil
 }
 
+// eventBus accepts a name or an ARN.
+func eventBus(value any) (string, error) {
+	if given, ok := value.(string); ok && regexp.MustCompile(`^[A-Za-z0-9._-]{1,256}$`).MatchString(given) {
+		return given, nil
+	}
+	return arnOf(value, "events", "event-bus/")
+}
+
 // terminateFirst accepts a list of reasons.
 func terminateFirst(value any) ([]string, error) {
 	reasons, err := list(value)

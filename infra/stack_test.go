@@ -254,7 +254,7 @@ func TestResourceTypes(t *testing.T) {
 		"AWS::CloudWatch::Alarm":          7,
 		"AWS::CloudWatch::Dashboard":      1,
 		"AWS::EKS::AccessEntry":           9,
-		"AWS::Events::Rule":               6,
+		"AWS::Events::Rule":               7,
 		"AWS::IAM::InstanceProfile":       1,
 		"AWS::IAM::Role":                  12,
 		"AWS::Lambda::EventInvokeConfig":  1,

@@ -144,6 +144,7 @@ func layers() []layer {
 		},
 		{path: "shared/function", imports: "shared/api shared/cluster shared/metrics shared/queue shared/spread"},
 		{path: "shared/reaction", imports: "shared/function"},
+		{path: "shared/publish", imports: "events/own"},
 
 		// Test support: packages that only tests and other packages of this layer import.
 		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},
@@ -156,11 +157,11 @@ func layers() []layer {
 		// Functions: the top layer. A function may import all of shared, but no other function.
 		{path: "functions/catalog", imports: "shared testdata/instancetypes"},
 		{path: "functions/console", imports: "shared"},
-		{path: "functions/disrupt", imports: "shared"},
+		{path: "functions/disrupt", imports: "shared events/own"},
 		{path: "functions/install", imports: "shared"},
 		{path: "functions/interrupt", imports: "shared events"},
-		{path: "functions/lifecycle", imports: "shared"},
-		{path: "functions/provision", imports: "shared"},
+		{path: "functions/lifecycle", imports: "shared events/own"},
+		{path: "functions/provision", imports: "shared events/own"},
 		{path: "functions/ticker", imports: "shared"},
 		{path: "functions/watch", imports: "shared functions/watch/signal"},
 		{path: "functions/watch/signal", imports: "shared/api", deciding: true},

@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -36,6 +37,7 @@ type handler struct {
 	sender                        sender
 	now                           func() time.Time
 	metrics                       *metrics.Recorder
+	publisher                     *publish.Publisher // nil where no bus gets events
 
 	// terminateFirst has the reasons for which a node may end before its replacement.
 	terminateFirst disruption.TerminateFirst

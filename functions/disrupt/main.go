@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
@@ -69,6 +70,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 			spread: spread,
 		}, err
 	}
+	h.publisher = publish.New(loaded, time.Now)
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	return h, connection, err
 }

@@ -37,8 +37,8 @@ type pass struct {
 // first. Removals that move no pod come next, then nodes that have to be replaced. Nodes that only
 // cost too much come after them. The deletion costs of pods follow from all of this.
 func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
-	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now}, settled: &h.settled,
-		podCosts: h.podCosts, terminateFirst: h.terminateFirst, rebootForRepair: h.rebootForRepair}
+	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now, cluster: h.cluster},
+		settled: &h.settled, podCosts: h.podCosts, terminateFirst: h.terminateFirst, rebootForRepair: h.rebootForRepair}
 	var err error
 	if p.view, err = read(ctx, client); err != nil {
 		return p, err
@@ -50,6 +50,7 @@ func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, erro
 	} {
 		failed = append(failed, guard.Run(func() error { return stage(ctx) }))
 	}
+	p.published.Flush(ctx, h.publisher)
 	return p, errors.Join(failed...)
 }
 

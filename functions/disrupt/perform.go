@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/functions/disrupt/decide"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -17,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodecost"
+	"github.com/whittle-dev/whittle/shared/publish"
 )
 
 var (
@@ -36,6 +38,8 @@ type performer struct {
 	forLifecycle bool      // whether claims were deleted, or reboots ordered
 	again        time.Time // when the next pass is due; zero: at the next tick
 	prices       *catalog.Snapshot
+	cluster      string
+	published    publish.Pending // for EventBridge
 }
 
 // do carries out the task's steps in their order, up to the first that fails.
@@ -212,4 +216,13 @@ func (p *performer) countSavings(ctx context.Context, node *disruption.Node, rea
 	costs := nodecost.Of(p.prices, p.view.objects.NodeClasses, p.view.objects.NodePools)
 	saved := p.view.seen.Saved(node, costs.PriceOfClaim)
 	p.metrics.Write(metrics.CountOf(metrics.DisruptionSavedDollars, reason, saved))
+	found := own.SavingsFound{Head: own.HeadOf(p.cluster), Reason: reason, SavedPerHour: saved}
+	if claim := node.Claim; claim != nil {
+		id, _ := api.InstanceID(claim.Status.ProviderID)
+		found.Node = own.Node{
+			NodeClaim: claim.Name, NodePool: claim.Labels[api.NodePoolLabelKey],
+			NodeName: claim.Status.NodeName, InstanceID: id,
+		}
+	}
+	p.published.Add(found)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/reaction"
 )
@@ -56,7 +57,8 @@ type handler struct {
 	sender               sender
 	now                  func() time.Time
 	metrics              *metrics.Recorder
-	watch                *reaction.Starter // nil in the mode poll
+	publisher            *publish.Publisher // nil where no bus gets events
+	watch                *reaction.Starter  // nil in the mode poll
 	prices               prices
 	// expressions allows expressions in the kubelet settings of classes.
 	expressions bool
@@ -108,6 +110,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		if p != nil {
 			// Events, capacities and metrics come after the release, so that they delay nobody.
 			p.events.Flush(work, client, parallel, h.now())
+			p.published.Flush(work, h.publisher)
 			h.learn(work, client, p.seen)
 			h.measure(work, client, p.seen)
 			h.startWatch(work, client, wake, p.seen)

@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/reaction"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
@@ -51,6 +52,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
 	h.watch = reaction.NewStarter(loaded, watch)
+	h.publisher = publish.New(loaded, time.Now)
 	return h, connection, err
 }
 

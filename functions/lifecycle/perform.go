@@ -18,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/shared/publish"
 )
 
 // nominateWithin is the longest time that a node waits for the nominations of its pods.
@@ -38,7 +39,8 @@ type performer struct {
 
 	// events wait until the Lease is released: a drain may have little time, and causes an event
 	// for each eviction.
-	events cluster.PendingEvents
+	events    cluster.PendingEvents
+	published publish.Pending // for EventBridge
 }
 
 // do carries out the steps of one claim (nil where there is none) in their order. It stops without
@@ -147,6 +149,8 @@ func (p *performer) stepWithoutFailure(ctx context.Context, claim *api.NodeClaim
 		p.refuseClass(ctx, claim, step)
 	case nodeclaim.Record:
 		p.events.Add(cluster.Event(step))
+	case nodeclaim.Publish:
+		p.published.Add(step.Detail)
 	case nodeclaim.Log:
 		slog.InfoContext(ctx, step.Message, step.Attributes...)
 	}

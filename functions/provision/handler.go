@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"log/slog"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -15,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/reaction"
 	"github.com/whittle-dev/whittle/shared/spread"
@@ -43,11 +47,14 @@ type handler struct {
 	sender interface {
 		Send(ctx context.Context, url string, messages ...queue.Message) error
 	}
-	shifts  *zonalshift.Source // nil where zonal shifts are off
-	watch   *reaction.Starter  // nil in the mode poll
-	metrics *metrics.Recorder
-	dryRun  bool // make and log plans, and do nothing
-	now     func() time.Time
+	shifts *zonalshift.Source // nil where zonal shifts are off
+	// publisher is nil where no bus gets events.
+	publisher *publish.Publisher
+	unserved  atomic.Int64      // PendingPods.Unserved at the last look of this container
+	watch     *reaction.Starter // nil in the mode poll
+	metrics   *metrics.Recorder
+	dryRun    bool // make and log plans, and do nothing
+	now       func() time.Time
 	// preference and minValues weigh what the planner cannot have all of.
 	preference plan.PreferencePolicy
 	minValues  plan.MinValuesPolicy
@@ -111,6 +118,9 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if err != nil {
 		return err
 	}
+	if wake.Reason == queue.ReasonRequest {
+		slog.InfoContext(ctx, "a plan is asked for by an event")
+	}
 	recent := true
 	if !isInterruption(wake) {
 		var needed bool
@@ -160,6 +170,11 @@ func (h *handler) measurePending(ctx context.Context, client *cluster.Client) (i
 	pending := intent.Pending(pods, h.now())
 	h.metrics.Write(metrics.Count(metrics.PodsPending, float64(pending.Count)),
 		metrics.Count(metrics.OldestPodPending, pending.Oldest.Seconds()))
+	if times := pending.Unserved(); times > h.unserved.Swap(times) {
+		h.publisher.Publish(ctx, own.PodsUnserved{
+			Head: own.HeadOf(h.cluster), Pods: pending.Count, OldestSeconds: math.Round(pending.Oldest.Seconds()),
+		})
+	}
 	return pending, nil
 }
 
@@ -183,6 +198,7 @@ func (h *handler) underLease(
 		writing.Go(func() {
 			look.publish(ctx)
 			look.pending.Flush(ctx, client, parallelWrites, h.now())
+			look.published.Flush(ctx, h.publisher)
 		})
 		if !again {
 			return err

@@ -27,6 +27,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/isolate"
+	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/status"
@@ -72,6 +73,7 @@ type pass struct {
 	nominated int                       // events about pods that have a place
 	shown     *status.Plan              // the last plan that has new nodes
 	pending   cluster.PendingEvents
+	published publish.Pending // for EventBridge
 }
 
 // next is another look at the cluster.

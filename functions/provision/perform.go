@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -127,6 +128,12 @@ func (r *pass) writeInstance(ctx context.Context, in *attempt.Assignment) (*api.
 	slog.InfoContext(ctx, "launched nodeclaim", "NodeClaim", in.Claim.Name, "provider-id", in.Instance.ProviderID(),
 		"instance-type", in.Instance.Type, "zone", in.Instance.Zone, "capacity-type", in.Instance.CapacityType,
 		"price", in.Price, "savings", in.Savings.PerHour, "savings-fraction", in.Savings.Fraction)
+	r.published.Add(own.NodeLaunched{
+		Head: own.HeadOf(r.cluster), InstanceType: in.Instance.Type, Zone: in.Instance.Zone,
+		CapacityType: in.Instance.CapacityType, PricePerHour: in.Price, Node: own.Node{
+			NodeClaim: in.Claim.Name, NodePool: in.Claim.Labels[api.NodePoolLabelKey], InstanceID: in.Instance.ID,
+		},
+	})
 	return stored, nil
 }
 
@@ -151,6 +158,14 @@ func (r *pass) reportFailure(ctx context.Context, step attempt.ReportFailure) {
 		level = slog.LevelWarn
 		r.metrics.Write(metrics.Count(metrics.LaunchFailures, float64(len(claims))))
 		r.recordWarning(disruption.AboutClaim(&claims[0]), step.Reason, step.Message)
+		failed := own.LaunchFailed{
+			Head: own.HeadOf(r.cluster), NodePool: claims[0].Labels[api.NodePoolLabelKey],
+			Reason: step.Reason, Message: step.Message,
+		}
+		for i := range claims {
+			failed.NodeClaims = append(failed.NodeClaims, claims[i].Name)
+		}
+		r.published.Add(failed)
 	}
 	slog.Log(ctx, level, "failed launching nodeclaim",
 		"NodeClaim", claims[0].Name, "nodeclaims", len(claims), "reason", step.Reason, "error", step.Message)

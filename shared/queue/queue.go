@@ -37,6 +37,7 @@ const (
 	ReasonInterruption Reason = "interruption" // an event ends a node early
 	ReasonContinue     Reason = "continue"     // work that was begun goes on
 	ReasonChange       Reason = "change"       // the watch saw a change in the cluster
+	ReasonRequest      Reason = "request"      // a user asks for a plan, by the event Provision Now
 )
 
 // Message wakes a function for a cluster.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
@@ -51,6 +52,7 @@ func (p *pass) drained() bool {
 	}
 	p.condition(api.ConditionTypeDrained, conditionTrue, "", "")
 	p.log("drained node")
+	p.publish(own.NodeDrained{Head: own.HeadOf(p.view.Cluster), Node: p.published()})
 	return true
 }
 

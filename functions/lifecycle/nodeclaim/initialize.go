@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
@@ -34,6 +35,7 @@ func (p *pass) initialize() {
 	p.log("initialized nodeclaim",
 		"allocatable", p.node.Status.Allocatable, "after", p.age().Round(time.Second).String())
 	p.recordTransition(api.ConditionTypeInitialized)
+	p.publish(own.NodeReady{Head: own.HeadOf(p.view.Cluster), Node: p.published()})
 	p.setReady()
 	p.outcome.Again = 0
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
@@ -146,6 +147,18 @@ func (p *pass) log(message string, attributes ...any) {
 // record adds an event that follows the work.
 func (p *pass) record(about corev1.ObjectReference, kind, reason, message string) {
 	p.reports = append(p.reports, Record{About: about, Type: kind, Reason: reason, Message: message})
+}
+
+// publish adds an event for EventBridge that follows the work.
+func (p *pass) publish(detail own.Detail) { p.reports = append(p.reports, Publish{Detail: detail}) }
+
+// published names the node in such an event.
+func (p *pass) published() own.Node {
+	id, _ := api.InstanceID(p.claim.Status.ProviderID)
+	return own.Node{
+		NodeClaim: p.claim.Name, NodePool: p.claim.Labels[api.NodePoolLabelKey],
+		NodeName: p.claim.Status.NodeName, InstanceID: id,
+	}
 }
 
 // annotate sets an annotation on the copy of the claim. An empty value removes it.

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/events/own"
 )
 
 // Step is one action: one of the types of this file.
@@ -55,6 +57,8 @@ type (
 		InstanceID string
 		Refused    []Step
 	}
+	// Publish publishes an event on EventBridge, where a bus is set.
+	Publish struct{ Detail own.Detail }
 	// Tag writes tags on the instance.
 	Tag struct {
 		InstanceID string
@@ -104,3 +108,4 @@ func (Tag) step()              {}
 func (RefuseClass) step()      {}
 func (Record) step()           {}
 func (Log) step()              {}
+func (Publish) step()          {}

@@ -15,6 +15,13 @@ type PendingPods struct {
 	Oldest, Youngest time.Duration
 }
 
+// unservedAfter is the waiting time after which pods count as unserved, as the alarm pods-unserved
+// has it.
+const unservedAfter = 10 * time.Minute
+
+// Unserved is how many times the oldest pod has waited for as long as counts as unserved.
+func (p PendingPods) Unserved() int64 { return int64(p.Oldest / unservedAfter) }
+
 // Pending counts the pods that a new node may help. Nominated pods count, because only their nodes
 // tell whether the nomination is Whittle's (snapshot.ForgetOwnNominations).
 func Pending(unbound []corev1.Pod, now time.Time) PendingPods {

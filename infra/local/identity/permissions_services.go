@@ -183,10 +183,39 @@ func (s *Service) targetPermissions(c *wire.Call) []permission {
 			}
 			return []permission{{action: action, resource: name, tagged: name}}
 		}
+	case "events":
+		if c.Action == "PutEvents" {
+			return s.putEventsPermissions(c)
+		}
 	case "pricing", "monitoring":
 		return []permission{{action: action, resource: "*"}}
 	}
 	return []permission{{action: action, resource: anyResource}}
+}
+
+// putEventsPermissions are one for each bus and source.
+// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
+func (s *Service) putEventsPermissions(c *wire.Call) []permission {
+	var in struct {
+		Entries []struct{ EventBusName, Source, DetailType string }
+	}
+	if err := c.DecodeJSON(&in); err != nil || len(in.Entries) == 0 {
+		return []permission{{action: "events:PutEvents", resource: anyResource}}
+	}
+	var found []permission
+	for _, entry := range in.Entries {
+		bus := entry.EventBusName
+		if bus == "" {
+			bus = "default"
+		}
+		if !strings.HasPrefix(bus, "arn:") {
+			bus = fmt.Sprintf("arn:aws:events:%s:%s:event-bus/%s", c.Region, s.accountID, bus)
+		}
+		found = append(found, permission{action: "events:PutEvents", resource: bus, context: map[string][]string{
+			"events:source": {entry.Source}, "events:detail-type": {entry.DetailType},
+		}})
+	}
+	return found
 }
 
 func (s *Service) sqsPermissions(c *wire.Call) []permission {

@@ -41,6 +41,7 @@ type stage struct {
 func TestWorld(t *testing.T) {
 	stages := startWorlds(t, 2)
 	first := stages[0]
+	user := listen(t, first.World)
 	t.Run("side by side", func(t *testing.T) {
 		t.Run("main", func(t *testing.T) {
 			t.Parallel()
@@ -54,6 +55,8 @@ func TestWorld(t *testing.T) {
 	for _, s := range stages {
 		t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, s.World) })
 	}
+	t.Run("the user's own rule heard of it", func(t *testing.T) { user.heard(t, first.setup.Name) })
+	t.Run("the user's own event wakes provision", func(t *testing.T) { user.asks(t, first.World, first.setup.Name) })
 	t.Run("the check before a deployment finds nothing in the way", func(t *testing.T) {
 		checked(t, first.World, first.setup.Name)
 	})
@@ -147,7 +150,7 @@ func startWorld(ctx context.Context, directory string, seed uint64) (*world.Worl
 	}
 	return world.Start(ctx, world.Options{
 		Root: root, Directory: directory, Cluster: "test", Interval: 5 * time.Second, Audit: true,
-		Progress: os.Stderr, Unkind: &unkind.Mode{Seed: seed, Boot: 3 * time.Second}, Settings: []string{"zonalShift=true"},
+		Progress: os.Stderr, Unkind: &unkind.Mode{Seed: seed, Boot: 3 * time.Second}, Settings: []string{"zonalShift=true", "eventBus=default"},
 	})
 }
 

@@ -1,0 +1,105 @@
+package own
+
+// Source is the source of all events.
+const Source = "whittle"
+
+// Version is the version of all schemas.
+const Version = 1
+
+// Detail is the content of an event.
+type Detail interface {
+	// DetailType is the event's detail-type.
+	DetailType() string
+}
+
+// Head begins every detail.
+type Head struct {
+	Version int    `json:"version"`
+	Cluster string `json:"cluster"`
+}
+
+// HeadOf returns the head of an event of the cluster.
+func HeadOf(cluster string) Head { return Head{Version: Version, Cluster: cluster} }
+
+// Node names a node and what stands for it.
+type Node struct {
+	NodeClaim string `json:"nodeClaim"`
+	NodePool  string `json:"nodePool,omitempty"`
+	// NodeName is empty until the node has joined.
+	NodeName   string `json:"nodeName,omitempty"`
+	InstanceID string `json:"instanceID,omitempty"`
+}
+
+// NodeLaunched says that EC2 has launched an instance for a NodeClaim.
+type NodeLaunched struct {
+	Head
+	Node
+	InstanceType string `json:"instanceType"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
+	// PricePerHour is in US dollars, by the catalogue.
+	PricePerHour float64 `json:"pricePerHour"`
+}
+
+// NodeReady says that a node is initialized, so that its pods may run.
+type NodeReady struct {
+	Head
+	Node
+}
+
+// NodeDrained says that no pod is left to evict from a node that leaves.
+type NodeDrained struct {
+	Head
+	Node
+}
+
+// LaunchFailed says that EC2 refused a launch for another reason than a lack of capacity.
+type LaunchFailed struct {
+	Head
+	NodeClaims []string `json:"nodeClaims"`
+	NodePool   string   `json:"nodePool,omitempty"`
+	// Reason is that of the condition Launched, and Message names the remedy.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// PodsUnserved says that a pod has waited for a node for ten minutes, and again after each further
+// ten.
+type PodsUnserved struct {
+	Head
+	Pods          int     `json:"pods"` // all pending ones
+	OldestSeconds float64 `json:"oldestSeconds"`
+}
+
+// SavingsFound says that disruption begins to remove or replace a node.
+type SavingsFound struct {
+	Head
+	Node
+	// Reason is Empty, Underutilized or Drifted.
+	Reason string `json:"reason"`
+	// SavedPerHour is in US dollars, by the catalogue.
+	SavedPerHour float64 `json:"savedPerHour"`
+}
+
+// DetailType is the event's detail-type.
+func (NodeLaunched) DetailType() string { return "Node Launched" }
+
+// DetailType is the event's detail-type.
+func (NodeReady) DetailType() string { return "Node Ready" }
+
+// DetailType is the event's detail-type.
+func (NodeDrained) DetailType() string { return "Node Drained" }
+
+// DetailType is the event's detail-type.
+func (LaunchFailed) DetailType() string { return "Launch Failed" }
+
+// DetailType is the event's detail-type.
+func (PodsUnserved) DetailType() string { return "Pods Unserved" }
+
+// DetailType is the event's detail-type.
+func (SavingsFound) DetailType() string { return "Savings Found" }
+
+// All returns an empty detail of each type.
+func All() []Detail {
+	return []Detail{NodeLaunched{}, NodeReady{}, NodeDrained{}, LaunchFailed{}, PodsUnserved{}, SavingsFound{}}
+}
