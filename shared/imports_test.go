@@ -127,6 +127,7 @@ func layers() []layer {
 		// Edge: clients of Kubernetes, EC2, SQS and CloudWatch. They carry out decisions and make
 		// none.
 		{path: "shared/metrics"},
+		{path: "shared/version"},
 		{path: "shared/queue"},
 		{path: "shared/cluster", imports: "shared/api shared/cluster/lean shared/spread"},
 		{path: "shared/cluster/lean", imports: "shared/spread"},

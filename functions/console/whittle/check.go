@@ -23,7 +23,6 @@ var errNotReady = errors.New("the deployment would fail, or Whittle would not wo
 // checkAccount checks an account and a cluster before the first deployment.
 func checkAccount(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle check", flag.ContinueOnError)
-	flags.SetOutput(problems)
 	var options check.Options
 	flags.StringVar(&options.ClusterName, "cluster", "", "`name` of the EKS cluster")
 	region := flags.String("region", "", "`name` of the region (default: the environment's)")
@@ -36,10 +35,8 @@ func checkAccount(ctx context.Context, arguments []string, now func() time.Time,
 	kubecontext := flags.String("context", "", "read the cluster by the kubeconfig's context of this `name`")
 	output := flags.String("output", "table", "`form` of the output: table or json")
 	flags.StringVar(output, "o", "table", "short for -output")
-	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
+	if err := parse(flags, arguments, problems); err != nil {
 		return err
-	} else if err != nil {
-		return errUsage
 	}
 	if flags.NArg() > 0 || options.ClusterName == "" || *output != "table" && *output != "json" {
 		fmt.Fprintf(problems, "whittle check: give -cluster NAME, and -output table or json: got %q\n", arguments)

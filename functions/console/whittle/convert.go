@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ func convert(arguments []string, in io.Reader, out, problems io.Writer) error {
 	var files []string
 	var settings legacy.Settings
 	flags := flag.NewFlagSet("whittle convert", flag.ContinueOnError)
-	flags.SetOutput(problems)
 	flags.Func("f", "`file` of manifests, a folder of them, or - for standard input; repeatable", func(name string) error {
 		files = append(files, name)
 		return nil
@@ -32,10 +30,8 @@ func convert(arguments []string, in io.Reader, out, problems io.Writer) error {
 		&settings.InstanceProfile, "instance-profile", "",
 		"`name` of the instance profile of templates without one, Karpenter's setting aws.defaultInstanceProfile",
 	)
-	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
+	if err := parse(flags, arguments, problems); err != nil {
 		return err
-	} else if err != nil {
-		return errUsage
 	}
 	if len(files) > 0 {
 		files = append(files, flags.Args()...) // -f *.yaml

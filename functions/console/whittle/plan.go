@@ -54,17 +54,36 @@ func showPlan(
 		return err
 	}
 	shown := report.Of(made.plan, made.took)
-	if flags.output == "json" {
-		for _, problem := range made.problems {
+	if err := made.show(shown, flags.output, out, problems); err != nil {
+		return err
+	}
+	return flags.judge(made.plan)
+}
+
+// show prints the plan.
+func (m *planned) show(shown *report.Plan, form string, out, problems io.Writer) error {
+	if form == "json" {
+		for _, problem := range m.problems {
 			warn(problems, fmt.Sprintf("nodepool %q can open no node: %s", problem.NodePool, problem.Problem))
 		}
 		return writeJSON(out, shown)
 	}
-	if err := shown.WriteTable(out, made.snapshot, made.problems, styleOf(out)); err != nil || made.prices == "" {
+	if err := shown.WriteTable(out, m.snapshot, m.problems, styleOf(out)); err != nil || m.prices == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "prices: %s\n", made.prices)
+	_, err := fmt.Fprintf(out, "prices: %s\n", m.prices)
 	return err
+}
+
+// judge returns the verdict that the flags ask for, or nil.
+func (f *planFlags) judge(made *plan.Plan) error {
+	switch {
+	case f.exitCode && len(made.Unplaced) > 0:
+		return &verdict{codeUnplaced, fmt.Sprintf("%d pods have no place", len(made.Unplaced))}
+	case f.maxPrice > 0 && made.PricePerHour > f.maxPrice:
+		return &verdict{codeDear, fmt.Sprintf("the new nodes cost $%.4f/h, more than $%.4f/h", made.PricePerHour, f.maxPrice)}
+	}
+	return nil
 }
 
 func writeJSON(out io.Writer, value any) error {

@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -24,6 +26,10 @@ type planFlags struct {
 	kubecontext     string
 	// consolidate shows the moves of consolidation in place of a plan.
 	consolidate bool
+	// exitCode makes pods without a place an outcome with an exit code of its own. maxPrice does the
+	// same for new nodes that cost more, in US dollars an hour; 0 for any price.
+	exitCode bool
+	maxPrice float64
 	// words are the leading arguments that are no flags, as many as the command needs.
 	words []string
 }
@@ -33,7 +39,6 @@ type planFlags struct {
 func parsePlanFlags(command string, words int, arguments []string, problems io.Writer) (*planFlags, error) {
 	f := &planFlags{policy: plan.PreferencesRespected, minValuesPolicy: plan.MinValuesStrict, output: "table"}
 	flags := flag.NewFlagSet("whittle "+command, flag.ContinueOnError)
-	flags.SetOutput(problems)
 	flags.Func("f", "`file` of Kubernetes manifests, a folder of them, or - for standard input; repeatable (default: "+
 		"the cluster of the kubeconfig)", func(name string) error {
 		f.files = append(f.files, name)
@@ -70,13 +75,14 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 			&f.consolidate, "consolidate", false,
 			"show the nodes to remove or replace to save money, and why others stay; change nothing",
 		)
+		flags.BoolVar(&f.exitCode, "exit-code", false, "end with code 3 if a pod has no place")
+		flags.Func("max-price", "end with code 4 if the new nodes cost more than so many `dollars` an hour",
+			func(text string) (err error) { f.maxPrice, err = parsePrice(text); return err })
 	}
 	rest := arguments
 	for {
-		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
+		if err := parse(flags, rest, problems); err != nil {
 			return nil, err
-		} else if err != nil {
-			return nil, errUsage
 		}
 		if rest = flags.Args(); len(rest) == 0 {
 			break
@@ -101,6 +107,15 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 		return nil, usageProblem(problems, "whittle %s: standard input can be read only once: pass - once", command)
 	}
 	return f, nil
+}
+
+// parsePrice reads a price such as 12.50.
+func parsePrice(text string) (float64, error) {
+	price, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(price > 0) || math.IsInf(price, 0) {
+		return 0, errors.New("write dollars an hour, such as 12.50")
+	}
+	return price, nil
 }
 
 func usageProblem(problems io.Writer, format string, arguments ...any) error {

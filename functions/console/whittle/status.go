@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 // showStatus shows a cluster's current state.
 func showStatus(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
-	flags.SetOutput(problems)
 	kubeconfig := flags.String(
 		"kubeconfig", "", "kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
 	)
@@ -30,10 +28,8 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 		})
 	output := flags.String("output", "table", "`form` of the output: table or json")
 	flags.StringVar(output, "o", "table", "short for -output")
-	if err := flags.Parse(arguments); errors.Is(err, flag.ErrHelp) {
+	if err := parse(flags, arguments, problems); err != nil {
 		return err
-	} else if err != nil {
-		return errUsage
 	}
 	if flags.NArg() > 0 || *output != "table" && *output != "json" {
 		fmt.Fprintf(

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// command is a word after the program's name.
+type command struct {
+	name, meaning string
+	// examples begin the command's help, one a line.
+	examples []string
+	run      func(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error
+}
+
+// commands are all commands, in the order in which help lists them.
+func commands() []command {
+	return []command{
+		{
+			"status", "shows NodePools, nodes with their prices, and pending pods with their reasons",
+			[]string{"whittle status", "whittle status -o json | jq .nodes"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return showStatus(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
+			"plan", "plans nodes for the pods in files, or for the cluster's pending pods; launches none",
+			[]string{
+				"whittle plan -f deploy/", "whittle plan -f app.yaml --exit-code --max-price 12.50", "whittle plan --consolidate",
+			},
+			func(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
+				return showPlan(ctx, arguments, time.Now, in, out, problems)
+			},
+		},
+		{
+			"explain", "says why a pod has its place, or none",
+			[]string{"whittle explain pod shop/web-7f8", "whittle explain pod shop/web-7f8 -f deploy/"},
+			func(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
+				return explain(ctx, arguments, time.Now, in, out, problems)
+			},
+		},
+		{
+			"check", "checks account and cluster before the first deployment; changes nothing",
+			[]string{"whittle check -cluster prod", "whittle check -cluster prod -o json"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return checkAccount(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
+			"convert", "prints older manifests as karpenter.sh/v1, with a comment at each change of meaning",
+			[]string{"whittle convert -f provisioners.yaml > nodepools.yaml"},
+			func(_ context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
+				return convert(arguments, in, out, problems)
+			},
+		},
+		{
+			"completion", "prints a script for the shell: bash, zsh or fish",
+			[]string{"source <(whittle completion bash)", "whittle completion fish > ~/.config/fish/completions/whittle.fish"},
+			func(_ context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return completion(arguments, out, problems)
+			},
+		},
+		{
+			"version", "prints the version and its commit", []string{"whittle version"},
+			func(_ context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return showVersion(arguments, out, problems)
+			},
+		},
+	}
+}
+
+// usage lists the commands.
+func usage() string {
+	var text strings.Builder
+	text.WriteString("whittle shows what Whittle does in a cluster, and what it would do.\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&text, "  whittle %-11s %s\n", c.name, c.meaning)
+	}
+	text.WriteString("\n`whittle help COMMAND` shows a command's examples and flags.\n")
+	return text.String()
+}
+
+// find returns the command of a name. The error suggests one.
+func find(name string) (command, error) {
+	var names []string
+	for _, c := range commands() {
+		if c.name == name {
+			return c, nil
+		}
+		names = append(names, c.name)
+	}
+	return command{}, fmt.Errorf("there is no command %q%s", name, suggestion(name, names))
+}
+
+// suggestion is a question after the nearest of the names; empty if none is near.
+func suggestion(given string, names []string) string {
+	best, least := "", max(1, len(given)/3)+1 // a third of the letters may be wrong
+	for _, name := range names {
+		if d := distance(given, name); d < least && d < len(given) {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ": `whittle help` lists all"
+	}
+	return fmt.Sprintf(": did you mean %q?", best)
+}
+
+// distance is the number of letters to add, remove or replace between two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// programName is how the user calls the program: kubectl finds a plugin by the name kubectl-whittle.
+func programName(called string) string {
+	if filepath.Base(called) == "kubectl-whittle" {
+		return "kubectl whittle"
+	}
+	return "whittle"
+}
+
+// parse reads flags of a command. Help has the examples first. A wrong flag is one line that suggests
+// another.
+func parse(flags *flag.FlagSet, arguments []string, problems io.Writer) error {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(arguments)
+	if err == nil {
+		return nil
+	}
+	name := strings.TrimPrefix(flags.Name(), "whittle ")
+	if errors.Is(err, flag.ErrHelp) {
+		writeHelp(flags, name, problems)
+		return err
+	}
+	hint := ""
+	if wrong, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
+		var names []string
+		flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+		hint = strings.Replace(suggestion(wrong, names), "`whittle help` lists", "`whittle help "+name+"` lists", 1)
+		err = fmt.Errorf("there is no flag -%s", wrong)
+	}
+	fmt.Fprintf(problems, "whittle %s: %v%s\n", name, err, hint)
+	return errUsage
+}
+
+func writeHelp(flags *flag.FlagSet, name string, out io.Writer) {
+	if c, err := find(name); err == nil {
+		fmt.Fprintf(out, "whittle %s %s.\n\nExamples:\n", c.name, c.meaning)
+		for _, example := range c.examples {
+			fmt.Fprintf(out, "  %s\n", example)
+		}
+		fmt.Fprintln(out)
+	}
+	flags.SetOutput(out)
+	flags.PrintDefaults()
+}
