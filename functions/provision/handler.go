@@ -22,6 +22,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/reaction"
 	"github.com/whittle-dev/whittle/shared/spread"
+	"github.com/whittle-dev/whittle/shared/status"
+	"github.com/whittle-dev/whittle/shared/version"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
@@ -50,6 +52,7 @@ type handler struct {
 	shifts *zonalshift.Source // nil where zonal shifts are off
 	// publisher is nil where no bus gets events.
 	publisher *publish.Publisher
+	reported  atomic.Int64      // when this container last told of its tick, in Unix seconds
 	unserved  atomic.Int64      // PendingPods.Unserved at the last look of this container
 	watch     *reaction.Starter // nil in the mode poll
 	metrics   *metrics.Recorder
@@ -121,6 +124,9 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if wake.Reason == queue.ReasonRequest {
 		slog.InfoContext(ctx, "a plan is asked for by an event")
 	}
+	if wake.Reason == queue.ReasonTick {
+		h.reportTick(ctx, client)
+	}
 	recent := true
 	if !isInterruption(wake) {
 		var needed bool
@@ -145,6 +151,25 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 		return h.later(ctx, client, wake)
 	}
 	return h.underLease(ctx, client, lease, wake)
+}
+
+// tellEvery is how often a tick is told to people.
+const tellEvery = time.Minute
+
+// reportTick writes once a minute that provision ticks, for whittle status. Nothing depends on it, so
+// that a failure is only logged.
+func (h *handler) reportTick(ctx context.Context, client *cluster.Client) {
+	now := h.now()
+	if last := time.Unix(h.reported.Load(), 0); now.Sub(last) < tellEvery {
+		return
+	}
+	h.reported.Store(now.Unix())
+	if err := status.PutDeployment(ctx, client, status.Deployment{
+		Tick: now.UTC().Truncate(time.Second), Version: version.String(), PreferencePolicy: string(h.preference),
+		MinValuesPolicy: string(h.minValues),
+	}); err != nil {
+		slog.WarnContext(ctx, "the tick is not shown in the status", "error", err)
+	}
 }
 
 // isNeeded is the whole cost of most idle ticks: one list of the unbound pods, and one of the pools,

@@ -11,6 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/status"
+	"github.com/whittle-dev/whittle/shared/version"
 )
 
 func TestPodsThatWaitGetOneNode(t *testing.T) {
@@ -176,18 +178,23 @@ func TestAStarvedOfferingIsLeftOut(t *testing.T) {
 	}
 }
 
+// A container tells of its tick once a minute, which takes a read and a write.
 func TestAnIdleTickMakesTwoCalls(t *testing.T) {
 	e := newEnvironment(t)
 	count := alive()
 	handler := e.handler(count)
-	for range 2 {
+	for _, want := range []int{4, 2, 2} {
 		count.calls = nil
 		if _, err := handler.handle(t.Context(), tick("1")); err != nil {
 			t.Fatal(err)
 		}
-		if len(count.calls) != 2 {
+		if len(count.calls) != want {
 			t.Errorf("an idle tick made the calls %q, want a list of the unbound pods and one of the pools", count.calls)
 		}
+	}
+	told, err := status.LastDeployment(t.Context(), e.client)
+	if err != nil || told == nil || time.Since(told.Tick) > time.Minute || told.Version != version.String() {
+		t.Errorf("the tick is told as %+v, %v", told, err)
 	}
 }
 

@@ -1,9 +1,9 @@
-// Package status stores what Whittle shows people about itself: the last plan with new nodes, in
-// the ConfigMap whittle-status of Whittle's namespace.
+// Package status stores what Whittle shows people about itself: the last plan with new nodes, and the
+// last tick with the deployment's settings, in the ConfigMap whittle-status of Whittle's namespace.
 //
-// Its place: provision writes the plan; the console and the command line read it.
+// Its place: provision writes both; the console and the command line read them.
 //
-// Invariant: no decision depends on it, so an unreadable ConfigMap counts as no plan.
+// Invariant: no decision depends on it, so an unreadable ConfigMap counts as an empty one.
 package status
 
 import (
@@ -99,8 +99,8 @@ func LastPlan(ctx context.Context, store Store) (*Plan, error) {
 	return plan, nil
 }
 
-// PutPlan stores the plan as the last one, and keeps other entries of the ConfigMap. It repeats a
-// conflicting write on a fresh reading, and returns the conflict after several tries.
+// PutPlan stores the plan as the last one. It returns a conflict with other writers after several
+// tries.
 func PutPlan(ctx context.Context, store Store, plan Plan) error {
 	if len(plan.Nodes) > maximumGroups {
 		for _, group := range plan.Nodes[maximumGroups:] {
@@ -108,9 +108,15 @@ func PutPlan(ctx context.Context, store Store, plan Plan) error {
 		}
 		plan.Nodes = plan.Nodes[:maximumGroups]
 	}
-	text, err := json.Marshal(plan)
+	return put(ctx, store, planKey, plan)
+}
+
+// put stores a value under a key, and keeps other entries of the ConfigMap. It repeats a conflicting
+// write on a fresh reading, and returns the conflict after several tries.
+func put(ctx context.Context, store Store, key string, value any) error {
+	text, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("encoding the plan for configmap %s: %w", name, err)
+		return fmt.Errorf("encoding %s for configmap %s: %w", key, name, err)
 	}
 	for range tries {
 		var object *corev1.ConfigMap
@@ -124,7 +130,7 @@ func PutPlan(ctx context.Context, store Store, plan Plan) error {
 		if object.Data == nil {
 			object.Data = map[string]string{}
 		}
-		object.Data[planKey] = string(text)
+		object.Data[key] = string(text)
 		if err = store.PutConfigMap(ctx, object); !cluster.IsConflict(err) {
 			return err
 		}

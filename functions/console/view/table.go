@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -23,18 +24,18 @@ const (
 	none     = "-"
 )
 
-// WriteTables writes the view for people.
-func (v *View) WriteTables(out io.Writer) error {
+// WriteTables writes the view for people. It shows the most important nodes, and all of them for 0.
+func (v *View) WriteTables(out io.Writer, most int) error {
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(table, strings.Join(cells, "\t")) }
 
-	if v.Standby != "" {
-		row("STANDBY: Karpenter acts in this cluster (" + v.Standby + "): scale its Deployment to 0 to let Whittle act")
-		row()
-	}
-	for _, why := range v.IgnoredLeases {
-		row("IGNORED: " + why + ": if it is Karpenter's, set karpenterServiceAccounts")
-		row()
+	row(v.verdictText())
+	row()
+	for i, problem := range v.Problems {
+		row("PROBLEM: " + problem)
+		if i == len(v.Problems)-1 {
+			row()
+		}
 	}
 	for _, zone := range v.ShiftedZones {
 		row("ZONAL SHIFT: " + zone.String())
@@ -54,7 +55,11 @@ func (v *View) WriteTables(out io.Writer) error {
 		"NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/H", "EXTRAS", "PODS", "CPU", "MEMORY",
 		"NOTE",
 	)
-	for _, node := range v.Nodes {
+	for i, node := range v.byImportance() {
+		if most > 0 && i == most {
+			row(fmt.Sprintf("and %d more: -A shows all", len(v.Nodes)-most))
+			break
+		}
 		row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType), dash(node.CapacityType),
 			dash(node.Zone),
 			v.Age(node.Created), string(node.State), dollars(node.InstancePerHour()), dollars(node.ExtrasPerHour),
@@ -83,6 +88,16 @@ func (v *View) WriteTables(out io.Writer) error {
 	}
 	_, err := fmt.Fprintf(out, "\n%s\n%s\n%s\n", v.sum(), v.lastPlan(), v.CatalogText())
 	return err
+}
+
+// byImportance returns the nodes that are not ready first, then the most expensive. Equal ones keep
+// their order.
+func (v *View) byImportance() []Node {
+	rank := map[State]int{StateNotReady: 0, StateDraining: 1, StateRegistered: 2, StateLaunched: 3, StateLaunching: 4,
+		StateTerminating: 5, StateReady: 6}
+	return slices.SortedStableFunc(slices.Values(v.Nodes), func(a, b Node) int {
+		return cmp.Or(cmp.Compare(rank[a.State], rank[b.State]), cmp.Compare(b.PricePerHour, a.PricePerHour))
+	})
 }
 
 func (v *View) sum() string {

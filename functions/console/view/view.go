@@ -24,13 +24,18 @@ type Objects struct {
 	Events      []corev1.Event    // about pods: FailedScheduling and Nominated
 	Catalog     *catalog.Snapshot // nil before the first
 	Plan        *status.Plan      // the last with new nodes; nil before the first
+	Deployment  *status.Deployment
 	Karpenter   cluster.Leadership
 	Shifted     map[string]time.Time // zones that zonal shifts move traffic away from, by id
 }
 
 // View shows a cluster at one time.
 type View struct {
-	Time      time.Time  `json:"time"`
+	Time time.Time `json:"time"`
+	// Verdict says whether Whittle acts. Problems are what a person may have to look at, the most urgent
+	// first.
+	Verdict   Verdict    `json:"verdict"`
+	Problems  []string   `json:"problems,omitempty"`
 	NodePools []NodePool `json:"nodePools"`
 	Nodes     []Node     `json:"nodes"`
 	Waiting   []Pod      `json:"waitingPods"`
@@ -166,6 +171,8 @@ func Of(objects *Objects, now time.Time) *View {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}
 	}
 	view.sumUp()
+	view.Verdict = verdict(view, objects.Deployment)
+	view.Problems = problems(view)
 	return view
 }
 

@@ -20,6 +20,8 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 var update = flag.Bool("update", false, "write what the views are now as what is wanted")
@@ -48,7 +50,7 @@ func compare(t *testing.T, directory string, objects *Objects) {
 	t.Helper()
 	shown := Of(objects, now)
 	var tables bytes.Buffer
-	if err := shown.WriteTables(&tables); err != nil {
+	if err := shown.WriteTables(&tables, 0); err != nil {
 		t.Fatal(err)
 	}
 	encoded, err := json.MarshalIndent(shown, "", "  ")
@@ -66,6 +68,63 @@ func trimLines(text string) string {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return strings.Join(lines, "\n")
+}
+
+func TestVerdict(t *testing.T) {
+	told := &status.Deployment{Tick: now.Add(-40 * time.Second), Version: "1.0.0"}
+	old := &status.Deployment{Tick: now.Add(-12 * time.Minute), Version: "1.0.0"}
+	var waits corev1.Pod
+	waits.Namespace, waits.Name, waits.CreationTimestamp = "shop", "web", metav1.NewTime(now.Add(-11*time.Minute))
+	leads := cluster.Leadership{Leader: &cluster.Leader{Identity: "karpenter-1", Namespace: "kube-system"}}
+	for _, test := range []struct {
+		name    string
+		objects Objects
+		acting  Acting
+		begins  string
+		problem string // in the list; empty for none but the catalogue's
+	}{
+		{"it acts", Objects{Deployment: told}, Acts, "ACTING; last tick 40s ago; version 1.0.0; no pod pending\n", ""},
+		{"a pod waits", Objects{Deployment: told, Pods: []corev1.Pod{waits}}, Acts,
+			"ACTING; last tick 40s ago; version 1.0.0; 1 pod pending for 11m\n",
+			"a pod has waited for more than 10 minutes: shop/web"},
+		{"Karpenter leads", Objects{Deployment: told, Karpenter: leads}, Standby, "STANDBY: Karpenter acts", ""},
+		{"the ticks have ended", Objects{Deployment: old}, Silent, "SILENT: the last tick was 12m ago", ""},
+		{"it never ticked", Objects{}, Silent, "SILENT: no tick was told", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			shown := Of(&test.objects, now)
+			var tables bytes.Buffer
+			if err := shown.WriteTables(&tables, 0); err != nil {
+				t.Fatal(err)
+			}
+			if shown.Verdict.Acting != test.acting || !strings.HasPrefix(trimLines(tables.String()), test.begins) {
+				t.Errorf("%+v\n%s", shown.Verdict, tables.String())
+			}
+			others := slices.DeleteFunc(slices.Clone(shown.Problems), func(problem string) bool {
+				return problem == shown.CatalogText()
+			})
+			if want := test.problem; want == "" && len(others) > 0 || want != "" && !slices.Contains(others, want) {
+				t.Errorf("problems %q, want %q", others, want)
+			}
+		})
+	}
+}
+
+func TestTheMostImportantNodesAreShown(t *testing.T) {
+	v := &View{Time: now, Nodes: []Node{
+		{NodeClaim: "cheap", State: StateReady, PricePerHour: 1}, {NodeClaim: "dear", State: StateReady, PricePerHour: 2},
+		{NodeClaim: "gone", State: StateNotReady}, {NodeClaim: "boots", State: StateLaunched},
+	}}
+	var tables bytes.Buffer
+	if err := v.WriteTables(&tables, 3); err != nil {
+		t.Fatal(err)
+	}
+	text := tables.String()
+	gone, boots, dear := strings.Index(text, "gone"), strings.Index(text, "boots"), strings.Index(text, "dear")
+	if gone < 0 || boots < gone || dear < boots || strings.Contains(text, "cheap") ||
+		!strings.Contains(text, "and 1 more: -A shows all") {
+		t.Errorf("\n%s", text)
+	}
 }
 
 func golden(t *testing.T, file, got string) {
@@ -168,7 +227,7 @@ func TestTablesShowTheFirstPodsOfMany(t *testing.T) {
 		objects.Pods = append(objects.Pods, pod)
 	}
 	var tables bytes.Buffer
-	if err := Of(objects, now).WriteTables(&tables); err != nil {
+	if err := Of(objects, now).WriteTables(&tables, 0); err != nil {
 		t.Fatal(err)
 	}
 	text := tables.String()

@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 			begins    string
 		}{
 			{nil, "STANDBY: "},
-			{[]string{"-karpenter-service-accounts", "kube-system/other"}, "IGNORED: "},
+			{[]string{"-karpenter-service-accounts", "kube-system/other"}, "SILENT: "},
 		} {
 			remove := karpenterLeads(t, kubeconfig)
 			text, err := output(t, append([]string{"status", "-kubeconfig", kubeconfig}, test.arguments...)...)

@@ -13,6 +13,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
+// mostNodes is how many nodes a table shows without -A.
+const mostNodes = 20
+
 // showStatus shows a cluster's current state.
 func showStatus(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
@@ -26,6 +29,7 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 			karpenter, err = cluster.ParseServiceAccounts(list)
 			return err
 		})
+	all := flags.Bool("A", false, fmt.Sprintf("show all nodes, not the %d most important", mostNodes))
 	output := flags.String("output", "table", "`form` of the output: table or json")
 	flags.StringVar(output, "o", "table", "short for -output")
 	if err := parse(flags, arguments, problems); err != nil {
@@ -48,7 +52,11 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 	}
 	shown := view.Of(read, now())
 	if *output == "table" {
-		return shown.WriteTables(out)
+		most := mostNodes
+		if *all {
+			most = 0
+		}
+		return shown.WriteTables(out, most)
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
