@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -149,10 +150,10 @@ func (h *handler) products(ctx context.Context, attributes map[string]string, re
 	filters := []types.Filter{{
 		Type: types.FilterTypeTermMatch, Field: aws.String("regionCode"), Value: aws.String(h.region),
 	}}
-	for field, value := range attributes {
-		filters = append(
-			filters, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(field), Value: aws.String(value)},
-		)
+	for _, field := range slices.Sorted(maps.Keys(attributes)) {
+		filters = append(filters, types.Filter{
+			Type: types.FilterTypeTermMatch, Field: aws.String(field), Value: aws.String(attributes[field]),
+		})
 	}
 	pages := pricing.NewGetProductsPaginator(
 		h.pricing, &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters},
