@@ -35,7 +35,7 @@ unexport AWS_CA_BUNDLE
 export GOTOOLCHAIN := auto
 
 .PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
-  browser conformance chaos crash bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
+  browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
   fidelity contract test-product test-world FORCE
 
 help: ## list the targets
@@ -169,6 +169,12 @@ chaos: export CHAOS_SEED := $(seed)
 chaos: export CHAOS_MINUTES := $(minutes)
 chaos: infra/node_modules build/local ## let everything go wrong for 30 minutes; minutes=1 for fewer, seed=N to repeat
 	@build/local chaos
+
+simulate: export SIMULATE_SEEDS := $(seeds)
+simulate: export SIMULATE_SEED := $(seed)
+simulate: export SIMULATE_MINUTES := $(minutes)
+simulate: build/local ## simulate 200 orders of events in virtual time; seeds=N for more, seed=N to repeat, minutes=N of real time
+	@build/local simulate
 
 # The control planes of crash and storm have enough memory. A lazier collector leaves more processor time.
 crash: export CRASH_SCENARIO := $(or $(scenario),$(story))

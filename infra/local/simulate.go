@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/whittle-dev/whittle/infra/local/simulate"
+	"github.com/whittle-dev/whittle/infra/local/simulate/overlay"
+)
+
+// The variables of the simulation: how many seeds, the first seed, and the most minutes of real time.
+const (
+	simulateSeeds, simulateSeed, simulateMinutes = "SIMULATE_SEEDS", "SIMULATE_SEED", "SIMULATE_MINUTES"
+	defaultSeeds                                 = 200
+)
+
+// buildSimulation compiles the simulation with the functions in it, and returns the program. More are
+// planted faults.
+func buildSimulation(ctx context.Context, root, folder, name string, more ...overlay.Replacement) (string, error) {
+	list, err := overlay.Write(root, filepath.Join(folder, name+"-overlay"), more...)
+	if err != nil {
+		return "", fmt.Errorf("preparing the simulation: %w", err)
+	}
+	modules, err := modulesOf(root, folder)
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(folder, name)
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-mod=mod", "-modfile", modules, "-overlay", list,
+		"-o", program, "./simulate/product")
+	command.Dir = filepath.Join(root, "infra/local")
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("compiling the simulation: %w", err)
+	}
+	return program, nil
+}
+
+// modulesOf copies the module's file of requirements. The functions need a few modules more than the local
+// world, which the go command adds to the copy.
+func modulesOf(root, folder string) (string, error) {
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	for name, more := range map[string][]byte{"go.mod": nil, "go.sum": sums} {
+		content, err := os.ReadFile(filepath.Join(root, "infra/local", name))
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), append(content, more...), 0o644); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(folder, "go.mod"), nil
+}
+
+// numberOf reads a variable.
+func numberOf(name string, otherwise int) (int, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	number, err := strconv.Atoi(text)
+	if err != nil || number < 0 {
+		return 0, fmt.Errorf("environment variable %s is %q: write a whole number", name, text)
+	}
+	return number, nil
+}
+
+// runSimulation simulates seeds on all processors, and prints what it has found.
+func runSimulation(ctx context.Context) error {
+	seeds, err := numberOf(simulateSeeds, 0)
+	first, wrong := numberOf(simulateSeed, 0)
+	minutes, bad := numberOf(simulateMinutes, 0)
+	if err := errors.Join(err, wrong, bad); err != nil {
+		return err
+	}
+	switch {
+	case seeds == 0 && first > 0 && minutes == 0:
+		seeds = 1 // one seed is replayed
+	case seeds == 0 && minutes == 0:
+		seeds = defaultSeeds
+	case seeds == 0:
+		seeds = 1 << 30
+	}
+	folder, err := directory("simulate")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	program, err := buildSimulation(ctx, root, folder, "simulation")
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	results, err := simulateSeedsWith(ctx, program, folder, max(first, 1), seeds, minutes)
+	if err != nil {
+		return err
+	}
+	report(results, time.Since(began))
+	return explain(ctx, program, folder, results)
+}
+
+// simulateSeedsWith runs the program once for each processor. Each takes every n-th seed.
+func simulateSeedsWith(
+	ctx context.Context, program, folder string, first, seeds, minutes int,
+) ([]simulate.Result, error) {
+	workers := min(runtime.NumCPU(), seeds)
+	all := make([][]simulate.Result, workers)
+	var running errgroup.Group
+	for n := range workers {
+		running.Go(func() (err error) {
+			settings := []string{
+				fmt.Sprint("SIMULATE_SEED=", first+n), fmt.Sprint("SIMULATE_STEP=", workers),
+				fmt.Sprint("SIMULATE_SEEDS=", (seeds-n+workers-1)/workers),
+			}
+			if minutes > 0 {
+				settings = append(settings, fmt.Sprint("SIMULATE_SECONDS=", minutes*60))
+			}
+			all[n], err = simulateOnce(ctx, program, filepath.Join(folder, fmt.Sprint("results-", n)), settings...)
+			return err
+		})
+	}
+	err := running.Wait()
+	var results []simulate.Result
+	for _, some := range all {
+		results = append(results, some...)
+	}
+	return results, err
+}
+
+// simulateOnce runs the program with variables, and reads its results.
+func simulateOnce(ctx context.Context, program, file string, settings ...string) ([]simulate.Result, error) {
+	command := exec.CommandContext(ctx, program, "-test.run", "^TestSimulate$", "-test.timeout", "0")
+	command.Env = append(os.Environ(), append(settings, "GOMAXPROCS=1", "GOGC=400", "SIMULATE_RESULTS="+file)...)
+	if said, err := command.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("the simulation failed: %w\n%.5000s", err, said)
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	var results []simulate.Result
+	decoder := json.NewDecoder(bufio.NewReader(opened))
+	for decoder.More() {
+		var result simulate.Result
+		if err := decoder.Decode(&result); err != nil {
+			return nil, err
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// report prints the figures of a run.
+func report(results []simulate.Result, took time.Duration) {
+	var sum simulate.Result
+	faults := 0
+	for i := range results {
+		one := &results[i]
+		sum.Calls, sum.Invocations, sum.Kills = sum.Calls+one.Calls, sum.Invocations+one.Invocations, sum.Kills+one.Kills
+		sum.Launches, sum.Virtual = sum.Launches+one.Launches, sum.Virtual+one.Virtual
+		faults += len(one.Faults)
+	}
+	fmt.Printf("%d seeds in %s: %.0f seeds a minute, %.1f virtual hours, %d invocations, %d calls, %d faults, %d kills, "+
+		"%d instances\n", len(results), took.Truncate(time.Second), float64(len(results))/took.Minutes(),
+		sum.Virtual.Hours(), sum.Invocations, sum.Calls, faults, sum.Kills, sum.Launches)
+}
+
+// explain shrinks the first seed that violates an invariant, and prints its trace.
+func explain(ctx context.Context, program, folder string, results []simulate.Result) error {
+	for i := range results {
+		if len(results[i].Violations) == 0 {
+			continue
+		}
+		seed := results[i].Seed
+		fmt.Printf("seed %d: %s\n", seed, results[i].Violations[0])
+		shrunk, err := simulateOnce(ctx, program, filepath.Join(folder, "shrunk"), fmt.Sprint("SIMULATE_SEED=", seed),
+			"SIMULATE_SEEDS=1", "SIMULATE_SHRINK=1", "SIMULATE_TRACE=1")
+		if err != nil {
+			return err
+		}
+		for j := range shrunk {
+			fmt.Printf("with %d faults instead of %d: %v\n", len(shrunk[j].Faults), len(results[i].Faults), shrunk[j].Faults)
+			for _, line := range shrunk[j].Trace {
+				fmt.Println(line)
+			}
+		}
+		return fmt.Errorf("seed %d violates an invariant: replay it with `make simulate seed=%d`", seed, seed)
+	}
+	return nil
+}

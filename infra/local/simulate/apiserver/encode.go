@@ -1,0 +1,119 @@
+package apiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const protobufType = "application/vnd.kubernetes.protobuf"
+
+// marshaler is a built-in object in Protocol Buffers.
+type marshaler interface{ Marshal() ([]byte, error) }
+
+// magic begins every answer in Protocol Buffers.
+const magic = "k8s\x00"
+
+// envelope adds to an encoded object its kind.
+func envelope(apiVersion, kind string, encoded []byte) ([]byte, error) {
+	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: encoded}
+	whole, err := unknown.Marshal()
+	return append([]byte(magic), whole...), err
+}
+
+// encodeObject answers with one object.
+func encodeObject(accept string, status int, object *Object) (*http.Response, error) {
+	typed, builtIn := object.Typed.(marshaler)
+	if !builtIn || object.Kind.Custom || !acceptsProtobuf(accept) {
+		return respond(status, "application/json", object.json), nil
+	}
+	encoded, err := typed.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	whole, err := envelope(object.Kind.apiVersion(), object.Kind.Name, encoded)
+	return respond(status, protobufType, whole), err
+}
+
+// encodeList answers with a list, in the form that the client accepts.
+func encodeList(accept string, kind *Kind, objects []*Object, version uint64, next string) (*http.Response, error) {
+	meta := metav1.ListMeta{ResourceVersion: strconv.FormatUint(version, 10), Continue: next}
+	asMetadata := strings.Contains(accept, "as=PartialObjectMetadataList")
+	if acceptsProtobuf(accept) && (asMetadata || !kind.Custom) {
+		return encodeProtobufList(kind, objects, meta, asMetadata)
+	}
+	return encodeJSONList(kind, objects, meta)
+}
+
+func encodeJSONList(kind *Kind, objects []*Object, meta metav1.ListMeta) (*http.Response, error) {
+	items := make([]json.RawMessage, len(objects))
+	for i, object := range objects {
+		items[i] = object.json
+	}
+	body, err := json.Marshal(map[string]any{
+		"kind": kind.Name + "List", "apiVersion": kind.apiVersion(), "metadata": meta, "items": items,
+	})
+	return respond(http.StatusOK, "application/json", body), err
+}
+
+// encodeProtobufList writes a list whose field 1 is its metadata and whose fields 2 are its items, which
+// holds for the lists of all kinds.
+func encodeProtobufList(kind *Kind, objects []*Object, meta metav1.ListMeta, asMetadata bool) (*http.Response, error) {
+	var list bytes.Buffer
+	encoded, err := meta.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	field(&list, 1, encoded)
+	for _, object := range objects {
+		if encoded, err = encodeItem(object, asMetadata); err != nil {
+			return nil, err
+		}
+		field(&list, 2, encoded)
+	}
+	apiVersion, name := kind.apiVersion(), kind.Name+"List"
+	if asMetadata {
+		apiVersion, name = "meta.k8s.io/v1", "PartialObjectMetadataList"
+	}
+	whole, err := envelope(apiVersion, name, list.Bytes())
+	return respond(http.StatusOK, protobufType, whole), err
+}
+
+func encodeItem(object *Object, asMetadata bool) ([]byte, error) {
+	if asMetadata {
+		return metadataObject(object).Marshal()
+	}
+	typed, _ := object.Typed.(marshaler)
+	return typed.Marshal()
+}
+
+// metadataObject is the metadata of an object as an object.
+func metadataObject(object *Object) *metav1.PartialObjectMetadata {
+	partial := &metav1.PartialObjectMetadata{}
+	partial.APIVersion, partial.Kind = "meta.k8s.io/v1", "PartialObjectMetadata"
+	meta := struct {
+		Metadata *metav1.ObjectMeta `json:"metadata"`
+	}{&partial.ObjectMeta}
+	if err := json.Unmarshal(object.json, &meta); err != nil {
+		panic(err) // the store has decoded it before
+	}
+	return partial
+}
+
+// field writes a field of bytes.
+func field(into *bytes.Buffer, number int, content []byte) {
+	into.WriteByte(byte(number<<3 | 2))
+	for length := uint64(len(content)); ; length >>= 7 {
+		if length < 0x80 {
+			into.WriteByte(byte(length))
+			break
+		}
+		into.WriteByte(byte(length) | 0x80)
+	}
+	into.Write(content)
+}

@@ -1,0 +1,119 @@
+package apiserver
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Kind is a kind of objects that the model holds.
+type Kind struct {
+	Group, Version, Plural, Name string
+	Namespaced                   bool
+	// HasStatus is for a kind with the subresource status. Its other writes leave the status alone.
+	HasStatus bool
+	// Custom is for a kind of a CustomResourceDefinition, which the API server returns as JSON only.
+	Custom bool
+	// make returns an empty object of the kind's Go type.
+	make func() any
+}
+
+// The kinds that functions and the simulation's controllers use.
+var (
+	Pods       = &Kind{"", "v1", "pods", "Pod", true, true, false, func() any { return new(corev1.Pod) }}
+	Nodes      = &Kind{"", "v1", "nodes", "Node", false, true, false, func() any { return new(corev1.Node) }}
+	Namespaces = &Kind{"", "v1", "namespaces", "Namespace", false, true, false,
+		func() any { return new(corev1.Namespace) }}
+	ConfigMaps = &Kind{"", "v1", "configmaps", "ConfigMap", true, false, false,
+		func() any { return new(corev1.ConfigMap) }}
+	Events   = &Kind{"", "v1", "events", "Event", true, false, false, func() any { return new(corev1.Event) }}
+	Services = &Kind{"", "v1", "services", "Service", true, true, false, func() any { return new(corev1.Service) }}
+	Limits   = &Kind{"", "v1", "limitranges", "LimitRange", true, false, false,
+		func() any { return new(corev1.LimitRange) }}
+	VolumeClaims = &Kind{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true, true, false,
+		func() any { return new(corev1.PersistentVolumeClaim) }}
+	Volumes = &Kind{"", "v1", "persistentvolumes", "PersistentVolume", false, true, false,
+		func() any { return new(corev1.PersistentVolume) }}
+	DaemonSets = &Kind{"apps", "v1", "daemonsets", "DaemonSet", true, true, false,
+		func() any { return new(appsv1.DaemonSet) }}
+	Leases = &Kind{"coordination.k8s.io", "v1", "leases", "Lease", true, false, false,
+		func() any { return new(coordinationv1.Lease) }}
+	Budgets = &Kind{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true, true, false,
+		func() any { return new(policyv1.PodDisruptionBudget) }}
+	StorageClasses = &Kind{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false, false, false,
+		func() any { return new(storagev1.StorageClass) }}
+	Attachments = &Kind{"storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false, true, false,
+		func() any { return new(storagev1.VolumeAttachment) }}
+	CSINodes = &Kind{"storage.k8s.io", "v1", "csinodes", "CSINode", false, false, false,
+		func() any { return new(storagev1.CSINode) }}
+	NodeClaims = &Kind{"karpenter.sh", "v1", "nodeclaims", "NodeClaim", false, true, true,
+		func() any { return new(api.NodeClaim) }}
+	NodePools = &Kind{"karpenter.sh", "v1", "nodepools", "NodePool", false, true, true,
+		func() any { return new(api.NodePool) }}
+	NodeOverlays = &Kind{"karpenter.sh", "v1alpha1", "nodeoverlays", "NodeOverlay", false, true, true,
+		func() any { return new(api.NodeOverlay) }}
+	NodeClasses = &Kind{"karpenter.k8s.aws", "v1", "ec2nodeclasses", "EC2NodeClass", false, true, true,
+		func() any { return new(api.EC2NodeClass) }}
+)
+
+func kinds() []*Kind {
+	return []*Kind{
+		Pods, Nodes, Namespaces, ConfigMaps, Events, Services, Limits, VolumeClaims, Volumes, DaemonSets, Leases,
+		Budgets, StorageClasses, Attachments, CSINodes, NodeClaims, NodePools, NodeOverlays, NodeClasses,
+	}
+}
+
+// apiVersion is the kind's field apiVersion.
+func (k *Kind) apiVersion() string {
+	if k.Group == "" {
+		return k.Version
+	}
+	return k.Group + "/" + k.Version
+}
+
+// prefix is the path below which the kind's resources are.
+func (k *Kind) prefix() string {
+	if k.Group == "" {
+		return "/api/" + k.Version + "/"
+	}
+	return "/apis/" + k.Group + "/" + k.Version + "/"
+}
+
+// target is what a request's path names.
+type target struct {
+	kind                         *Kind
+	namespace, name, subresource string
+}
+
+// parse reads a path such as /api/v1/namespaces/NAMESPACE/pods/NAME/eviction. ok is false for a kind
+// that the model does not hold.
+func parse(path string) (t target, ok bool) {
+	for _, kind := range kinds() {
+		rest, found := strings.CutPrefix(path, kind.prefix())
+		if !found {
+			continue
+		}
+		parts := strings.Split(rest, "/")
+		t := target{kind: kind}
+		if kind.Namespaced && len(parts) >= 3 && parts[0] == "namespaces" {
+			t.namespace, parts = parts[1], parts[2:]
+		}
+		if parts[0] != kind.Plural || len(parts) > 3 || kind == Namespaces && len(parts) > 2 {
+			continue
+		}
+		if len(parts) > 1 {
+			t.name = parts[1]
+		}
+		if len(parts) > 2 {
+			t.subresource = parts[2]
+		}
+		return t, true
+	}
+	return target{}, false
+}

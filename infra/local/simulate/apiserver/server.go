@@ -1,0 +1,463 @@
+package apiserver
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Server is one of the API servers of a cluster. Its watch cache lags behind the store.
+type Server struct {
+	store *Store
+	// lag returns how far the watch cache is behind now.
+	lag func() time.Duration
+	// seen is the newest version that the watch cache has shown. It never goes back.
+	seen uint64
+	// Unknown takes requests that the model does not know.
+	Unknown func(what string)
+}
+
+// NewServer returns a server of the store.
+func NewServer(store *Store, lag func() time.Duration) *Server {
+	return &Server{store: store, lag: lag, seen: store.version, Unknown: func(string) {}}
+}
+
+// cached is the version of the watch cache.
+func (s *Server) cached() uint64 {
+	s.seen = max(s.seen, s.store.versionAt(s.store.now().Add(-s.lag())))
+	return s.seen
+}
+
+// Serve answers one request, except a watch. The body was read before.
+func (s *Server) Serve(request *http.Request, body []byte) *http.Response {
+	t, known := parse(request.URL.Path)
+	var answer *http.Response
+	err := notFound(&Kind{Plural: request.URL.Path}, "")
+	switch {
+	case known:
+		answer, err = s.serve(request, t, body)
+	case !slices.Contains(unserved(), request.URL.Path):
+		s.Unknown(request.Method + " " + request.URL.Path)
+	}
+	if err != nil {
+		status := statusOf(err)
+		encoded, _ := json.Marshal(status) // it consists of strings and numbers
+		answer = respond(int(status.Code), "application/json", encoded)
+	}
+	answer.Request = request
+	return answer
+}
+
+// unserved are collections that functions ask for and a cluster need not have.
+func unserved() []string {
+	return []string{"/apis/karpenter.sh/v1alpha5/provisioners", "/apis/karpenter.k8s.aws/v1alpha1/awsnodetemplates"}
+}
+
+func respond(status int, contentType string, body []byte) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)),
+		Proto: "HTTP/2.0", ProtoMajor: 2, Header: http.Header{"Content-Type": {contentType}},
+		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
+	}
+}
+
+func (s *Server) serve(request *http.Request, t target, body []byte) (*http.Response, error) {
+	query := request.URL.Query()
+	if query.Get("dryRun") != "" {
+		s.Unknown("a dry run of " + request.Method + " " + request.URL.Path)
+	}
+	if request.Method == http.MethodGet {
+		if t.name == "" {
+			return s.list(request, t, query)
+		}
+		return s.get(request, t, query)
+	}
+	return s.write(request, t, body)
+}
+
+// write serves a request that changes an object.
+func (s *Server) write(request *http.Request, t target, body []byte) (*http.Response, error) {
+	switch {
+	case request.Method == http.MethodPost && t.subresource == "eviction":
+		return s.evict(t, body)
+	case request.Method == http.MethodPost && t.name == "":
+		return s.post(t, body)
+	case request.Method == http.MethodPut && t.subresource == "":
+		return s.put(t, body)
+	case request.Method == http.MethodPatch && (t.subresource == "" || t.subresource == "status"):
+		if kind := request.Header.Get("Content-Type"); kind != "application/merge-patch+json" {
+			s.Unknown("a patch of the type " + kind)
+			return nil, apierrors.NewBadRequest("the model knows merge patches only, and this is " + kind)
+		}
+		return s.patch(t, body)
+	case request.Method == http.MethodDelete && t.name != "":
+		return s.delete(t, body)
+	}
+	s.Unknown(request.Method + " " + request.URL.Path)
+	return nil, apierrors.NewMethodNotSupported(t.kind.resource(), request.Method)
+}
+
+// readVersion chooses the version of a read, and whether it comes from the watch cache.
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
+func (s *Server) readVersion(query url.Values) (version uint64, cached bool, err error) {
+	text, match := query.Get("resourceVersion"), query.Get("resourceVersionMatch")
+	switch text {
+	case "":
+		return s.store.version, false, nil
+	case "0":
+		return s.cached(), true, nil
+	}
+	wanted, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, false, apierrors.NewBadRequest("resourceVersion is no number")
+	}
+	if match == string(metav1.ResourceVersionMatchExact) {
+		if wanted < s.store.compacted {
+			return 0, false, expired()
+		}
+		return min(wanted, s.store.version), false, nil
+	}
+	return min(max(wanted, s.cached()), s.store.version), true, nil // not older than
+}
+
+func (s *Server) get(request *http.Request, t target, query url.Values) (*http.Response, error) {
+	version, _, err := s.readVersion(query)
+	if err != nil {
+		return nil, err
+	}
+	object := s.store.collections[t.kind].at(keyOf(t.namespace, t.name), version)
+	if object == nil {
+		return nil, notFound(t.kind, t.name)
+	}
+	return encodeObject(request.Header.Get("Accept"), http.StatusOK, object)
+}
+
+// position is where a page of a list ended.
+type position struct {
+	Version uint64
+	Key     string
+}
+
+func (s *Server) list(request *http.Request, t target, query url.Values) (*http.Response, error) {
+	version, cached, err := s.readVersion(query)
+	if err != nil {
+		return nil, err
+	}
+	limit, _ := strconv.Atoi(query.Get("limit"))
+	if cached && query.Get("resourceVersion") == "0" {
+		limit = 0 // the watch cache ignores it
+	}
+	after := ""
+	if token := query.Get("continue"); token != "" {
+		decoded, err := base64.RawURLEncoding.DecodeString(token)
+		var from position
+		if err == nil {
+			err = json.Unmarshal(decoded, &from)
+		}
+		if err != nil {
+			return nil, apierrors.NewBadRequest("continue key is not valid")
+		}
+		if version, after = from.Version, from.Key; version < s.store.compacted {
+			return nil, expired()
+		}
+	}
+	matches, err := s.matcher(t, query)
+	if err != nil {
+		return nil, err
+	}
+	var found []*Object
+	next := ""
+	for _, object := range s.store.listAt(t.kind, version) {
+		if key := object.key(); key <= after && after != "" || !matches(object) {
+			continue
+		}
+		if limit > 0 && len(found) == limit {
+			token, _ := json.Marshal(position{version, found[limit-1].key()})
+			next = base64.RawURLEncoding.EncodeToString(token)
+			break
+		}
+		found = append(found, object)
+	}
+	return encodeList(request.Header.Get("Accept"), t.kind, found, version, next)
+}
+
+// matcher returns whether a request for a collection selects an object.
+func (s *Server) matcher(t target, query url.Values) (func(*Object) bool, error) {
+	selector, err := labels.Parse(query.Get("labelSelector"))
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	wanted, err := fields.ParseSelector(query.Get("fieldSelector"))
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	for _, requirement := range wanted.Requirements() {
+		if !selectable(t.kind, requirement.Field) {
+			s.Unknown("the field selector " + requirement.Field + " of " + t.kind.Plural)
+			return nil, apierrors.NewBadRequest("field label not supported: " + requirement.Field)
+		}
+	}
+	return func(object *Object) bool {
+		return (t.namespace == "" || object.Meta.GetNamespace() == t.namespace) &&
+			selector.Matches(labels.Set(object.Meta.GetLabels())) && (wanted.Empty() || wanted.Matches(fieldsOf(object)))
+	}, nil
+}
+
+func selectable(kind *Kind, field string) bool {
+	known := []string{"metadata.name", "metadata.namespace"}
+	switch kind {
+	case Pods:
+		known = append(known, "spec.nodeName", "status.phase", "spec.serviceAccountName")
+	case Events:
+		known = append(known, "involvedObject.kind", "reason")
+	}
+	return slices.Contains(known, field)
+}
+
+func fieldsOf(object *Object) fields.Set {
+	set := fields.Set{"metadata.name": object.Meta.GetName(), "metadata.namespace": object.Meta.GetNamespace()}
+	switch typed := object.Typed.(type) {
+	case *corev1.Pod:
+		set["spec.nodeName"], set["status.phase"] = typed.Spec.NodeName, string(typed.Status.Phase)
+		set["spec.serviceAccountName"] = typed.Spec.ServiceAccountName
+	case *corev1.Event:
+		set["involvedObject.kind"], set["reason"] = typed.InvolvedObject.Kind, typed.Reason
+	}
+	return set
+}
+
+func decode(body []byte) (map[string]any, error) {
+	var raw map[string]any
+	if err := json.Unmarshal(body, &raw); err != nil {
+		return nil, apierrors.NewBadRequest("the body is no JSON object: " + err.Error())
+	}
+	return raw, nil
+}
+
+func (s *Server) post(t target, body []byte) (*http.Response, error) {
+	raw, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	if t.namespace != "" {
+		metadataOf(raw)["namespace"] = t.namespace
+	}
+	object, err := s.store.create(t.kind, raw)
+	if err != nil {
+		return nil, err
+	}
+	return respond(http.StatusCreated, "application/json", object.json), nil
+}
+
+// current returns the object of a write, if it fulfils the write's conditions.
+func (s *Server) current(t target, raw map[string]any) (*Object, error) {
+	current := s.store.Get(t.kind, t.namespace, t.name)
+	if current == nil {
+		return nil, notFound(t.kind, t.name)
+	}
+	metadata := metadataOf(raw)
+	if version, _ := metadata["resourceVersion"].(string); version != "" && version != current.Meta.GetResourceVersion() {
+		return nil, conflict(t.kind, t.name, "the object has been modified; please apply your changes to the latest version")
+	}
+	if uid, _ := metadata["uid"].(string); uid != "" && uid != string(current.Meta.GetUID()) {
+		return nil, conflict(t.kind, t.name, "Precondition failed: UID in precondition: "+uid)
+	}
+	return current, nil
+}
+
+func (s *Server) put(t target, body []byte) (*http.Response, error) {
+	raw, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	current, err := s.current(t, raw)
+	if err != nil {
+		return nil, err
+	}
+	if t.kind.Custom && metadataOf(raw)["resourceVersion"] == nil {
+		return nil, invalid(t.kind, t.name, "metadata.resourceVersion: must be specified for an update")
+	}
+	if t.kind.HasStatus {
+		keep(raw, current.raw, "status")
+	}
+	return s.written(s.store.replace(current, raw))
+}
+
+func (s *Server) patch(t target, body []byte) (*http.Response, error) {
+	patch, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	current, err := s.current(t, patch)
+	if err != nil {
+		return nil, err
+	}
+	raw, _ := merge(current.raw, patch).(map[string]any)
+	switch {
+	case t.subresource == "status":
+		keep(raw, current.raw, "spec", "metadata")
+	case t.kind.HasStatus:
+		keep(raw, current.raw, "status")
+	}
+	raw = cloned(raw)
+	if deleting := current.Meta.GetDeletionTimestamp() != nil; deleting && addsFinalizer(raw, current) {
+		return nil, invalid(t.kind, t.name,
+			"metadata.finalizers: no new finalizers can be added if the object is being deleted")
+	}
+	return s.written(s.store.replace(current, raw))
+}
+
+func addsFinalizer(raw map[string]any, current *Object) bool {
+	finalizers, _ := metadataOf(raw)["finalizers"].([]any)
+	return slices.ContainsFunc(finalizers, func(one any) bool {
+		name, _ := one.(string)
+		return !slices.Contains(current.Meta.GetFinalizers(), name)
+	})
+}
+
+func (s *Server) written(object *Object, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	return respond(http.StatusOK, "application/json", object.json), nil
+}
+
+// keep gives the fields of an object their earlier values.
+func keep(raw, earlier map[string]any, names ...string) {
+	for _, name := range names {
+		if value, has := earlier[name]; has {
+			raw[name] = value
+		} else {
+			delete(raw, name)
+		}
+	}
+}
+
+// merge applies a JSON merge patch and changes neither of both.
+// https://www.rfc-editor.org/rfc/rfc7396
+func merge(into, patch any) any {
+	fields, isObject := patch.(map[string]any)
+	if !isObject {
+		return patch
+	}
+	merged := map[string]any{}
+	if before, had := into.(map[string]any); had {
+		for name, value := range before {
+			merged[name] = value
+		}
+	}
+	for name, value := range fields {
+		if value == nil {
+			delete(merged, name)
+			continue
+		}
+		merged[name] = merge(merged[name], value)
+	}
+	return merged
+}
+
+// deletion is what the model reads of DeleteOptions. Other fields are refused.
+type deletion struct {
+	Kind, APIVersion   string
+	GracePeriodSeconds *int64
+	Preconditions      *metav1.Preconditions
+}
+
+func (s *Server) delete(t target, body []byte) (*http.Response, error) {
+	var options deletion
+	if len(body) > 0 {
+		decoder := json.NewDecoder(bytes.NewReader(body))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&options); err != nil {
+			s.Unknown("DeleteOptions " + string(body))
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	return s.remove(t, options)
+}
+
+func (s *Server) remove(t target, options deletion) (*http.Response, error) {
+	conditions := map[string]any{}
+	if wanted := options.Preconditions; wanted != nil {
+		metadata := metadataOf(conditions)
+		if wanted.UID != nil {
+			metadata["uid"] = string(*wanted.UID)
+		}
+		if wanted.ResourceVersion != nil {
+			metadata["resourceVersion"] = *wanted.ResourceVersion
+		}
+	}
+	current, err := s.current(t, conditions)
+	if err != nil {
+		return nil, err
+	}
+	if held := s.store.Delete(current, options.GracePeriodSeconds); held != nil {
+		return respond(http.StatusOK, "application/json", held.json), nil
+	}
+	return respond(http.StatusOK, "application/json",
+		[]byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`)), nil
+}
+
+// evict deletes a pod if its disruption budgets allow that.
+func (s *Server) evict(t target, body []byte) (*http.Response, error) {
+	var eviction policyv1.Eviction
+	if err := json.Unmarshal(body, &eviction); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	current := s.store.Get(Pods, t.namespace, t.name)
+	if current == nil {
+		return nil, notFound(Pods, t.name)
+	}
+	options := deletion{}
+	if given := eviction.DeleteOptions; given != nil {
+		options.Preconditions, options.GracePeriodSeconds = given.Preconditions, given.GracePeriodSeconds
+	}
+	pod, _ := current.Typed.(*corev1.Pod)
+	budget := s.budgetOf(pod)
+	switch {
+	case budget == nil || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodPending:
+	case budget.Status.ObservedGeneration < budget.Generation || budget.Status.DisruptionsAllowed <= 0:
+		return nil, refusedEviction(budget.Name)
+	default:
+		Update(s.store, Budgets, budget.Namespace, budget.Name, func(stored *policyv1.PodDisruptionBudget) bool {
+			stored.Status.DisruptionsAllowed--
+			return true
+		})
+	}
+	if _, err := s.remove(t, options); err != nil {
+		return nil, err
+	}
+	return respond(http.StatusCreated, "application/json",
+		[]byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`)), nil
+}
+
+// budgetOf returns the pod's disruption budget, or nil. The simulation gives a pod at most one.
+func (s *Server) budgetOf(pod *corev1.Pod) *policyv1.PodDisruptionBudget {
+	for _, budget := range List[policyv1.PodDisruptionBudget](s.store, Budgets) {
+		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+		if err == nil && budget.Namespace == pod.Namespace && selector.Matches(labels.Set(pod.Labels)) {
+			return budget
+		}
+	}
+	return nil
+}
+
+// acceptsProtobuf reports whether the client prefers Protocol Buffers.
+func acceptsProtobuf(accept string) bool {
+	return strings.HasPrefix(accept, "application/vnd.kubernetes.protobuf")
+}

@@ -1,0 +1,361 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// unclaimedGrace is how long an instance may run without a claim. Lists of EC2 lag by a minute here, and a
+// launch may arrive two minutes late.
+const unclaimedGrace = 10 * time.Minute
+
+// live reports whether an instance runs or will.
+func live(i *ec2.Instance) bool { return i.State == ec2.Pending || i.State == ec2.Running }
+
+// check looks at the invariants that hold at every moment.
+func (r *Run) check() {
+	if len(r.result.Violations) > 0 {
+		return
+	}
+	instances := r.ec2.Instances()
+	owners := r.owners(instances)
+	r.checkInstances(instances, owners)
+	r.checkLimits(instances, owners)
+	r.checkTaints(instances)
+}
+
+// owners returns the claim of each instance that has one: by the claim's status, or by the instance's tag. An
+// instance is tagged with its claim only when it joins.
+func (r *Run) owners(instances []ec2.Instance) map[string]*api.NodeClaim {
+	byID := map[string]*api.NodeClaim{}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		id := claim.Status.ProviderID
+		if other := byID[id]; id != "" && other != nil {
+			r.violate("the nodeclaims %s and %s have the same instance %s", other.Name, claim.Name, id)
+		}
+		byID[id] = claim
+	}
+	of := map[string]*api.NodeClaim{}
+	for n := range instances {
+		i := &instances[n]
+		if of[i.ID] = byID[i.ProviderID()]; of[i.ID] != nil {
+			continue
+		}
+		if object := r.store.Get(apiserver.NodeClaims, "", i.Tags[api.NodeClaimTagKey]); object != nil {
+			of[i.ID], _ = object.Typed.(*api.NodeClaim)
+		}
+	}
+	return of
+}
+
+// checkInstances holds that a claim has one live instance, and an instance a claim.
+func (r *Run) checkInstances(instances []ec2.Instance, owners map[string]*api.NodeClaim) {
+	of := map[string]string{}
+	for n := range instances {
+		i := &instances[n]
+		if !live(i) {
+			delete(r.unclaimed, i.ID)
+			continue
+		}
+		if claim := owners[i.ID]; claim != nil {
+			if other := of[claim.Name]; other != "" {
+				r.violate("the nodeclaim %s has two instances, %s and %s", claim.Name, other, i.ID)
+				return
+			}
+			of[claim.Name] = i.ID
+			delete(r.unclaimed, i.ID)
+			continue
+		}
+		since, known := r.unclaimed[i.ID]
+		if !known {
+			r.unclaimed[i.ID] = time.Now()
+		} else if time.Since(since) > unclaimedGrace {
+			r.violate("the instance %s has had no nodeclaim for %s", i.ID, unclaimedGrace)
+			return
+		}
+	}
+}
+
+// checkLimits holds that the instances of claims stay within their pool's limits.
+func (r *Run) checkLimits(instances []ec2.Instance, owners map[string]*api.NodeClaim) {
+	sums := map[string]int64{}
+	for n := range instances {
+		if i := &instances[n]; live(i) && owners[i.ID] != nil {
+			sums[owners[i.ID].Labels[api.NodePoolLabelKey]] += int64(i.Facts.VCPUs)
+		}
+	}
+	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
+		limit, has := pool.Spec.Limits[corev1.ResourceCPU]
+		if has && limit.CmpInt64(sums[pool.Name]) < 0 {
+			r.violate("the nodepool %s has %d processors, and its limit is %s", pool.Name, sums[pool.Name], limit.String())
+			return
+		}
+	}
+}
+
+// checkTaints holds that Kubernetes may not detach the volumes of a machine that runs.
+func (r *Run) checkTaints(instances []ec2.Instance) {
+	states := map[string]ec2.State{}
+	for n := range instances {
+		states[instances[n].ProviderID()] = instances[n].State
+	}
+	for _, node := range apiserver.List[corev1.Node](r.store, apiserver.Nodes) {
+		out := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+			return taint.Key == corev1.TaintNodeOutOfService
+		})
+		if state := states[node.Spec.ProviderID]; out && (state == ec2.Running || state == ec2.Pending) {
+			r.violate("node %s is out of service, and its instance is %s", node.Name, state)
+			return
+		}
+	}
+}
+
+// released holds that a claim goes only when its instance has ended.
+func (r *Run) released(claim *api.NodeClaim) {
+	for _, i := range r.ec2.Instances() {
+		if i.State == ec2.Terminated {
+			continue
+		}
+		if i.ProviderID() == claim.Status.ProviderID {
+			r.violate("the nodeclaim %s has gone, and its instance %s is %s", claim.Name, i.ID, i.State)
+			return
+		}
+	}
+}
+
+// decided checks what a function orders at the moment in which it sends the call, because a call that
+// arrives late was decided before.
+func (r *Run) decided(c *call) {
+	if !c.isKubernetes() || c.request.Method != http.MethodDelete || c.invocation.function != "disrupt" {
+		return
+	}
+	name, isClaim := strings.CutPrefix(c.request.URL.Path, "/apis/karpenter.sh/v1/nodeclaims/")
+	if !isClaim {
+		return
+	}
+	object := r.store.Get(apiserver.NodeClaims, "", name)
+	if object == nil || object.Meta.GetDeletionTimestamp() != nil || !current(c, object) {
+		return
+	}
+	claim, _ := object.Typed.(*api.NodeClaim)
+	if !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized) {
+		return // a replacement that is rolled back
+	}
+	r.checkReplacements(claim)
+	r.checkProtection(claim)
+	r.checkBudget(claim)
+}
+
+// current reports whether the deletion would be carried out now.
+func current(c *call, object *apiserver.Object) bool {
+	var options struct{ Preconditions *metav1.Preconditions }
+	if err := json.Unmarshal(c.body, &options); err != nil || options.Preconditions == nil {
+		return err == nil
+	}
+	wanted := options.Preconditions.ResourceVersion
+	return wanted == nil || *wanted == object.Meta.GetResourceVersion()
+}
+
+// checkReplacements holds that a node leaves only when all its replacements are initialized.
+func (r *Run) checkReplacements(claim *api.NodeClaim) {
+	named := claim.Annotations[api.ReplacedByAnnotationKey]
+	if named == "" {
+		return
+	}
+	for name := range strings.SplitSeq(named, ",") {
+		object := r.store.Get(apiserver.NodeClaims, "", strings.TrimSpace(name))
+		if object == nil {
+			continue // it was withdrawn, or has gone since
+		}
+		replacement, _ := object.Typed.(*api.NodeClaim)
+		if !api.ConditionTrue(replacement.Status.Conditions, api.ConditionTypeInitialized) {
+			r.violate("disrupt ends the nodeclaim %s, and its replacement %s is not initialized", claim.Name, name)
+		}
+	}
+}
+
+// seenFor is how long a pod must have run until disrupt has to know it. A shorter time is a race that
+// nobody can win: the pod is bound while disrupt sends the deletion.
+const seenFor = time.Minute
+
+// checkProtection holds that disrupt ends no node with a pod that must not be disrupted.
+func (r *Run) checkProtection(claim *api.NodeClaim) {
+	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+		if pod.Spec.NodeName != claim.Status.NodeName || pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil ||
+			pod.Annotations[api.DoNotDisruptAnnotationKey] != "true" || pod.Status.StartTime == nil {
+			continue
+		}
+		if time.Since(pod.Status.StartTime.Time) > seenFor && !hasGrace(claim) {
+			r.violate("disrupt ends the nodeclaim %s, and pod %s on its node must not be disrupted", claim.Name, pod.Name)
+			return
+		}
+	}
+}
+
+// hasGrace reports whether the claim has a termination grace period, with which drift may end it whatever
+// its pods say.
+func hasGrace(claim *api.NodeClaim) bool { return claim.Spec.TerminationGracePeriod != nil }
+
+// checkBudget holds that disrupt ends no more nodes of a pool at a time than its budget allows.
+func (r *Run) checkBudget(claim *api.NodeClaim) {
+	r.voluntary[claim.Name] = time.Now()
+	ending := 0
+	for _, name := range slices.Sorted(maps.Keys(r.voluntary)) {
+		object := r.store.Get(apiserver.NodeClaims, "", name)
+		if object == nil {
+			if time.Since(r.voluntary[name]) > 5*time.Minute {
+				delete(r.voluntary, name)
+			}
+			continue
+		}
+		other, _ := object.Typed.(*api.NodeClaim)
+		// A node whose instance is being terminated counts no more, as in Karpenter.
+		if api.ConditionTrue(other.Status.Conditions, api.ConditionTypeInstanceTerminating) {
+			continue
+		}
+		if other.Labels[api.NodePoolLabelKey] == claim.Labels[api.NodePoolLabelKey] &&
+			(name == claim.Name || other.DeletionTimestamp != nil) {
+			ending++
+		}
+	}
+	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
+		if pool.Name != claim.Labels[api.NodePoolLabelKey] || len(pool.Spec.Disruption.Budgets) != 1 {
+			continue
+		}
+		allowed := 0
+		if _, err := fmt.Sscan(pool.Spec.Disruption.Budgets[0].Nodes, &allowed); err == nil && ending > allowed {
+			r.violate("disrupt ends %d nodes of the pool %s at a time, and its budget is %d", ending, pool.Name, allowed)
+		}
+	}
+}
+
+// effects checks what a call of a function has done.
+func (r *Run) effects(c *call, response *http.Response) {
+	if !c.isKubernetes() || response.StatusCode >= 300 || c.request.Method != http.MethodDelete ||
+		!strings.Contains(c.request.URL.Path, "/pods/") {
+		return
+	}
+	var options struct {
+		GracePeriodSeconds *int64
+		Preconditions      *metav1.Preconditions
+	}
+	if err := json.Unmarshal(c.body, &options); err != nil || options.GracePeriodSeconds == nil ||
+		*options.GracePeriodSeconds > 0 || options.Preconditions == nil || options.Preconditions.UID == nil {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.machines)) {
+		if m := r.machines[id]; m.pods[*options.Preconditions.UID] && !m.off {
+			r.violate("%s removes pod %s, and its machine %s runs", c.name, c.request.URL.Path, id)
+		}
+	}
+}
+
+// settled checks what must hold when nothing has gone wrong for long.
+func (r *Run) settled() {
+	if !r.prepared {
+		r.violate("the cluster was never ready")
+		return
+	}
+	problems := r.unsettled()
+	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
+		for _, letter := range r.mail[function].dead {
+			problems = append(problems, fmt.Sprintf("%s is a dead letter: %.200s", letter.id, letter.body))
+		}
+	}
+	if len(problems) > 0 {
+		r.violate("%s after the last fault: %s", calm, strings.Join(problems, "; "))
+	}
+}
+
+// patience is how long something may take in a world at rest.
+const patience = 6 * time.Minute
+
+// unsettled lists what is not as it should be in a world at rest.
+func (r *Run) unsettled() []string {
+	var problems []string
+	instances := map[string]*ec2.Instance{}
+	all := r.ec2.Instances()
+	for n := range all {
+		if live(&all[n]) {
+			instances[all[n].ProviderID()] = &all[n]
+		}
+	}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		i := instances[claim.Status.ProviderID]
+		delete(instances, claim.Status.ProviderID)
+		switch age := time.Since(claim.CreationTimestamp.Time); {
+		case claim.DeletionTimestamp != nil && time.Since(claim.DeletionTimestamp.Time) > patience && !r.heldByPods(claim):
+			problems = append(problems, fmt.Sprintf("nodeclaim %s has been ending for %s", claim.Name,
+				time.Since(claim.DeletionTimestamp.Time).Truncate(time.Second)))
+		case claim.DeletionTimestamp == nil && i == nil && age > patience:
+			problems = append(problems, fmt.Sprintf("nodeclaim %s has no live instance (%q)", claim.Name,
+				claim.Status.ProviderID))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(instances)) {
+		problems = append(problems, fmt.Sprintf("the instance %s has no nodeclaim", id))
+	}
+	return append(problems, r.unsettledPods()...)
+}
+
+// unsettledPods lists the pods that should run, or should have ended.
+func (r *Run) unsettledPods() []string {
+	var problems []string
+	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+		switch age := time.Since(pod.CreationTimestamp.Time); {
+		case pod.DeletionTimestamp != nil && time.Since(pod.DeletionTimestamp.Time) > patience:
+			problems = append(problems, fmt.Sprintf("pod %s does not end", pod.Name))
+		case pod.DeletionTimestamp == nil && !podReady(pod) && age > patience && !r.mayWait(pod):
+			problems = append(problems, fmt.Sprintf("pod %s does not run (node %q)", pod.Name, pod.Spec.NodeName))
+		}
+	}
+	return problems
+}
+
+// heldByPods reports whether pods that may not be evicted hold the claim's node, which has no termination
+// grace period.
+func (r *Run) heldByPods(claim *api.NodeClaim) bool {
+	if hasGrace(claim) {
+		return time.Since(claim.DeletionTimestamp.Time) < claim.Spec.TerminationGracePeriod.Duration+6*time.Minute
+	}
+	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+		if pod.Spec.NodeName == claim.Status.NodeName && pod.Spec.NodeName != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// mayWait reports whether no pool has room for the pod within its limits.
+func (r *Run) mayWait(pod *corev1.Pod) bool {
+	cpu, memory := requests(pod)
+	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
+		if pool.Name == "default" || pod.Spec.NodeSelector[api.CapacityTypeLabelKey] != "spot" {
+			limit := pool.Spec.Limits[corev1.ResourceCPU]
+			used := pool.Status.Resources[corev1.ResourceCPU]
+			least := int64(2)
+			for _, size := range []int64{2, 4, 8, 16} { // the sizes of m5, with 4 GiB a processor
+				least = size
+				if cpu <= size*1000-100 && memory <= (size*4<<30)/100*93-1<<30 {
+					break
+				}
+			}
+			if limit.Value()-used.Value() >= least {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,70 @@
+package overlay_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/whittle-dev/whittle/infra/local/simulate/overlay"
+	"github.com/whittle-dev/whittle/infra/local/simulate/planted"
+)
+
+func root(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// written returns the overlay's files by what they replace.
+func written(t *testing.T, more ...overlay.Replacement) map[string]string {
+	t.Helper()
+	list, err := overlay.Write(root(t), t.TempDir(), more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files struct{ Replace map[string]string }
+	if err := json.Unmarshal(content, &files); err != nil {
+		t.Fatal(err)
+	}
+	return files.Replace
+}
+
+func TestFunctionsBecomePackages(t *testing.T) {
+	files := written(t)
+	for _, name := range overlay.Functions() {
+		main := files[filepath.Join(root(t), "functions", name, "main.go")]
+		content, err := os.ReadFile(main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"package " + name + "\n", "func Main() (seam.Handler, error) {", "seam.Clock()"} {
+			if !strings.Contains(string(content), want) {
+				t.Errorf("main.go of %s has no %q", name, want)
+			}
+		}
+	}
+}
+
+// TestPlantedFaultsAreUpToDate finds a planted fault whose place in the product has changed.
+func TestPlantedFaultsAreUpToDate(t *testing.T) {
+	for _, fault := range planted.Faults() {
+		t.Run(fault.Name, func(t *testing.T) { written(t, fault.Replacements...) })
+	}
+}
+
+func TestATextThatIsNotThereIsAnError(t *testing.T) {
+	gone := overlay.Replacement{File: "shared/queue/queue.go", Old: "no such text", New: ""}
+	_, err := overlay.Write(root(t), t.TempDir(), gone)
+	if err == nil || !strings.Contains(err.Error(), "no such text") {
+		t.Errorf("error is %v", err)
+	}
+}

@@ -1,0 +1,255 @@
+package simulate
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
+	"github.com/whittle-dev/whittle/infra/local/simulate/engine"
+	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// Run is one simulation. All its methods but those of ec2.Machines and ec2.Events run in the engine's
+// goroutine.
+type Run struct {
+	options Options
+	result  Result
+	engine  *engine.Engine
+	weather *weather
+	began   time.Time
+	ends    time.Time
+	// prepared is true once the cluster can take pods. Nothing goes wrong before.
+	prepared bool
+
+	store   *apiserver.Store
+	servers []*apiserver.Server
+	streams []*stream
+
+	server  *wire.Server
+	ec2     *ec2.Service
+	calling string // the name of the call to AWS that is carried out
+	events  int
+
+	mail        map[string]*mail
+	idle        map[string][]*container
+	running     map[string]int
+	live        map[string]*invocation
+	invocations int
+	work        sync.WaitGroup
+
+	machines   map[string]*machine // by instance
+	workloads  []*workload
+	soonTasks  map[string]bool
+	changed    bool                 // since the invariants were checked
+	unclaimed  map[string]time.Time // instances without a claim, and since when
+	evictions  map[string]string    // what functions ordered about a pod, by its UID
+	voluntary  map[string]time.Time // claims that disrupt has deleted, and when
+	violations map[string]bool
+}
+
+// apiServers is the number of API servers of a cluster.
+const apiServers = 2
+
+// Simulate runs one simulation. It must be called in a bubble of testing/synctest.
+func Simulate(options Options) Result {
+	// Where goroutines compete, Go's scheduler decides. With one processor, and without a collector that
+	// interrupts them, it decides alike each time.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	r := &Run{
+		options: options, mail: map[string]*mail{}, live: map[string]*invocation{},
+		idle: map[string][]*container{}, running: map[string]int{},
+		machines: map[string]*machine{}, soonTasks: map[string]bool{}, unclaimed: map[string]time.Time{},
+		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
+	}
+	r.result = Result{Seed: options.Seed, Done: map[string]int{}}
+	r.engine = engine.New(options.Seed, r.step)
+	r.began = time.Now()
+	r.ends = r.began.Add(time.Duration(options.Minutes) * time.Minute)
+	r.weather = r.makeWeather()
+	r.store = apiserver.NewStore(time.Now)
+	r.store.Listen(r.observe)
+	for n := range apiServers {
+		server := apiserver.NewServer(r.store, func() time.Duration { return r.cacheLag(n) })
+		server.Unknown = func(what string) { r.violate("the model of the API server does not know %s", what) }
+		r.servers = append(r.servers, server)
+	}
+	if err := r.prepare(); err != nil {
+		r.violate("the world cannot be made: %v", err)
+	}
+	r.engine.Run(r.ends)
+	if len(r.result.Violations) == 0 {
+		r.settled()
+	}
+	r.end()
+	r.result.Hash, r.result.Steps = r.engine.Hash(), r.engine.Steps()
+	r.result.Virtual = time.Since(r.began)
+	return r.result
+}
+
+// cacheLag is how far a server's watch cache is behind now. It changes every few seconds.
+func (r *Run) cacheLag(server int) time.Duration {
+	if !r.weather.bad() || r.weather.cacheLag == 0 {
+		return 0
+	}
+	turn := int64(time.Since(r.began) / (5 * time.Second))
+	return r.engine.Between(0, r.weather.cacheLag, "cache", fmt.Sprint(server), fmt.Sprint(turn))
+}
+
+// prepare makes the cluster and starts everything.
+func (r *Run) prepare() error {
+	types, err := offered()
+	if err != nil {
+		return err
+	}
+	if err := r.openAccount(types); err != nil {
+		return err
+	}
+	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
+		r.mail[function] = r.newMail(function)
+	}
+	if err := r.furnish(); err != nil {
+		return err
+	}
+	r.controllers()
+	r.engine.In(time.Second, func() { r.catalog(0) })
+	return nil
+}
+
+// catalog invokes the function catalog until it has written the instance types. Then the rest begins.
+func (r *Run) catalog(tries int) {
+	r.invoke("catalog", []byte("{}"), func(_ []byte, ok bool) {
+		if !ok && tries < 3 {
+			r.catalog(tries + 1)
+			return
+		}
+		if !ok {
+			r.violate("the function catalog fails")
+			return
+		}
+		r.tick(0)
+		r.awaitClass()
+	})
+}
+
+// awaitClass waits until lifecycle has made the node class ready. Then pods come, and things go wrong.
+func (r *Run) awaitClass() {
+	if !r.classReady() {
+		if time.Since(r.began) > 5*time.Minute {
+			r.violate("the node class is not ready after 5 minutes: %s", r.classProblem())
+			return
+		}
+		r.engine.In(time.Second, r.awaitClass)
+		return
+	}
+	r.prepared = true
+	r.trace("the cluster is ready")
+	r.begins()
+}
+
+// observe learns every change of an object.
+func (r *Run) observe(change apiserver.Change) {
+	r.changed = true
+	if change.After == nil && change.Before != nil && change.Before.Kind == apiserver.NodeClaims {
+		if claim, ok := change.Before.Typed.(*api.NodeClaim); ok {
+			r.released(claim)
+		}
+	}
+	r.announce(change)
+	r.react(change)
+}
+
+// collectEvery is how many events pass between two collections of garbage.
+const collectEvery = 4000
+
+// step follows each event.
+func (r *Run) step() {
+	if r.engine.Steps()%collectEvery == 0 {
+		runtime.GC() // every other goroutine waits now
+	}
+	if !r.changed {
+		return
+	}
+	r.changed = false
+	r.check()
+}
+
+// trace notes what happened.
+func (r *Run) trace(format string, arguments ...any) {
+	line := fmt.Sprintf("%10.3f ", time.Since(r.began).Seconds()) + fmt.Sprintf(format, arguments...)
+	r.engine.Note(line)
+	r.show(line)
+}
+
+// remark adds to the trace what may differ between two runs of a seed: the words of an error.
+func (r *Run) remark(text string) { r.show("           " + text) }
+
+func (r *Run) show(line string) {
+	if r.options.Live != nil {
+		_, _ = fmt.Fprintln(r.options.Live, line) // a person watches
+	}
+	if r.options.Keep {
+		r.result.Trace = append(r.result.Trace, line)
+	}
+}
+
+// violate notes a broken invariant, which ends the simulation.
+func (r *Run) violate(format string, arguments ...any) {
+	said := fmt.Sprintf(format, arguments...)
+	r.trace("VIOLATION: %s", said)
+	r.result.Violations = append(r.result.Violations, said)
+	r.engine.Stop()
+}
+
+// end ends everything, so that no goroutine is left.
+func (r *Run) end() {
+	for _, s := range r.streams {
+		s.end()
+	}
+	r.stopAll()
+	done := make(chan struct{})
+	go func() {
+		r.work.Wait()
+		close(done)
+	}()
+	<-done
+	if r.ec2 != nil {
+		_ = r.ec2.Close() // it returns nil
+	}
+}
+
+// stopAll ends the invocations that run.
+func (r *Run) stopAll() {
+	for _, i := range r.live {
+		i.network.dead.Store(true)
+		i.cancel()
+	}
+}
+
+// soon lets a controller run after a moment. Several requests for it become one.
+func (r *Run) soon(name string, least, most time.Duration, f func()) {
+	if r.soonTasks[name] {
+		return
+	}
+	r.soonTasks[name] = true
+	r.engine.In(r.engine.Between(least, most, name, fmt.Sprint(r.engine.Steps())), func() {
+		delete(r.soonTasks, name)
+		f()
+	})
+}
+
+// ConsoleOutput is what a machine prints: nothing here.
+func (r *Run) ConsoleOutput(string) string { return "" }
+
+// InstanceChanged boots and ends machines. EC2 calls it from a goroutine of its own.
+func (r *Run) InstanceChanged(i ec2.Instance) {
+	r.engine.Arrive("machine "+i.ID+" "+string(i.State), func() {
+		r.changed = true
+		r.power(i)
+	})
+}
