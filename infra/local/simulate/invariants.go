@@ -318,10 +318,27 @@ func (r *Run) unsettledPods() []string {
 		case pod.DeletionTimestamp != nil && time.Since(pod.DeletionTimestamp.Time) > patience:
 			problems = append(problems, fmt.Sprintf("pod %s does not end", pod.Name))
 		case pod.DeletionTimestamp == nil && !podReady(pod) && age > patience && !r.mayWait(pod):
-			problems = append(problems, fmt.Sprintf("pod %s does not run (node %q)", pod.Name, pod.Spec.NodeName))
+			problems = append(problems, fmt.Sprintf("pod %s does not run (node %q, nominated for %q): %s", pod.Name,
+				pod.Spec.NodeName, pod.Status.NominatedNodeName, r.whyNot(pod)))
 		}
 	}
 	return problems
+}
+
+// whyNot says what keeps a pod from each node.
+func (r *Run) whyNot(pod *corev1.Pod) string {
+	var why []string
+	for _, node := range apiserver.List[corev1.Node](r.store, apiserver.Nodes) {
+		left := roomOf(node)
+		for _, other := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+			if other.Spec.NodeName == node.Name && other.Status.Phase != corev1.PodFailed {
+				left.take(other)
+			}
+		}
+		why = append(why, fmt.Sprintf("%s may run it: %t, has %dm cores and %d MiB", node.Name, mayRun(pod, node), left.cpu,
+			left.memory>>20))
+	}
+	return strings.Join(why, ", ")
 }
 
 // heldByPods reports whether pods that may not be evicted hold the claim's node, which has no termination

@@ -31,8 +31,9 @@ type Options struct {
 	Keep bool
 }
 
-// calm is the time at the end in which nothing goes wrong.
-const calm = 12 * time.Minute
+// calm is the time at the end in which nothing goes wrong. Whittle waits 15 minutes for a machine that
+// never joins, and launches another one then.
+const calm = 20 * time.Minute
 
 // Result is what came of a simulation.
 type Result struct {
