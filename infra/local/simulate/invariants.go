@@ -361,7 +361,7 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
 		if pool.Name == "default" || pod.Spec.NodeSelector[api.CapacityTypeLabelKey] != "spot" {
 			limit := pool.Spec.Limits[corev1.ResourceCPU]
-			used := pool.Status.Resources[corev1.ResourceCPU]
+			used := r.usedOf(pool.Name)
 			least := int64(2)
 			for _, size := range []int64{2, 4, 8, 16} { // the sizes of m5, with 4 GiB a processor
 				least = size
@@ -369,10 +369,23 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 					break
 				}
 			}
-			if limit.Value()-used.Value() >= least {
+			if limit.Value()-used >= least {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// usedOf is what a pool's claims take of its limit, in processors. Those that leave count as well: a
+// pod that may not be evicted can hold its node for ever.
+func (r *Run) usedOf(pool string) int64 {
+	used := int64(0)
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		if claim.Labels[api.NodePoolLabelKey] == pool {
+			cpus := claim.Status.Capacity[corev1.ResourceCPU]
+			used += cpus.Value()
+		}
+	}
+	return used
 }

@@ -78,6 +78,8 @@ func (n *network) RoundTrip(request *http.Request) (*http.Response, error) {
 		return given.response, given.err
 	case <-request.Context().Done():
 		return nil, request.Context().Err()
+	case <-n.run.over: // some calls outlive their invocation's context
+		return nil, errKilled
 	}
 }
 

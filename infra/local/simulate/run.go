@@ -46,6 +46,7 @@ type Run struct {
 	workloads  []*workload
 	soonTasks  map[string]bool
 	changed    bool                 // since the invariants were checked
+	over       chan struct{}        // closed at the end
 	unclaimed  map[string]time.Time // instances without a claim, and since when
 	evictions  map[string]string    // what functions ordered about a pod, by its UID
 	voluntary  map[string]time.Time // claims that disrupt has deleted, and when
@@ -62,7 +63,7 @@ func Simulate(options Options) Result {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := &Run{
-		options: options, mail: map[string]*mail{}, live: map[string]*invocation{},
+		options: options, over: make(chan struct{}), mail: map[string]*mail{}, live: map[string]*invocation{},
 		idle: map[string][]*container{}, running: map[string]int{},
 		machines: map[string]*machine{}, soonTasks: map[string]bool{}, unclaimed: map[string]time.Time{},
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
@@ -208,6 +209,7 @@ func (r *Run) violate(format string, arguments ...any) {
 
 // end ends everything, so that no goroutine is left.
 func (r *Run) end() {
+	close(r.over)
 	for _, s := range r.streams {
 		s.end()
 	}
