@@ -173,7 +173,8 @@ chaos: infra/node_modules build/local ## let everything go wrong for 30 minutes;
 simulate: export SIMULATE_SEEDS := $(seeds)
 simulate: export SIMULATE_SEED := $(seed)
 simulate: export SIMULATE_MINUTES := $(minutes)
-simulate: build/local ## simulate 200 orders of events in virtual time; seeds=N for more, seed=N to repeat, minutes=N of real time
+simulate: export SIMULATE_PLANTED := $(planted)
+simulate: build/local ## simulate 200 orders of events in virtual time; seeds=N for more, seed=N to repeat, minutes=N of real time, planted=all to find faults
 	@build/local simulate
 
 # The control planes of crash and storm have enough memory. A lazier collector leaves more processor time.

@@ -106,6 +106,9 @@ func runSimulation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if name := os.Getenv(simulatePlanted); name != "" {
+		return findPlanted(ctx, root, folder, name, min(seeds, plantedSeeds))
+	}
 	program, err := buildSimulation(ctx, root, folder, "simulation")
 	if err != nil {
 		return err
