@@ -157,6 +157,8 @@ func TestSweep(t *testing.T) {
 		c.Annotations = map[string]string{api.AnnotationInstanceProfile: "used-by-claim"}
 	})
 
+	start := time.Now()
+	l.handler.now = func() time.Time { return start.Add(l.clock.ahead) } // no tick slips into the next minute
 	l.betweenSweeps()
 	l.tickOnce(t)
 	if left := l.made.left(); len(left) != 8 {

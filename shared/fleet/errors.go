@@ -54,11 +54,6 @@ func IsUnanswered(err error) bool { return err != nil && code(err) == "" }
 // run.
 func isDone(err error) bool { return IsGone(err) || code(err) == "DryRunOperation" }
 
-// isUnauthorized reports whether the function lacks the right to the call.
-func isUnauthorized(err error) bool {
-	return slices.Contains([]string{"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}, code(err))
-}
-
 // isPassing reports whether a call failed for a reason that passes without a person: AWS was busy
 // or did not answer.
 func isPassing(err error) bool {

@@ -55,8 +55,19 @@ func (c *Client) LaunchTemplates(ctx context.Context) ([]Template, error) {
 // template creates it again when EC2 reports it missing.
 func (c *Client) DeleteLaunchTemplate(ctx context.Context, id string) error {
 	_, err := c.ec2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: &id})
-	if err != nil && !isDone(err) {
+	if err != nil && !isDone(err) && !c.templateDeleted(ctx, id, err) {
 		return fmt.Errorf("deleting launch template %s: %w", id, err)
 	}
 	return nil
+}
+
+// templateDeleted reports whether another invocation, or an earlier attempt whose answer was lost,
+// deleted the template of the refused call. The functions' rights depend on the template's tags, and
+// a template that is gone has none.
+func (c *Client) templateDeleted(ctx context.Context, id string, refused error) bool {
+	if !isRefusal(refused) {
+		return false
+	}
+	_, err := c.ec2.DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{LaunchTemplateIds: []string{id}})
+	return IsGone(err)
 }

@@ -301,6 +301,49 @@ func (f forgetful) Do(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// refusesDeletion refuses each deletion of a launch template, as IAM does for a template that is gone.
+type refusesDeletion struct {
+	next interface {
+		Do(*http.Request) (*http.Response, error)
+	}
+}
+
+func (f refusesDeletion) Do(request *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	if !strings.Contains(string(body), "Action=DeleteLaunchTemplate") {
+		return f.next.Do(request)
+	}
+	refusal := `<Response><Errors><Error><Code>UnauthorizedOperation</Code></Error></Errors></Response>`
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(refusal)),
+	}, nil
+}
+
+func TestARefusedDeletionOfAGoneTemplateIsNoFailure(t *testing.T) {
+	a := newAccount(t)
+	mustLaunch(t, fleet.New(a.ec2, "prod"), a.request(t, "claim-1"))
+	refused := fleet.New(awsec2.New(a.ec2.Options(), func(o *awsec2.Options) {
+		o.HTTPClient = refusesDeletion{o.HTTPClient}
+	}), "prod")
+	templates, err := refused.LaunchTemplates(t.Context())
+	if err != nil || len(templates) != 1 {
+		t.Fatalf("%+v, %v", templates, err)
+	}
+	if err := refused.DeleteLaunchTemplate(t.Context(), templates[0].ID); err == nil {
+		t.Error("a template that is there: no error")
+	}
+	if err := fleet.New(a.ec2, "prod").DeleteLaunchTemplate(t.Context(), templates[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := refused.DeleteLaunchTemplate(t.Context(), templates[0].ID); err != nil {
+		t.Errorf("a template that is gone: %v", err)
+	}
+}
+
 func TestARefusedRepetitionOfADeletionIsNoFailure(t *testing.T) {
 	for _, deletes := range []bool{true, false} {
 		a := newAccount(t)

@@ -47,9 +47,10 @@ func (s *Service) check(c *wire.Call, p permission) error {
 	for key, values := range p.context {
 		q.context[strings.ToLower(key)] = values
 	}
+	gone := false
 	if p.tagged != "" {
-		tags, known := s.tagsOf(p.tagged)
-		q.tagsUnknown = !known
+		tags, state := s.tagsOf(p.tagged)
+		q.tagsUnknown, gone = state == tagsUnknown, state == resourceGone
 		service, _, _ := strings.Cut(p.action, ":")
 		for key, value := range tags {
 			q.context["aws:resourcetag/"+strings.ToLower(key)] = []string{value}
@@ -62,6 +63,8 @@ func (s *Service) check(c *wire.Call, p permission) error {
 	}
 	if allowed, _ := s.ask(c.Caller.RoleARN, q, s.grantsOf); allowed {
 		why = NotInForce
+	} else if gone {
+		why = NoResource
 	}
 	resource := p.resource
 	if resource == anyResource {
@@ -80,27 +83,45 @@ func (s *Service) check(c *wire.Call, p permission) error {
 		p.action, resource, why)
 }
 
-// tagsOf returns the tags of an existing resource; known is false if no service knows them.
-func (s *Service) tagsOf(arn string) (tags map[string]string, known bool) {
+// NoResource is the reason of a refused call that depends on the tags of a resource, where the
+// resource does not exist. AWS does not say so.
+const NoResource = "because no identity-based policy allows it for a resource that does not exist"
+
+// tagState says what is known of a resource's tags.
+type tagState int
+
+const (
+	tagsKnown tagState = iota
+	// tagsUnknown says that no service knows the tags.
+	tagsUnknown
+	// resourceGone says that the resource does not exist.
+	resourceGone
+)
+
+// tagsOf returns the tags of a resource.
+func (s *Service) tagsOf(arn string) (map[string]string, tagState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if strings.HasPrefix(arn, fmt.Sprintf("arn:aws:iam::%s:", s.accountID)) {
 		if p, ok := s.profiles[lastPart(arn)]; ok && p.arn == arn {
-			return p.tags, true
+			return p.tags, tagsKnown
 		}
 		if r := s.roleByARN(arn); r != nil {
-			return r.tags, true
+			return r.tags, tagsKnown
 		}
-		return nil, true
+		return nil, resourceGone
 	}
 	if s.resourceTags == nil {
-		return nil, false
+		return nil, tagsUnknown
 	}
 	lookup := s.resourceTags
 	s.mu.Unlock()
-	tags, _ = lookup(arn)
+	tags, found := lookup(arn)
 	s.mu.Lock()
-	return tags, true
+	if !found {
+		return nil, resourceGone
+	}
+	return tags, tagsKnown
 }
 
 // permissions lists the permissions of a call, the call's own action first.

@@ -154,6 +154,12 @@ func TestResourceTagsDecide(t *testing.T) {
 	}
 	if err := terminate("i-test"); err == nil || !strings.Contains(err.Error(), "UnauthorizedOperation") {
 		t.Errorf("another cluster's instance: got %v, want UnauthorizedOperation", err)
+	} else if strings.Contains(err.Error(), NoResource) {
+		t.Errorf("an instance that is there: %v", err)
+	}
+	s.SetResourceTags(func(string) (map[string]string, bool) { return nil, false })
+	if err := terminate("i-prod"); err == nil || !strings.Contains(err.Error(), NoResource) {
+		t.Errorf("an instance that is gone: %v", err)
 	}
 }
 

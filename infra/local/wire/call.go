@@ -100,8 +100,6 @@ type CallRecord struct {
 	Path      string    // path of the URL
 	CallerARN string    // empty where the signer is unknown
 	RoleARN   string    // empty for the operator
-	// Repeated means that an SDK sends the call again after a failure or without an answer.
-	Repeated bool
 
 	Permission   string // IAM action that was checked; empty if none was
 	Status       int    // HTTP status

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/whittle-dev/whittle/infra/local/draw"
@@ -49,14 +48,6 @@ type faulty struct {
 
 // invocationHeader names a call of an SDK and stays the same in its retries.
 const invocationHeader = "Amz-Sdk-Invocation-Id"
-
-// repeated reports whether the SDK's header counts a second or later attempt. A caller without the
-// header repeats nothing.
-func repeated(r *http.Request) bool {
-	attempt, counted := strings.CutPrefix(r.Header.Get("Amz-Sdk-Request"), "attempt=")
-	number, _, _ := strings.Cut(attempt, ";")
-	return counted && number != "1"
-}
 
 // of draws the fault of a call.
 func (f *faulty) of(c *Call) fault {

@@ -189,7 +189,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	record := CallRecord{
 		Time: started, Service: c.Service, Action: c.Action, Method: r.Method, Path: r.URL.Path, CallerARN: c.Caller.ARN,
 		RoleARN:    c.Caller.RoleARN,
-		Repeated:   repeated(r),
 		Permission: c.Permission, Status: response.Status, Duration: time.Since(started), RequestID: c.RequestID,
 	}
 	if failure != nil {

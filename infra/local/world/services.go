@@ -201,10 +201,11 @@ func (w *World) observe(call wire.CallRecord) {
 	}
 	w.slog.Warn("call failed", "service", call.Service, "action", call.Action, "caller", call.CallerARN, "code",
 		call.ErrorCode, "error", call.ErrorMessage)
-	// A right that depends on an object's tags ends with the object. So IAM refuses the repetition of a
-	// deletion whose answer was lost. A right that is missing is refused at the first attempt.
+	// A right that depends on an object's tags ends with the object. So IAM refuses the second deletion,
+	// by the repetition of a call whose answer was lost or by another invocation.
 	if slices.Contains([]string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}, call.ErrorCode) &&
-		!strings.Contains(call.ErrorMessage, identity.NotInForce) && !call.Repeated {
+		!strings.Contains(call.ErrorMessage, identity.NotInForce) &&
+		!strings.Contains(call.ErrorMessage, identity.NoResource) {
 		w.refusals = append(w.refusals,
 			fmt.Sprintf("%s %s by %s: %s", call.Service, call.Action, call.CallerARN, call.ErrorMessage))
 	}
