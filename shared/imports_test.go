@@ -146,6 +146,7 @@ func layers() []layer {
 		{path: "shared/function", imports: "shared/api shared/cluster shared/metrics shared/queue shared/spread"},
 		{path: "shared/reaction", imports: "shared/function"},
 		{path: "shared/publish", imports: "events/own"},
+		{path: "shared/ec2catalog", imports: "shared/catalog testdata/instancetypes"},
 
 		// Test support: packages that only tests and other packages of this layer import.
 		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},
@@ -156,7 +157,7 @@ func layers() []layer {
 		{path: "functions/lifecycle/clustertest", imports: "shared"},
 
 		// Functions: the top layer. A function may import all of shared, but no other function.
-		{path: "functions/catalog", imports: "shared testdata/instancetypes"},
+		{path: "functions/catalog", imports: "shared"},
 		{path: "functions/console", imports: "shared"},
 		{path: "functions/disrupt", imports: "shared events/own"},
 		{path: "functions/install", imports: "shared"},

@@ -8,37 +8,28 @@ import (
 	"testing"
 	"time"
 
-	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
-
 	"github.com/whittle-dev/whittle/infra/local/conformance"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/ec2catalog"
 )
 
 // TestTheCatalogueReadsMoto reads instance types, zones and prices from moto, whose types are
 // recordings of AWS. It compares them with those of the local EC2.
 func TestTheCatalogueReadsMoto(t *testing.T) {
 	_, moto := conformance.StartMoto(t)
-	reader := &handler{region: conformance.Region, ec2: awsec2.NewFromConfig(moto.Config()), now: time.Now}
-	types, err := reader.instanceTypes(t.Context())
-	if err != nil || len(types) < 500 {
-		t.Fatalf("%d types, %v", len(types), err)
-	}
-	zones, err := reader.zones(t.Context())
-	if err != nil || len(zones) < 3 {
-		t.Errorf("zones %+v, %v", zones, err)
-	}
-	offerings, err := reader.offerings(t.Context())
-	if err != nil || len(offerings["m5.large"]) == 0 {
-		t.Errorf("%d types are offered, m5.large in %q, %v", len(offerings), offerings["m5.large"], err)
-	}
-	if _, err := reader.spotPrices(t.Context()); err != nil {
-		t.Errorf("spot prices: %v", err)
-	}
-	ours, err := newRegion(t).instanceTypes(t.Context())
+	reader, err := ec2catalog.NewReader(moto.Config(), catalog.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	compareTypes(t, ours, types)
+	theirs, err := reader.Read(t.Context(), time.Now(), nil)
+	if err != nil || len(theirs.InstanceTypes) < 500 || len(theirs.Zones) < 3 || len(infoOf(t, theirs, "m5.large").Zones) == 0 {
+		t.Fatalf("%+v, %v", theirs, err)
+	}
+	ours, err := newRegion(t).reader.Read(t.Context(), time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareTypes(t, ours.InstanceTypes, theirs.InstanceTypes)
 }
 
 // compareTypes reports the differences of two descriptions in facts that matter for pods.

@@ -1,7 +1,7 @@
 // Command catalog reads EC2's offer: instance types, zones and prices. It writes them to one
 // ConfigMap, from which the functions that plan read them. A schedule wakes it once an hour.
 //
-// Flow: ec2.go, pricing.go and prices.go read; handler.go joins the facts and writes the catalogue.
+// Flow: package ec2catalog reads; handler.go writes the catalogue.
 //
 // Invariants:
 //   - Without types, offerings or zones the run fails, and the last catalogue stays.

@@ -3,32 +3,21 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/pricing"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/ec2catalog"
 	"github.com/whittle-dev/whittle/shared/inventory"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
 type handler struct {
-	cluster, region string
-	settings        catalog.Settings
-	supplement      instancetypes.Supplement
-	connection      interface {
+	reader     *ec2catalog.Reader
+	connection interface {
 		Client(context.Context) (*cluster.Client, error)
 	}
-	ec2     *ec2.Client
-	pricing *pricing.Client
-	now     func() time.Time
+	now func() time.Time
 }
 
 // Summary is the function's answer and its log line.
@@ -54,7 +43,7 @@ func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
 	if err != nil && !errors.Is(err, inventory.ErrNoCatalog) {
 		slog.WarnContext(ctx, "cannot read the last catalogue, writing a new one", "error", err)
 	}
-	snapshot, err := h.read(ctx, previous)
+	snapshot, err := h.reader.Read(ctx, start, previous)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -67,48 +56,6 @@ func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
 		"without-price", summary.WithoutPrice, "spot-prices", summary.SpotPrices, "prices", snapshot.PriceAges(h.now()),
 		"duration", summary.Duration)
 	return summary, nil
-}
-
-// read makes independent calls at the same time. It fails without types, offerings or zones.
-// Missing prices keep their last values, or are the built-in ones.
-func (h *handler) read(ctx context.Context, previous *catalog.Snapshot) (*catalog.Snapshot, error) {
-	snapshot := &catalog.Snapshot{Time: h.now().UTC(), Region: h.region, Settings: h.settings}
-	if currency := currencyOf(h.region); currency != "USD" {
-		snapshot.Prices.Currency = currency
-	}
-	var zonesOf map[string][]string
-	var onDemand map[string]float64
-	var spot map[string]map[string]float64
-	var volumes catalog.VolumePrices
-	var onDemandFailed, spotFailed, volumesFailed error
-	group, parallel := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { snapshot.InstanceTypes, err = h.instanceTypes(parallel); return err })
-	group.Go(func() (err error) { zonesOf, err = h.offerings(parallel); return err })
-	group.Go(func() (err error) { snapshot.Zones, err = h.zones(parallel); return err })
-	group.Go(func() error {
-		limited, cancel := context.WithTimeout(parallel, priceListTime)
-		defer cancel()
-		onDemand, onDemandFailed = h.onDemandPrices(limited)
-		volumes, volumesFailed = h.volumePrices(limited)
-		return nil
-	})
-	group.Go(func() error { spot, spotFailed = h.spotPrices(parallel); return nil })
-	if err := group.Wait(); err != nil {
-		return nil, fmt.Errorf("reading EC2's offer in %s: %w", h.region, err)
-	}
-	for i := range snapshot.InstanceTypes {
-		info := &snapshot.InstanceTypes[i]
-		info.Zones = zonesOf[info.InstanceType]
-		slices.Sort(info.Zones)
-	}
-	slices.SortFunc(
-		snapshot.InstanceTypes,
-		func(a, b catalog.InstanceTypeInfo) int { return strings.Compare(a.InstanceType, b.InstanceType) },
-	)
-	h.setOnDemandPrices(ctx, snapshot, previous, onDemand, onDemandFailed)
-	setSpotPrices(ctx, snapshot, previous, spot, spotFailed)
-	setVolumePrices(ctx, snapshot, previous, volumes, volumesFailed)
-	return snapshot, nil
 }
 
 func summarize(snapshot *catalog.Snapshot, took time.Duration) Summary {

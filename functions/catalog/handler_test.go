@@ -23,6 +23,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
+	"github.com/whittle-dev/whittle/shared/ec2catalog"
+	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
@@ -129,6 +131,19 @@ func newRegion(t *testing.T) *region {
 	r.connection, r.now = rights{}, func() time.Time { return noon }
 	forget(t)
 	return r
+}
+
+// move makes the handler one of another region, with the same EC2 and price list.
+func (r *region) move(t *testing.T, name string) {
+	t.Helper()
+	config, err := function.Configuration(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Region = name
+	if r.reader, err = ec2catalog.NewReader(config, catalog.Settings{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // forget deletes the objects of other tests.

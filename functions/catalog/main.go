@@ -1,18 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/pricing"
-
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/ec2catalog"
 	"github.com/whittle-dev/whittle/shared/function"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
 func main() {
@@ -22,23 +18,17 @@ func main() {
 
 func setup(ctx context.Context) (*handler, error) {
 	settings := function.NewSettings()
-	h := &handler{cluster: settings.Required("CLUSTER_NAME"), now: time.Now}
-	h.settings = readSettings(settings)
-	err := settings.Err()
-	if err != nil {
-		return h, err
-	}
-	if h.supplement, err = instancetypes.ReadSupplement(); err != nil {
+	name, nodes := settings.Required("CLUSTER_NAME"), readSettings(settings)
+	h := &handler{now: time.Now}
+	if err := settings.Err(); err != nil {
 		return h, err
 	}
 	loaded, err := function.Configuration(ctx)
-	h.region = loaded.Region
-	h.connection = function.NewConnection(loaded, h.cluster)
-	h.ec2 = ec2.NewFromConfig(loaded)
-	h.pricing = pricing.NewFromConfig(loaded, func(options *pricing.Options) {
-		// Nothing asks the price list where none serves the region.
-		options.Region = cmp.Or(priceListRegion(loaded.Region), loaded.Region)
-	})
+	if err != nil {
+		return h, err
+	}
+	h.connection = function.NewConnection(loaded, name)
+	h.reader, err = ec2catalog.NewReader(loaded, nodes)
 	return h, err
 }
 

@@ -62,7 +62,7 @@ func TestPricesThatCannotBeReadStayWhatTheyWere(t *testing.T) {
 func TestAnEmptyPriceListKeepsThePrices(t *testing.T) {
 	r := newRegion(t)
 	r.run(t)
-	r.region = "mars-north-1" // which no product is of
+	r.move(t, "mars-north-1") // which no product is of
 	if info := infoOf(t, second(r.run(t)), "m5.large"); info.OnDemandPrice != 0.096 {
 		t.Errorf("m5.large costs %v", info.OnDemandPrice)
 	}
@@ -84,7 +84,7 @@ func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRegion(t)
-			r.region = test.region
+			r.move(t, test.region)
 			r.refused["DescribeSpotPriceHistory"] = 0
 			if test.refuse {
 				r.refused["GetProducts"] = 0

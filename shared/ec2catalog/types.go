@@ -1,4 +1,4 @@
-package main
+package ec2catalog
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo, error) {
-	pages := ec2.NewDescribeInstanceTypesPaginator(h.ec2, &ec2.DescribeInstanceTypesInput{
+func (r *Reader) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo, error) {
+	pages := ec2.NewDescribeInstanceTypesPaginator(r.ec2, &ec2.DescribeInstanceTypesInput{
 		MaxResults: aws.Int32(100),
 		Filters: []types.Filter{
 			{Name: aws.String("supported-virtualization-type"), Values: []string{"hvm"}},
@@ -35,7 +35,7 @@ func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo
 				unusable = append(unusable, made.InstanceType)
 				continue
 			}
-			found = append(found, h.supplemented(made))
+			found = append(found, r.supplemented(made))
 		}
 	}
 	if len(unusable) > 0 {
@@ -51,18 +51,18 @@ func (h *handler) instanceTypes(ctx context.Context) ([]catalog.InstanceTypeInfo
 
 // supplemented adds facts that EC2 does not report: the network interfaces for pods, and the
 // documented bandwidth. Over several cards that is not the sum of the cards' bandwidths.
-func (h *handler) supplemented(made catalog.InstanceTypeInfo) catalog.InstanceTypeInfo {
-	made.Network.BranchInterfaces = h.supplement.BranchInterfaces[made.InstanceType]
-	if documented := h.supplement.NetworkBaselineMbps[made.InstanceType]; documented > 0 {
+func (r *Reader) supplemented(made catalog.InstanceTypeInfo) catalog.InstanceTypeInfo {
+	made.Network.BranchInterfaces = r.supplement.BranchInterfaces[made.InstanceType]
+	if documented := r.supplement.NetworkBaselineMbps[made.InstanceType]; documented > 0 {
 		made.Network.BaselineBandwidthInMbps = documented
 	}
 	return made
 }
 
 // offerings returns the names of the zones that offer each type.
-func (h *handler) offerings(ctx context.Context) (map[string][]string, error) {
+func (r *Reader) offerings(ctx context.Context) (map[string][]string, error) {
 	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(
-		h.ec2, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone},
+		r.ec2, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone},
 	)
 	zones := map[string][]string{}
 	for pages.HasMorePages() {
@@ -78,8 +78,8 @@ func (h *handler) offerings(ctx context.Context) (map[string][]string, error) {
 	return zones, nil
 }
 
-func (h *handler) zones(ctx context.Context) ([]catalog.AvailabilityZone, error) {
-	output, err := h.ec2.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
+func (r *Reader) zones(ctx context.Context) ([]catalog.AvailabilityZone, error) {
+	output, err := r.ec2.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
 	if err != nil {
 		return nil, fmt.Errorf("listing availability zones: %w", err)
 	}

@@ -1,4 +1,4 @@
-package main
+package ec2catalog
 
 import (
 	"cmp"
@@ -79,12 +79,12 @@ type priceListItem struct {
 // onDemandPrices returns each type's price per hour for Linux, on shared hardware and on dedicated
 // bare metal. With an error it returns the prices before it. An invalid item costs only its own
 // price. The context limits the time.
-func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error) {
-	if priceListRegion(h.region) == "" {
-		return nil, fmt.Errorf("no price list serves region %s", h.region)
+func (r *Reader) onDemandPrices(ctx context.Context) (map[string]float64, error) {
+	if priceListRegion(r.region) == "" {
+		return nil, fmt.Errorf("no price list serves region %s", r.region)
 	}
 	prices := map[string]float64{}
-	currency := currencyOf(h.region)
+	currency := currencyOf(r.region)
 	var failed, unreadable error
 	bad := 0
 	for _, product := range []map[string]string{
@@ -93,7 +93,7 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 	} {
 		product["operatingSystem"], product["preInstalledSw"] = "Linux", "NA"
 		product["capacitystatus"], product["marketoption"] = "Used", "OnDemand"
-		err := h.products(ctx, product, func(text string) {
+		err := r.products(ctx, product, func(text string) {
 			name, price, err := parsePrice(text, currency)
 			if err != nil {
 				bad, unreadable = bad+1, err
@@ -109,23 +109,23 @@ func (h *handler) onDemandPrices(ctx context.Context) (map[string]float64, error
 		slog.WarnContext(ctx, "ignoring invalid items of the price list", "items", bad, "last", unreadable)
 	}
 	if failed == nil && len(prices) == 0 {
-		failed = fmt.Errorf("the price list has no price in %s for region %s", currency, h.region)
+		failed = fmt.Errorf("the price list has no price in %s for region %s", currency, r.region)
 	}
 	return prices, failed
 }
 
 // volumePrices returns the prices of EBS volumes. With an error it returns the prices before it. An
 // invalid item costs only its own price.
-func (h *handler) volumePrices(ctx context.Context) (catalog.VolumePrices, error) {
-	if priceListRegion(h.region) == "" {
-		return nil, fmt.Errorf("no price list serves region %s", h.region)
+func (r *Reader) volumePrices(ctx context.Context) (catalog.VolumePrices, error) {
+	if priceListRegion(r.region) == "" {
+		return nil, fmt.Errorf("no price list serves region %s", r.region)
 	}
 	prices := catalog.VolumePrices{}
 	var failed, unreadable error
 	for _, family := range []string{"Storage", "System Operation", "Provisioned Throughput"} {
 		// Local zones have prices of their own.
-		err := h.products(ctx, map[string]string{"productFamily": family, "locationType": "AWS Region"}, func(text string) {
-			usage, price, err := parseVolumePrice(text, currencyOf(h.region))
+		err := r.products(ctx, map[string]string{"productFamily": family, "locationType": "AWS Region"}, func(text string) {
+			usage, price, err := parseVolumePrice(text, currencyOf(r.region))
 			if err != nil {
 				unreadable = err
 			}
@@ -139,16 +139,16 @@ func (h *handler) volumePrices(ctx context.Context) (catalog.VolumePrices, error
 		slog.WarnContext(ctx, "ignoring invalid items of the price list", "last", unreadable)
 	}
 	if failed == nil && len(prices) == 0 {
-		failed = fmt.Errorf("the price list has no price of a volume for region %s", h.region)
+		failed = fmt.Errorf("the price list has no price of a volume for region %s", r.region)
 	}
 	return prices, failed
 }
 
 // products calls read with each item of the price list whose attributes have the values. The items
 // before an error count.
-func (h *handler) products(ctx context.Context, attributes map[string]string, read func(text string)) error {
+func (r *Reader) products(ctx context.Context, attributes map[string]string, read func(text string)) error {
 	filters := []types.Filter{{
-		Type: types.FilterTypeTermMatch, Field: aws.String("regionCode"), Value: aws.String(h.region),
+		Type: types.FilterTypeTermMatch, Field: aws.String("regionCode"), Value: aws.String(r.region),
 	}}
 	for _, field := range slices.Sorted(maps.Keys(attributes)) {
 		filters = append(filters, types.Filter{
@@ -156,7 +156,7 @@ func (h *handler) products(ctx context.Context, attributes map[string]string, re
 		})
 	}
 	pages := pricing.NewGetProductsPaginator(
-		h.pricing, &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters},
+		r.pricing, &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters},
 	)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

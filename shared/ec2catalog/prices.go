@@ -1,4 +1,4 @@
-package main
+package ec2catalog
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const builtinRegion = "us-east-1"
 
 // setOnDemandPrices sets each type's on-demand price: from the price list, otherwise from the last
 // catalogue, otherwise the built-in one.
-func (h *handler) setOnDemandPrices(
+func (r *Reader) setOnDemandPrices(
 	ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]float64, failed error,
 ) {
 	before := map[string]float64{}
@@ -38,7 +38,7 @@ func (h *handler) setOnDemandPrices(
 	if failed == nil {
 		snapshot.Prices.OnDemandTime = snapshot.Time
 	}
-	region, list := h.builtinPrices()
+	region, list := r.builtinPrices()
 	kept := 0
 	for i := range snapshot.InstanceTypes {
 		info := &snapshot.InstanceTypes[i]
@@ -71,15 +71,15 @@ func (h *handler) setOnDemandPrices(
 }
 
 // builtinPrices returns the prices of the region, of China's other region, or of builtinRegion.
-func (h *handler) builtinPrices() (region string, list instancetypes.PriceList) {
-	region = h.region
-	if _, ok := h.supplement.Prices[region]; !ok {
+func (r *Reader) builtinPrices() (region string, list instancetypes.PriceList) {
+	region = r.region
+	if _, ok := r.supplement.Prices[region]; !ok {
 		region = builtinRegion
-		if currencyOf(h.region) == "CNY" {
+		if currencyOf(r.region) == "CNY" {
 			region = "cn-north-1"
 		}
 	}
-	return region, h.supplement.Prices[region]
+	return region, r.supplement.Prices[region]
 }
 
 // setSpotPrices sets each type's spot prices. After a complete read, a zone without a price has no
@@ -135,10 +135,10 @@ func setVolumePrices(
 
 // spotPrices returns the newest price per hour by type and zone. With an error it returns the
 // prices before it. It ignores entries without a valid price.
-func (h *handler) spotPrices(ctx context.Context) (map[string]map[string]float64, error) {
+func (r *Reader) spotPrices(ctx context.Context, now time.Time) (map[string]map[string]float64, error) {
 	// With now as the start time, EC2 returns the current price only, once for each type and zone.
-	pages := ec2.NewDescribeSpotPriceHistoryPaginator(h.ec2, &ec2.DescribeSpotPriceHistoryInput{
-		ProductDescriptions: []string{linux}, StartTime: aws.Time(h.now()),
+	pages := ec2.NewDescribeSpotPriceHistoryPaginator(r.ec2, &ec2.DescribeSpotPriceHistoryInput{
+		ProductDescriptions: []string{linux}, StartTime: aws.Time(now),
 	})
 	prices := map[string]map[string]float64{}
 	newest := map[string]time.Time{}
@@ -172,7 +172,7 @@ func (h *handler) spotPrices(ctx context.Context) (map[string]map[string]float64
 		}
 	}
 	if len(prices) == 0 {
-		return nil, fmt.Errorf("listing spot prices: EC2 knows none in region %s", h.region)
+		return nil, fmt.Errorf("listing spot prices: EC2 knows none in region %s", r.region)
 	}
 	return prices, nil
 }
