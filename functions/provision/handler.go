@@ -166,7 +166,7 @@ func (h *handler) reportTick(ctx context.Context, client *cluster.Client) {
 	h.reported.Store(now.Unix())
 	if err := status.PutDeployment(ctx, client, status.Deployment{
 		Tick: now.UTC().Truncate(time.Second), Version: version.String(), PreferencePolicy: string(h.preference),
-		MinValuesPolicy: string(h.minValues),
+		MinValuesPolicy: string(h.minValues), DefaultTopologySpread: h.spread,
 	}); err != nil {
 		slog.WarnContext(ctx, "the tick is not shown in the status", "error", err)
 	}

@@ -25,13 +25,18 @@ type FieldError struct {
 
 // Error returns one line with object, field, value, problem and remedy.
 func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s %q: %s: %s", e.Kind, e.Name, e.Path, e.Text())
+}
+
+// Text returns the value, the problem and its remedy, without object and field.
+func (e *FieldError) Text() string {
 	switch value := e.Value.(type) {
 	case nil:
-		return fmt.Sprintf("%s %q: %s: %s", e.Kind, e.Name, e.Path, e.Problem)
+		return e.Problem
 	case string:
-		return fmt.Sprintf("%s %q: %s: %q %s", e.Kind, e.Name, e.Path, value, e.Problem)
+		return fmt.Sprintf("%q %s", value, e.Problem)
 	default:
-		return fmt.Sprintf("%s %q: %s: %v %s", e.Kind, e.Name, e.Path, value, e.Problem)
+		return fmt.Sprintf("%v %s", value, e.Problem)
 	}
 }
 

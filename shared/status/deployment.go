@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 const deploymentKey = "deployment.json"
@@ -17,6 +19,8 @@ type Deployment struct {
 	// whittle plan's flags.
 	PreferencePolicy string `json:"preferencePolicy"`
 	MinValuesPolicy  string `json:"minValuesPolicy"`
+	// DefaultTopologySpread are the constraints of pods that have none.
+	DefaultTopologySpread []corev1.TopologySpreadConstraint `json:"defaultTopologySpread,omitempty"`
 }
 
 // LastDeployment reads what the deployment last told. It returns nil where it has told nothing, or

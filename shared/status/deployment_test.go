@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -20,12 +21,13 @@ func TestADeploymentTellsOfItself(t *testing.T) {
 	}
 	deployment := status.Deployment{
 		Tick: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Version: "1.0.0", PreferencePolicy: "Respect",
-		MinValuesPolicy: "Strict",
+		MinValuesPolicy: "Strict", DefaultTopologySpread: []corev1.TopologySpreadConstraint{{TopologyKey: "zone"}},
 	}
 	if err := status.PutDeployment(t.Context(), s, deployment); err != nil {
 		t.Fatal(err)
 	}
-	if told, err := status.LastDeployment(t.Context(), s); err != nil || told == nil || *told != deployment {
+	told, err := status.LastDeployment(t.Context(), s)
+	if err != nil || told == nil || !reflect.DeepEqual(*told, deployment) {
 		t.Errorf("%+v, %v", told, err)
 	}
 	if plan, err := status.LastPlan(t.Context(), s); err != nil || plan == nil || plan.Pods != 3 {

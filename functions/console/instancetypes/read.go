@@ -43,7 +43,11 @@ func Read(name string, stdin io.Reader, now time.Time) (*Table, error) {
 			name, len(documents),
 		)
 	}
-	return parse(documents[0], now)
+	table, err := parse(documents[0], now)
+	if err == nil {
+		table.Prices = "the file " + name
+	}
+	return table, err
 }
 
 func decompress(text []byte) ([]byte, error) {

@@ -21,6 +21,8 @@ type Table struct {
 	WellKnownLabels []string
 	// MaximumTypes is the greatest number of types of a claim; zero for the planner's own.
 	MaximumTypes int
+	// Prices is a line that says where the prices come from, for people.
+	Prices string
 
 	// types are for the NodePools without a list in pools.
 	types []catalog.InstanceType
@@ -45,13 +47,31 @@ func Builtin(now time.Time) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Table{facts: facts, now: now, assume: true, byClass: map[string][]catalog.InstanceType{}}, nil
+	priced, err := builtin.PricesTime()
+	if err != nil {
+		return nil, err
+	}
+	return &Table{
+		Prices: fmt.Sprintf("built in, %s, %s; spot prices are examples",
+			builtin.Region, priced.Format("2006-01")),
+		facts: facts, now: now, assume: true, byClass: map[string][]catalog.InstanceType{},
+	}, nil
+}
+
+// OfAWS returns what a region offers, for plans without a cluster.
+func OfAWS(facts *catalog.Snapshot, now time.Time) *Table {
+	table := OfCatalog(facts, catalog.Observed{}, now)
+	table.Prices, table.assume = "AWS, "+facts.Region+"; "+facts.PriceAges(now), true
+	return table
 }
 
 // OfCatalog returns a cluster's catalogue with later observations: without unavailable offerings,
 // with the observed capacity of nodes, and with the instances left in reservations.
 func OfCatalog(facts *catalog.Snapshot, observed catalog.Observed, now time.Time) *Table {
-	return &Table{facts: facts, observed: observed, now: now, byClass: map[string][]catalog.InstanceType{}}
+	return &Table{
+		Prices: "the cluster's catalogue; " + facts.PriceAges(now),
+		facts:  facts, observed: observed, now: now, byClass: map[string][]catalog.InstanceType{},
+	}
 }
 
 // Of returns the types for a NodePool. class is the pool's node class, or nil if it is unknown.

@@ -71,6 +71,21 @@ func TestBadInput(t *testing.T) {
 			"{\"metadata\": {\"name\": \"b\"},\n \"spec\": {\"priority\": \"high\"}}]}", []string{
 			`<stdin>:4: Pod "b": spec.priority: "high": want a whole number`,
 		}},
+		{"a pool that a cluster would refuse", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n" +
+			"  weight: 200\n  template:\n    spec:\n      requirements: []\n" +
+			"      nodeClassRef: {group: g, kind: k, name: x}\n", []string{
+			`<stdin>:5: NodePool "a": spec.weight: 200 is out of range: use a number from 1 to 100, or none`,
+		}},
+		{"a class that a cluster would refuse", "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\n" +
+			"metadata: {name: a}\nspec:\n  role: r\n  instanceStorePolicy: RAID5\n" +
+			"  amiSelectorTerms: [{alias: al2023@latest}]\n  subnetSelectorTerms: [{id: subnet-1}]\n" +
+			"  securityGroupSelectorTerms: [{id: sg-1}]\n", []string{
+			`<stdin>:6: EC2NodeClass "a": spec.instanceStorePolicy: "RAID5" is not a policy: use RAID0, or none`,
+		}},
+		{"an overlay that a cluster would refuse", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\n" +
+			"metadata: {name: a}\nspec:\n  requirements: []\n  weight: -1\n  priceAdjustment: '-1%'\n", []string{
+			`<stdin>:6: NodeOverlay "a": spec.weight: -1 is out of range: use a number from 1 to 10000, or none`,
+		}},
 		{"overlay's price", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec:\n" +
 			"  requirements: []\n  price: 0.5\n", []string{
 			`<stdin>:6: NodeOverlay "o": spec.price: 0.5: want text: put it in quotes`,

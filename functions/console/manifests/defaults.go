@@ -188,12 +188,9 @@ func finishStorageClass(_ *reader, _ *document.Document, class *storagev1.Storag
 	return nil
 }
 
-// finishNodePool warns about fields that an API server would refuse. A plan is often possible
-// without them.
 func finishNodePool(r *reader, d *document.Document, pool *api.NodePool) []document.Problem {
 	pool.Default()
-	r.warnInvalid(d, pool.Validate())
-	return nil
+	return r.invalid(d, pool.Validate())
 }
 
 func finishNodeClaim(_ *reader, _ *document.Document, claim *api.NodeClaim) []document.Problem {
@@ -201,27 +198,33 @@ func finishNodeClaim(_ *reader, _ *document.Document, claim *api.NodeClaim) []do
 	return nil
 }
 
-func finishNodeClass(_ *reader, _ *document.Document, class *api.EC2NodeClass) []document.Problem {
+func finishNodeClass(r *reader, d *document.Document, class *api.EC2NodeClass) []document.Problem {
 	class.Default()
-	return nil
+	return r.invalid(d, class.Validate())
 }
 
 func finishNodeOverlay(r *reader, d *document.Document, overlay *api.NodeOverlay) []document.Problem {
-	r.warnInvalid(d, overlay.Validate())
-	return nil
+	return r.invalid(d, overlay.Validate())
 }
 
-// warnInvalid adds a warning for each *api.FieldError in err.
-func (r *reader) warnInvalid(d *document.Document, err error) {
+// invalid returns what a cluster would refuse, each a *api.FieldError in err. A missing field is a
+// warning: a plan is often possible without it.
+func (r *reader) invalid(d *document.Document, err error) []document.Problem {
 	var joined interface{ Unwrap() []error }
 	errs := []error{err}
 	if errors.As(err, &joined) {
 		errs = joined.Unwrap()
 	}
+	var problems []document.Problem
 	for _, err := range errs {
 		var field *api.FieldError
-		if errors.As(err, &field) {
+		switch {
+		case !errors.As(err, &field):
+		case field.Value == nil:
 			r.warnf(d, document.ParsePath(field.Path), "%w; a cluster would refuse it", field)
+		default:
+			problems = append(problems, document.Problem{Path: document.ParsePath(field.Path), Text: field.Text()})
 		}
 	}
+	return problems
 }

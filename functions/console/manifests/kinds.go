@@ -3,7 +3,6 @@ package manifests
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -100,9 +99,7 @@ func (r *reader) object(d *document.Document, e *envelope) {
 	}
 	read := kinds[e.apiVersion+" "+e.kind]
 	if read == nil {
-		once(r.skipped, e.apiVersion+" "+e.kind, func() string {
-			return d.Errorf(nil, "%s of %s skipped: %s", e.what(), e.apiVersion, whySkipped(e)).Error()
-		})
+		r.skip(d, e)
 		return
 	}
 	read(r, d, e)
@@ -130,21 +127,6 @@ func (r *reader) list(d *document.Document, e *envelope, kind string) {
 		}
 		r.object(d.Entry(item, "items", i), inner)
 	}
-}
-
-// whySkipped distinguishes an unknown version from an irrelevant kind.
-func whySkipped(e *envelope) string {
-	group, _, _ := strings.Cut(e.apiVersion, "/")
-	for _, known := range slices.Sorted(maps.Keys(kinds)) {
-		version, kind, _ := strings.Cut(known, " ")
-		if other, _, _ := strings.Cut(version, "/"); kind == e.kind && other == group {
-			return "this version of it is not known, " + version + " is"
-		}
-	}
-	if e.kind == "Machine" && group == api.Group {
-		return "it is Karpenter's own record of a node, and the Node counts"
-	}
-	return "a plan does not depend on this kind"
 }
 
 // object is a pointer to a kind's type.

@@ -1,6 +1,9 @@
 package manifests
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,16 +55,16 @@ func TestEachKind(t *testing.T) {
 		t.FailNow()
 	}
 	want := []string{
-		`testdata/kinds/cluster.yaml:106: AWSNodeTemplate "old": spec.amiFamily: AL2, the default, has no images beyond ` +
+		`testdata/kinds/cluster.yaml:102: AWSNodeTemplate "old": spec.amiFamily: AL2, the default, has no images beyond ` +
 			`Kubernetes 1.32, so nodes have AL2023: remove calls of /etc/eks/bootstrap.sh from user data, and migrate to an ` +
 			`EC2NodeClass with al2023@latest`,
-		`testdata/kinds/cluster.yaml:94: Provisioner "oldest" of karpenter.sh/v1alpha4 skipped: this version of it is not ` +
-			`known, karpenter.sh/v1alpha5 is`,
-		`testdata/kinds/cluster.yaml:86: ConfigMap "passed-over" of v1 skipped: a plan does not depend on this kind (and 1 ` +
-			`more)`,
 	}
 	if !slices.Equal(m.Warnings, want) {
 		t.Errorf("warnings are\n%s\nwant\n%s", strings.Join(m.Warnings, "\n"), strings.Join(want, "\n"))
+	}
+	if want := []string{`testdata/kinds/cluster.yaml:86: ConfigMap "passed-over" of v1 skipped: a plan does not depend on ` +
+		`this kind (and 1 more)`}; !slices.Equal(m.Skipped, want) {
+		t.Errorf("skipped are %q", m.Skipped)
 	}
 
 	plain := m.Pods[0]
@@ -177,20 +180,70 @@ func TestWarnings(t *testing.T) {
 			"  metadata: {name: a}\n  spec:\n    nodeSelecter: {a: b}\n- apiVersion: v1\n  kind: Pod\n" +
 			"  metadata: {name: b}\n  spec: {nodeSelecter: {a: b}}\n",
 			`<stdin>:8: Pod "a": spec.nodeSelecter: there is no such field, it is ignored (and 1 more)`},
-		{"what a cluster would refuse", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n" +
-			"  weight: 200\n  template:\n    spec:\n      requirements: []\n" +
-			"      nodeClassRef: {group: g, kind: k, name: x}\n",
-			`<stdin>:5: NodePool "a": spec.weight: 200 is out of range: use a number from 1 to 100, or none; a cluster would ` +
-				`refuse it`},
-		{"an overlay that a cluster would refuse", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\n" +
-			"metadata: {name: a}\nspec:\n  requirements: []\n  weight: -1\n  priceAdjustment: '-1%'\n",
-			`<stdin>:6: NodeOverlay "a": spec.weight: -1 is out of range: use a number from 1 to 10000, or none; a cluster ` +
-				`would refuse it`},
+		{"a class that is nowhere", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n" +
+			"  template:\n    spec:\n      requirements: []\n" +
+			"      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: x}\n",
+			`<stdin>:1: NodePool "a": no file has its EC2NodeClass "x": the plan assumes its images, zones and volumes`},
+		{"a field that a cluster wants", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n" +
+			"  template:\n    spec:\n      requirements: []\n",
+			`<stdin>:6: NodePool "a": spec.template.spec.nodeClassRef: is missing: name the node class by group, kind and ` +
+				`name; a cluster would refuse it`},
+		{"a kind of others, once", "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\n---\n" +
+			"apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: b}\n",
+			`<stdin>:1: Rollout "a" of argoproj.io/v1alpha1 skipped: Whittle does not know this kind: if it makes pods, plan ` +
+				`with the pods themselves (and 1 more)`},
+		{"another's kind of a known name", "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\n",
+			`<stdin>:1: Service "a" of serving.knative.dev/v1 skipped: Whittle does not know this kind: if it makes pods, ` +
+				`plan with the pods themselves`},
+		{"a kind that makes pods later", "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\n",
+			`<stdin>:1: CronJob "a" of batch/v1 skipped: its Jobs start later, and a plan is for pods that wait now`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if m := readText(t, test.text); !slices.Equal(m.Warnings, []string{test.want}) {
 				t.Errorf("warnings are %q, want %q", m.Warnings, test.want)
 			}
 		})
+	}
+}
+
+func TestNearMissesAreErrors(t *testing.T) {
+	for _, test := range []struct{ version, kind, meant string }{
+		{"karpenter.sh/v1", "Nodepool", "karpenter.sh/v1 NodePool"},
+		{"karpenter.sh/v1", "NodePol", "karpenter.sh/v1 NodePool"},
+		{"karpenter.sh/v2", "NodePool", "karpenter.sh/v1 NodePool"},
+		{"karpenter.k8s.aws/v1", "NodePool", "karpenter.sh/v1 NodePool"},
+		{"karpenter.sh/v1", "EC2NodeClass", "karpenter.k8s.aws/v1 EC2NodeClass"},
+		{"karpenter.k8s.aws/v1", "EC2Nodeclass", "karpenter.k8s.aws/v1 EC2NodeClass"},
+		{"kapenter.sh/v1", "NodePool", "karpenter.sh/v1 NodePool"},
+		{"kapenter.sh/v1", "Nodepool", "karpenter.sh/v1 NodePool"},
+		{"karpenter.sh/v1alpha4", "Provisioner", "karpenter.sh/v1alpha5 Provisioner"},
+		{"v1", "Deployment", "apps/v1 Deployment"},
+		{"apps/v1beta2", "Deployment", "apps/v1 Deployment"},
+		{"extensions/v1beta1", "Deployment", "apps/v1 Deployment"},
+		{"apps/v1", "Deploymnet", "apps/v1 Deployment"},
+		{"v1", "pod", "v1 Pod"},
+		{"apps/v1", "Pod", "v1 Pod"},
+	} {
+		path := filepath.Join(t.TempDir(), "a.yaml")
+		text := "apiVersion: " + test.version + "\nkind: " + test.kind + "\nmetadata: {name: a}\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("%s:2: %s \"a\": there is no kind %s in %s: did you mean %s?",
+			path, test.kind, test.kind, test.version, test.meant)
+		if _, err := Read([]string{path}, nil); err == nil || err.Error() != want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestKubernetesKindsAreRead holds that no kind is both read and passed over.
+func TestKubernetesKindsAreRead(t *testing.T) {
+	for group, names := range irrelevant {
+		for _, name := range names {
+			if slices.Contains(kindsOf(group), name) {
+				t.Errorf("%s of %q is read", name, group)
+			}
+		}
 	}
 }

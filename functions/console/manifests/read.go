@@ -31,9 +31,10 @@ type Manifests struct {
 	Selectors []spread.Selector
 	// Old are the objects of kinds before karpenter.sh/v1. Objects has what they become.
 	Old legacy.Objects
-	// Warnings are one line each, for people: ignored kinds, unknown fields, and values that an API
-	// server would refuse.
+	// Warnings are one line each, for people: unknown kinds and fields, and what a plan has to assume.
 	Warnings []string
+	// Skipped are one line for each kind that no plan depends on.
+	Skipped []string
 }
 
 // Read reads files. "-" is stdin. A folder stands for its files with names that end in .yaml, .yml
@@ -53,6 +54,7 @@ func ReadDocuments(documents []*document.Document) (*Manifests, error) {
 func readDocuments(documents []*document.Document, faults error) (*Manifests, error) {
 	r := &reader{
 		manifests: &Manifests{}, seen: map[string]seen{}, skipped: map[string]*count{}, unknown: map[string]*count{},
+		silent: map[string]*count{},
 	}
 	var found *faulty
 	switch {
@@ -72,8 +74,10 @@ func readDocuments(documents []*document.Document, faults error) (*Manifests, er
 	}
 	r.complete()
 	r.manifests.ForgetOwnNominations()
-	r.tell(r.unknown)
-	r.tell(r.skipped)
+	r.warnClassless()
+	r.manifests.Warnings = append(r.manifests.Warnings, lines(r.unknown)...)
+	r.manifests.Warnings = append(r.manifests.Warnings, lines(r.skipped)...)
+	r.manifests.Skipped = lines(r.silent)
 	return r.manifests, nil
 }
 
@@ -91,8 +95,9 @@ type reader struct {
 	priorityClasses []schedulingv1.PriorityClass
 
 	seen map[string]seen
-	// skipped and unknown are kinds and fields that get one warning each.
-	skipped, unknown map[string]*count
+	// skipped and unknown are kinds and fields that get one warning each. silent are kinds that get
+	// none.
+	skipped, unknown, silent map[string]*count
 }
 
 // seen is where an object comes from, and its place in its list.
@@ -119,14 +124,17 @@ func once(counts map[string]*count, key string, text func() string) {
 	counts[key].times++
 }
 
-func (r *reader) tell(counts map[string]*count) {
+// lines returns one line for each kind or field, in order.
+func lines(counts map[string]*count) []string {
+	var all []string
 	for _, key := range slices.Sorted(maps.Keys(counts)) {
 		text := counts[key].text
 		if more := counts[key].times - 1; more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}
-		r.manifests.Warnings = append(r.manifests.Warnings, text)
+		all = append(all, text)
 	}
+	return all
 }
 
 // faulty holds the errors of texts that are neither YAML nor JSON. The other files are read anyway.

@@ -13,6 +13,7 @@ import (
 
 // Consolidation is the result of consolidation in a form for programs. Its lists are never null.
 type Consolidation struct {
+	FormatVersion int `json:"formatVersion"`
 	// Moves could begin now, the best first. Waiting are moves that disruption budgets or other
 	// moves hold back.
 	Moves   []Move `json:"moves"`
@@ -24,6 +25,8 @@ type Consolidation struct {
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
 	AfterPerHour  float64 `json:"afterPerHour"`
+	// Prices says where the prices come from, for people.
+	Prices string `json:"prices"`
 	// Seconds is the time for planning, without reading and writing.
 	Seconds float64 `json:"seconds"`
 }
@@ -75,9 +78,10 @@ type Stay struct {
 	Reason  string `json:"reason"`
 }
 
-// ConsolidationOf converts a consolidation plan.
-func ConsolidationOf(p *consolidation.Plan, took time.Duration) *Consolidation {
+// ConsolidationOf converts a consolidation plan. prices says where the prices come from.
+func ConsolidationOf(p *consolidation.Plan, took time.Duration, prices string) *Consolidation {
 	shown := &Consolidation{
+		FormatVersion: FormatVersion, Prices: prices,
 		Moves: movesOf(p.Moves), Waiting: movesOf(p.Waiting), Stays: make([]Stay, 0, len(p.Stays)),
 		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, AfterPerHour: p.AfterPerHour,
 		Seconds: took.Seconds(),
@@ -96,7 +100,7 @@ func movesOf(moves []consolidation.Move) []Move {
 	for i := range moves {
 		m := &moves[i]
 		// The parts of a move have the same form as those of a plan.
-		of := Of(&plan.Plan{NodeClaims: m.Launch, Nominations: m.Places}, 0)
+		of := Of(&plan.Plan{NodeClaims: m.Launch, Nominations: m.Places}, 0, "")
 		move := Move{
 			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing, SavedPerHour: m.SavedPerHour,
 			SavedAtLeastPerHour: m.SavedAtLeast,
@@ -164,10 +168,16 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 		}
 		text.WriteString(style.table(rows) + "\n")
 	}
+	if len(c.Moves)+len(c.Waiting)+len(c.Stays) == 0 {
+		_, err := io.WriteString(out, style.wrap("There is no node with a NodeClaim. Only nodes that Whittle or "+
+			"Karpenter launched are consolidated.", "", ""))
+		return err
+	}
 	fmt.Fprintf(
 		&text, "$%s/h now%s, $%s/h after %s of %d\n", dollars(c.PricePerHour), extrasText(c.ExtrasPerHour),
 		dollars(c.AfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
 	)
+	text.WriteString(style.pricesLine(c.Prices))
 	_, err := io.WriteString(out, text.String())
 	return err
 }

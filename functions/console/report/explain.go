@@ -26,6 +26,8 @@ const (
 
 // Explanation says why a pod has its place, or none.
 type Explanation struct {
+	FormatVersion int `json:"formatVersion"`
+
 	Pod     string `json:"pod"`
 	Outcome string `json:"outcome"`
 	// Why says in a sentence why a pod is not planned.
@@ -60,7 +62,8 @@ type Step struct {
 func Explain(namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *plan.Plan) *Explanation {
 	is := func(ref plan.PodRef) bool { return ref.Namespace == namespace && ref.Name == name }
 	e := &Explanation{
-		Pod: namespace + "/" + name, Requests: corev1.ResourceList{}, Steps: []Step{}, Constraints: []string{},
+		FormatVersion: FormatVersion,
+		Pod:           namespace + "/" + name, Requests: corev1.ResourceList{}, Steps: []Step{}, Constraints: []string{},
 		Reasons: []Reason{},
 	}
 	pod := find(s.Pods, namespace, name)

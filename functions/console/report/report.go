@@ -16,6 +16,7 @@ import (
 // Plan is a plan in a form for programs. Its lists and objects are sorted and never null. The same
 // plan gives the same text, except for Seconds.
 type Plan struct {
+	FormatVersion int `json:"formatVersion"`
 	// Nodes are the nodes to launch.
 	Nodes []Node `json:"nodes"`
 	// Existing are the existing or launching nodes that take pending pods.
@@ -28,9 +29,14 @@ type Plan struct {
 	ExtrasPerHour float64 `json:"extrasPerHour"`
 	// LowerBoundPerHour is a price in $/h below which no plan for the same pods exists.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
+	// Prices says where the prices come from, for people.
+	Prices string `json:"prices"`
 	// Seconds is the time for planning, without reading and writing.
 	Seconds float64 `json:"seconds"`
 }
+
+// FormatVersion is the version of the forms for programs. New fields keep it.
+const FormatVersion = 1
 
 // Node is a node to launch: its NodeClaim, and the expected instance.
 type Node struct {
@@ -80,9 +86,10 @@ type Reason struct {
 	Reason   string `json:"reason"`
 }
 
-// Of converts a plan that took some time.
-func Of(p *plan.Plan, took time.Duration) *Plan {
+// Of converts a plan that took some time. prices says where the prices come from.
+func Of(p *plan.Plan, took time.Duration, prices string) *Plan {
 	r := &Plan{
+		FormatVersion: FormatVersion, Prices: prices,
 		Nodes: []Node{}, Existing: existing(p.Nominations), Unschedulable: []Unschedulable{},
 		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, LowerBoundPerHour: p.LowerBoundPerHour,
 		Seconds: took.Seconds(),

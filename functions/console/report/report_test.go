@@ -125,7 +125,7 @@ func example() (*plan.Snapshot, *plan.Plan) {
 
 func TestJSON(t *testing.T) {
 	_, p := example()
-	text, err := json.MarshalIndent(Of(p, 4*time.Millisecond), "", "  ")
+	text, err := json.MarshalIndent(Of(p, 4*time.Millisecond, "built in"), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,12 +133,12 @@ func TestJSON(t *testing.T) {
 	if p.NodeClaims[0].NodeClaim.Annotations[api.NominatedPodsAnnotationKey] == "" {
 		t.Error("the plan has been changed")
 	}
-	text, err = json.Marshal(Of(&plan.Plan{}, 0))
-	const want = `{"nodes":[],"existing":[],"unschedulable":[],"pricePerHour":0,"extrasPerHour":0,"lowerBoundPerHour":0,"seconds":0}`
+	text, err = json.Marshal(Of(&plan.Plan{}, 0, ""))
+	const want = `{"formatVersion":1,"nodes":[],"existing":[],"unschedulable":[],"pricePerHour":0,"extrasPerHour":0,"lowerBoundPerHour":0,"prices":"","seconds":0}`
 	if err != nil || string(text) != want {
 		t.Errorf("an empty plan is %s, %v", text, err)
 	}
-	text, err = json.Marshal(Of(&plan.Plan{NodeClaims: []plan.PlannedNodeClaim{{}}, Unplaced: []plan.Unplaced{{}}}, 0))
+	text, err = json.Marshal(Of(&plan.Plan{NodeClaims: []plan.PlannedNodeClaim{{}}, Unplaced: []plan.Unplaced{{}}}, 0, ""))
 	if err != nil || strings.Contains(string(text), "null") {
 		t.Errorf("lists are null in %s, %v", text, err)
 	}
@@ -154,7 +154,7 @@ func TestTable(t *testing.T) {
 		"plan-color.txt": {Width: 120, Color: true},
 	} {
 		var out bytes.Buffer
-		if err := Of(p, 4*time.Millisecond).WriteTable(&out, s, problems, style); err != nil {
+		if err := Of(p, 4*time.Millisecond, "built in").WriteTable(&out, s, problems, false, style); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.String())
@@ -167,7 +167,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := Of(&plan.Plan{}, 0).WriteTable(&out, &plan.Snapshot{}, nil, Style{}); err != nil ||
+	if err := Of(&plan.Plan{}, 0, "").WriteTable(&out, &plan.Snapshot{}, nil, false, Style{}); err != nil ||
 		out.String() != "No pod is pending.\n" {
 		t.Errorf("an empty plan is %q, %v", out.String(), err)
 	}

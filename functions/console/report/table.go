@@ -22,10 +22,11 @@ const (
 	namesShown = 3
 )
 
-// WriteTable writes the plan for people. The snapshot is the planner's input.
-func (p *Plan) WriteTable(out io.Writer, s *plan.Snapshot, problems []PoolProblem, style Style) error {
+// WriteTable writes the plan for people. The snapshot is the planner's input. wide shows a line for
+// each node, with its pods.
+func (p *Plan) WriteTable(out io.Writer, s *plan.Snapshot, problems []PoolProblem, wide bool, style Style) error {
 	var text strings.Builder
-	p.writeNodes(&text, s, style)
+	p.writeNodes(&text, s, wide, style)
 	p.writeExisting(&text, style)
 	p.writeWaiting(&text, style)
 	writeProblems(&text, problems, style)
@@ -42,12 +43,16 @@ type group struct {
 	cpu, memory float64
 }
 
-func (p *Plan) groups(s *plan.Snapshot) []*group {
+// groups gathers nodes that look alike; each node is a group of its own if they are shown apart.
+func (p *Plan) groups(s *plan.Snapshot, apart bool) []*group {
 	supply := suppliesOf(s)
 	var groups []*group
 	index := map[string]*group{}
-	for _, n := range p.Nodes {
+	for i, n := range p.Nodes {
 		key := fmt.Sprint(n.NodePool, n.InstanceType, n.Zone, n.CapacityType, n.PricePerHour)
+		if apart {
+			key = strconv.Itoa(i)
+		}
 		g := index[key]
 		if g == nil {
 			g = &group{Node: n}
@@ -89,12 +94,21 @@ func fill(requests, allocatable corev1.ResourceList, name corev1.ResourceName) f
 	return want.AsApproximateFloat64() / have.AsApproximateFloat64()
 }
 
-func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, style Style) {
+func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, wide bool, style Style) {
 	if len(p.Nodes) == 0 {
 		return
 	}
-	groups := p.groups(s)
+	groups := p.groups(s, wide)
 	withExtras := p.ExtrasPerHour > 0
+	if wide {
+		rows := nodeRows(groups, 0, true, withExtras)
+		rows[0] = append(rows[0], cell{"NAMES", bold, false})
+		for i, g := range groups {
+			rows[i+1] = append(rows[i+1], cell{text: strings.Join(g.Pods, ","), color: dim})
+		}
+		out.WriteString(style.table(rows) + "\n")
+		return
+	}
 	rows := nodeRows(groups, barLength, true, withExtras)
 	for _, less := range []struct {
 		barLength              int
@@ -273,7 +287,16 @@ func (p *Plan) totals(style Style) string {
 			dollars(p.LowerBoundPerHour), p.gap(),
 		), "", "")
 	}
-	return text + fmt.Sprintf("planned in %s s\n", strconv.FormatFloat(p.Seconds, 'f', 3, 64))
+	return text + style.pricesLine(p.Prices) +
+		fmt.Sprintf("planned in %s s\n", strconv.FormatFloat(p.Seconds, 'f', 3, 64))
+}
+
+// pricesLine says where the prices come from.
+func (s Style) pricesLine(prices string) string {
+	if prices == "" {
+		return ""
+	}
+	return s.wrap("prices: "+prices, "", "  ")
 }
 
 // gap says how much the plan's price exceeds the lower bound.

@@ -137,7 +137,7 @@ func TestStatus(t *testing.T) {
 		fillClass(t, client, kubeconfig)
 		text, err = output(t, "plan", "-kubeconfig", kubeconfig)
 		if err != nil || !strings.Contains(text, "1 pod: 1 on 1 existing node") || strings.Contains(text, "NODEPOOLS") ||
-			!strings.Contains(text, "\nprices: on-demand prices of ") {
+			!strings.Contains(text, "\nprices: the cluster's catalogue; on-demand prices of ") {
 			t.Errorf("with a node class the claim's type is known: %v\n%s", err, text)
 		}
 		text, err = output(t, "explain", "pod", "default/web", "-kubeconfig", kubeconfig)
@@ -146,7 +146,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%v\n%s", err, text)
 		}
 		text, err = output(t, "plan", "-kubeconfig", kubeconfig, "--instance-types", "testdata/plan/types.json")
-		if err != nil || !strings.Contains(text, "m6a.large") || strings.Contains(text, "prices: ") {
+		if err != nil || !strings.Contains(text, "m6a.large") || !strings.Contains(text, "prices: the file testdata/plan/types.json") {
 			t.Errorf("with types from a file: %v\n%s", err, text)
 		}
 	})

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/whittle-dev/whittle/functions/console/nearest"
 )
 
 // command is a word after the program's name.
@@ -100,37 +102,10 @@ func find(name string) (command, error) {
 
 // suggestion is a question after the nearest of the names; empty if none is near.
 func suggestion(given string, names []string) string {
-	best, least := "", max(1, len(given)/3)+1 // a third of the letters may be wrong
-	for _, name := range names {
-		if d := distance(given, name); d < least && d < len(given) {
-			best, least = name, d
-		}
+	if best := nearest.To(given, names); best != "" {
+		return fmt.Sprintf(": did you mean %q?", best)
 	}
-	if best == "" {
-		return ": `whittle help` lists all"
-	}
-	return fmt.Sprintf(": did you mean %q?", best)
-}
-
-// distance is the number of letters to add, remove or replace between two words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ": `whittle help` lists all"
 }
 
 // programName is how the user calls the program: kubectl finds a plugin by the name kubectl-whittle.

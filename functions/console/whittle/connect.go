@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -53,23 +50,4 @@ func connect(kubeconfig, kubecontext string) (*cluster.Client, error) {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	return cluster.NewForConfig(cluster.Endpoint{Name: kubecontext, URL: config.Host}, config)
-}
-
-// mend adds what a person can do to an error of the API server.
-func mend(err error, endpoint cluster.Endpoint) error {
-	var unreachable *url.Error
-	switch {
-	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf(
-			"%w: the cluster does not know the credentials of context %q: sign in again, or choose another context", err,
-			endpoint.Name,
-		)
-	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w: ask the cluster's administrator for the right to get and list it", err)
-	case errors.As(err, &unreachable) && !errors.Is(err, context.Canceled):
-		return fmt.Errorf(
-			"%w: is the cluster of context %q at %s running, and reachable from here?", err, endpoint.Name, endpoint.URL,
-		)
-	}
-	return err
 }

@@ -33,13 +33,9 @@ func (f *planFlags) showConsolidation(
 	for _, problem := range append(unread, decided.Problems...) {
 		warn(problems, fmt.Sprintf("nodepool %q: %s", problem.NodePool, problem.Message))
 	}
-	shown := report.ConsolidationOf(decided, took)
-	if f.output == "json" {
-		return writeJSON(out, shown)
+	shown := report.ConsolidationOf(decided, took, made.prices)
+	if isForPrograms(f.output) {
+		return write(out, f.output, shown)
 	}
-	if err := shown.WriteTable(out, styleOf(out)); err != nil || made.prices == "" {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "prices: %s\n", made.prices)
-	return err
+	return shown.WriteTable(out, styleOf(out))
 }

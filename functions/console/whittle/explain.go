@@ -40,8 +40,8 @@ func explain(
 	if explanation == nil {
 		return fmt.Errorf("there is no pod %s/%s%s", namespace, name, near(name, made))
 	}
-	if flags.output == "json" {
-		return writeJSON(out, explanation)
+	if isForPrograms(flags.output) {
+		return write(out, flags.output, explanation)
 	}
 	return explanation.WriteText(out, styleOf(out))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -30,7 +29,7 @@ type planned struct {
 	plan     *plan.Plan
 	took     time.Duration
 	problems []report.PoolProblem
-	// prices says how old the prices of a cluster's catalogue are.
+	// prices says where the prices come from.
 	prices string
 	// ignored are the invalid NodeOverlays.
 	ignored []catalog.OverlayProblem
@@ -53,26 +52,45 @@ func showPlan(
 	if err != nil {
 		return err
 	}
-	shown := report.Of(made.plan, made.took)
+	shown := report.Of(made.plan, made.took, made.prices)
+	if len(flags.against) > 0 {
+		if err := flags.showDiff(ctx, now, in, shown, out, problems); err != nil {
+			return err
+		}
+		return flags.judge(made.plan)
+	}
 	if err := made.show(shown, flags.output, out, problems); err != nil {
 		return err
 	}
 	return flags.judge(made.plan)
 }
 
+// showDiff shows what changes from the plan of other files to this one.
+func (f *planFlags) showDiff(
+	ctx context.Context, now func() time.Time, in io.Reader, after *report.Plan, out, problems io.Writer,
+) error {
+	other := *f
+	other.files = f.against
+	before, err := other.plan(ctx, now, in, problems)
+	if err != nil {
+		return fmt.Errorf("-diff: %w", err)
+	}
+	diff := report.DiffOf(report.Of(before.plan, before.took, before.prices), after)
+	if isForPrograms(f.output) {
+		return write(out, f.output, diff)
+	}
+	return diff.WriteTable(out, styleOf(out))
+}
+
 // show prints the plan.
 func (m *planned) show(shown *report.Plan, form string, out, problems io.Writer) error {
-	if form == "json" {
+	if isForPrograms(form) {
 		for _, problem := range m.problems {
 			warn(problems, fmt.Sprintf("nodepool %q can open no node: %s", problem.NodePool, problem.Problem))
 		}
-		return writeJSON(out, shown)
+		return write(out, form, shown)
 	}
-	if err := shown.WriteTable(out, m.snapshot, m.problems, styleOf(out)); err != nil || m.prices == "" {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "prices: %s\n", m.prices)
-	return err
+	return shown.WriteTable(out, m.snapshot, m.problems, form == formWide, styleOf(out))
 }
 
 // judge returns the verdict that the flags ask for, or nil.
@@ -84,13 +102,6 @@ func (f *planFlags) judge(made *plan.Plan) error {
 		return &verdict{codeDear, fmt.Sprintf("the new nodes cost $%.4f/h, more than $%.4f/h", made.PricePerHour, f.maxPrice)}
 	}
 	return nil
-}
-
-func writeJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }
 
 func warn(problems io.Writer, text string) { fmt.Fprintf(problems, "whittle: %s\n", text) }
@@ -114,12 +125,9 @@ func (f *planFlags) plan(
 // read reads the inputs that the flags name.
 func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, problems io.Writer) (*planned, error) {
 	made := &planned{}
-	var table *instancetypes.Table
-	if f.instanceTypes != "" {
-		var err error
-		if table, err = instancetypes.Read(f.instanceTypes, in, start); err != nil {
-			return nil, err
-		}
+	table, err := f.table(ctx, in, start)
+	if err != nil {
+		return nil, err
 	}
 	if len(f.files) > 0 {
 		if err := f.readFiles(made, table, start, in, problems); err != nil {
@@ -130,7 +138,7 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 		if err != nil {
 			return nil, err
 		}
-		if err := f.readCluster(ctx, made, client, table, start); err != nil {
+		if err := f.readCluster(ctx, made, client, table, start, problems); err != nil {
 			return nil, mend(err, client.Endpoint)
 		}
 	}
@@ -146,7 +154,7 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 	return made, nil
 }
 
-// readFiles reads the objects from manifests. Without a table it uses the built-in one.
+// readFiles reads the objects from manifests.
 func (f *planFlags) readFiles(
 	m *planned, table *instancetypes.Table, now time.Time, in io.Reader, problems io.Writer,
 ) error {
@@ -157,9 +165,12 @@ func (f *planFlags) readFiles(
 	for _, warning := range read.Warnings {
 		warn(problems, warning)
 	}
-	if table == nil {
-		if table, err = instancetypes.Builtin(now); err != nil {
-			return err
+	if f.strict && len(read.Warnings) > 0 {
+		return fmt.Errorf("-strict: %d warnings are errors", len(read.Warnings))
+	}
+	if f.verbose {
+		for _, skipped := range read.Skipped {
+			warn(problems, skipped)
 		}
 	}
 	m.objects = &read.Objects
@@ -208,6 +219,7 @@ func (m *planned) assemble(table *instancetypes.Table, now time.Time) {
 		&objects, func(pool *api.NodePool) []catalog.InstanceType { return types[pool.Name] },
 		func(pool *api.NodePool) float64 { return table.Extras(pool, classOf(pool, m.objects.NodeClasses)) }, now,
 	)
+	m.prices = table.Prices
 	m.snapshot.UnusablePools = m.unusable
 	m.snapshot.WellKnownLabels, m.snapshot.MaximumTypes = table.WellKnownLabels, table.MaximumTypes
 	identify(m.snapshot)

@@ -61,8 +61,8 @@ func TestPlanJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "whittle: testdata/plan/pods.yaml:28: ConfigMap \"web\" of v1 skipped: a plan does not depend on this " +
-		"kind\n"; problems != want {
+	if want := "whittle: testdata/plan/cluster.yaml:2: NodePool \"default\": no file has its EC2NodeClass \"default\": the " +
+		"plan assumes its images, zones and volumes\n"; problems != want {
 		t.Errorf("problems are %q, want %q", problems, want)
 	}
 	got := withoutSeconds(t, text)
@@ -216,7 +216,11 @@ func TestPlanUsage(t *testing.T) {
 	}{
 		{[]string{"plan", "a.yaml"}, `got "a.yaml": name files with -f`},
 		{[]string{"plan", "-f"}, "flag needs an argument"},
-		{[]string{"plan", "-f", "a", "-o", "yaml"}, `invalid value "yaml" for flag -o: want table or json`},
+		{[]string{"plan", "-f", "a", "-o", "xml"}, `invalid value "xml" for flag -o: want table, wide, json or yaml`},
+		{[]string{"plan", "-f", "a", "--prices", "free"}, "want built-in or aws"},
+		{[]string{"plan", "-f", "a", "--prices", "aws", "--instance-types", "b"}, "leave -prices out"},
+		{[]string{"plan", "-f", "a", "--region", "eu-west-1"}, "-region is the region of -prices aws"},
+		{[]string{"plan", "--diff", "a"}, "name the other with -f"},
 		{[]string{"plan", "-f", "a", "--policy", "respect"}, `want Respect or Ignore`},
 		{[]string{"plan", "-f", "a", "--min-values-policy", "None"}, `want Strict or BestEffort`},
 		{[]string{"plan", "-f", "a", "-context", "b"}, "-f plans without a cluster"},
@@ -322,10 +326,10 @@ func TestBinary(t *testing.T) {
 		code      int
 		out, err  string
 	}{
-		{append([]string{"plan", "-o", "json"}, planArguments...), 0, `"instanceType": "m6a.large"`, "skipped"},
-		{append([]string{"explain", "pod", "default/web-0"}, planArguments...), 0, "goes to a new node", "skipped"},
+		{append([]string{"plan", "-o", "json"}, planArguments...), 0, `"instanceType": "m6a.large"`, "no file has"},
+		{append([]string{"explain", "pod", "default/web-0"}, planArguments...), 0, "goes to a new node", "no file has"},
 		{[]string{"plan", "-f", "none.yaml"}, 1, "", "whittle: "},
-		{[]string{"plan", "-o", "xml"}, 2, "", "want table or json"},
+		{[]string{"plan", "-o", "xml"}, 2, "", "want table, wide, json or yaml"},
 		{[]string{"plan", "-h"}, 0, "", "-instance-types"},
 	} {
 		var out, problems bytes.Buffer
@@ -356,5 +360,52 @@ func TestImports(t *testing.T) {
 				t.Errorf("imports %s", dependency)
 			}
 		}
+	}
+}
+
+func TestPlanWarnings(t *testing.T) {
+	_, _, err := runPlan(t, "", append([]string{"plan", "--strict"}, planArguments...)...)
+	want(t, err, "-strict: 1 warnings are errors")
+	_, problems, err := runPlan(t, "", append([]string{"plan", "-v"}, planArguments...)...)
+	if err != nil || !strings.Contains(problems, "pods.yaml:28: ConfigMap \"web\" of v1 skipped: a plan does not depend") {
+		t.Errorf("-v: %v, %s", err, problems)
+	}
+}
+
+func TestPlanForms(t *testing.T) {
+	for form, parts := range map[string][]string{
+		"yaml": {"formatVersion: 1\n", "pricePerHour: 0.0864\n", "prices: the file testdata/plan/types.json\n"},
+		"wide": {"NAMES", "default/web-0,default/web-1"},
+	} {
+		text, _, err := runPlan(t, "", append([]string{"plan", "-o", form}, planArguments...)...)
+		for _, part := range parts {
+			if err != nil || !strings.Contains(text, part) {
+				t.Errorf("%s: %v, lacks %q:\n%s", form, err, part, text)
+			}
+		}
+	}
+}
+
+// TestPlanDiff compares a file with itself and with one that has no pods.
+func TestPlanDiff(t *testing.T) {
+	arguments := []string{"plan", "--instance-types", "testdata/plan/types.json", "-f", "testdata/plan/cluster.yaml", "-f",
+		"testdata/plan/pods.yaml", "--diff", "testdata/plan/cluster.yaml"}
+	text, _, err := runPlan(t, "", arguments...)
+	for _, part := range []string{
+		"+  default   m6a.large  us-west-2a  on-demand  0.0864  0 -> 1", "1 pod without a place now: default/huge",
+		"4 pods added: ", "0 new nodes -> 1 new node, $0.0000/h -> $0.0864/h (+0.0864 $/h)",
+	} {
+		if err != nil || !strings.Contains(text, part) {
+			t.Errorf("%v, lacks %q:\n%s", err, part, text)
+		}
+	}
+	text, _, err = runPlan(t, "", append(arguments, "--diff", "testdata/plan/pods.yaml")...)
+	if err != nil || !strings.HasPrefix(text, "1 new node -> 1 new node, $0.0864/h -> $0.0864/h") {
+		t.Errorf("%v, a plan differs from itself:\n%s", err, text)
+	}
+	var outcome *verdict
+	_, _, err = runPlan(t, "", append(arguments, "--exit-code")...)
+	if !errors.As(err, &outcome) || outcome.code != codeUnplaced {
+		t.Errorf("--exit-code: %v", err)
 	}
 }

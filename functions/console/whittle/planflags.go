@@ -6,78 +6,56 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/spread"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // planFlags holds the flags of the planning commands.
 type planFlags struct {
-	files           []string
-	instanceTypes   string
+	files         []string
+	instanceTypes string
+	// prices is the value of -prices; empty for the input's own.
+	prices, region  string
 	policy          plan.PreferencePolicy
 	minValuesPolicy plan.MinValuesPolicy
 	spread          spread.Defaults
 	output          string
 	kubeconfig      string
 	kubecontext     string
+	// strict makes warnings errors. verbose shows the kinds that no plan depends on.
+	strict, verbose bool
 	// consolidate shows the moves of consolidation in place of a plan.
 	consolidate bool
 	// exitCode makes pods without a place an outcome with an exit code of its own. maxPrice does the
 	// same for new nodes that cost more, in US dollars an hour; 0 for any price.
 	exitCode bool
 	maxPrice float64
+	// against names the manifests that a plan is compared with.
+	against []string
 	// words are the leading arguments that are no flags, as many as the command needs.
 	words []string
+	// given are the names of the flags on the command line.
+	given map[string]bool
 }
 
 // parsePlanFlags reads a command line. After the command's own words, each argument that is no flag
 // is another file of -f. That makes -f *.yaml work.
 func parsePlanFlags(command string, words int, arguments []string, problems io.Writer) (*planFlags, error) {
-	f := &planFlags{policy: plan.PreferencesRespected, minValuesPolicy: plan.MinValuesStrict, output: "table"}
-	flags := flag.NewFlagSet("whittle "+command, flag.ContinueOnError)
-	flags.Func("f", "`file` of Kubernetes manifests, a folder of them, or - for standard input; repeatable (default: "+
-		"the cluster of the kubeconfig)", func(name string) error {
-		f.files = append(f.files, name)
-		return nil
-	})
-	flags.StringVar(
-		&f.instanceTypes, "instance-types", "",
-		"`file` of instance types, in Karpenter's kwok form or the snapshot form (default: with -f the built-in table, "+
-			"else the cluster's catalogue)",
-	)
-	flags.Func(
-		"policy", "whether preferences count, `Respect|Ignore` (default Respect)",
-		oneOf(&f.policy, plan.PreferencesRespected, plan.PreferencesIgnored),
-	)
-	flags.Func(
-		"min-values-policy", "whether minValues must be met, `Strict|BestEffort` (default Strict)",
-		oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort),
-	)
-	flags.Func(
-		"default-topology-spread",
-		"`constraints` of pods that have none, a list in YAML or JSON as in the stack's setting defaultTopologySpread",
-		func(text string) (err error) { f.spread, err = spread.Parse(text); return err },
-	)
-	for _, name := range []string{"o", "output"} {
-		flags.Func(name, "`form` of the output, table or json (default table)", oneOf(&f.output, "table", "json"))
+	f := &planFlags{
+		policy: plan.PreferencesRespected, minValuesPolicy: plan.MinValuesStrict, given: map[string]bool{},
 	}
-	flags.StringVar(
-		&f.kubeconfig, "kubeconfig", "",
-		"kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
-	)
-	flags.StringVar(&f.kubecontext, "context", "", "`name` of the context in it (default: its current one)")
+	flags := flag.NewFlagSet("whittle "+command, flag.ContinueOnError)
+	f.addInputs(flags)
+	f.addPolicies(flags)
+	outputFlag(flags, &f.output, formTable, formWide, formJSON, formYAML)
 	if command == "plan" {
-		flags.BoolVar(
-			&f.consolidate, "consolidate", false,
-			"show the nodes to remove or replace to save money, and why others stay; change nothing",
-		)
-		flags.BoolVar(&f.exitCode, "exit-code", false, "end with code 3 if a pod has no place")
-		flags.Func("max-price", "end with code 4 if the new nodes cost more than so many `dollars` an hour",
-			func(text string) (err error) { f.maxPrice, err = parsePrice(text); return err })
+		f.addOutcomes(flags)
 	}
 	rest := arguments
 	for {
@@ -97,16 +75,122 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 		}
 		rest = rest[1:]
 	}
-	if len(f.files) > 0 && (f.kubeconfig != "" || f.kubecontext != "") {
-		return nil, usageProblem(
-			problems, "whittle %s: -f plans without a cluster: leave -kubeconfig and -context out", command,
-		)
-	}
-	read := append(slices.Clone(f.files), f.instanceTypes)
-	if first := slices.Index(read, "-"); first >= 0 && slices.Contains(read[first+1:], "-") {
-		return nil, usageProblem(problems, "whittle %s: standard input can be read only once: pass - once", command)
+	flags.Visit(func(set *flag.Flag) { f.given[set.Name] = true })
+	if text := f.contradiction(); text != "" {
+		return nil, usageProblem(problems, "whittle %s: %s", command, text)
 	}
 	return f, nil
+}
+
+// addInputs adds the flags that name what is read.
+func (f *planFlags) addInputs(flags *flag.FlagSet) {
+	flags.Func("f", "`file` of Kubernetes manifests, a folder of them, or - for standard input; repeatable (default: "+
+		"the cluster of the kubeconfig)", appendTo(&f.files))
+	flags.StringVar(
+		&f.instanceTypes, "instance-types", "",
+		"`file` of instance types, in Karpenter's kwok form or the snapshot form (default: with -f the built-in table, "+
+			"else the cluster's catalogue)",
+	)
+	flags.Func(
+		"prices", "where types and prices come from, `built-in|aws` (default: built-in with -f, else the cluster's "+
+			"catalogue); aws reads today's with your credentials",
+		oneOf(&f.prices, pricesBuiltin, pricesAWS),
+	)
+	flags.StringVar(&f.region, "region", "", "`name` of the region for -prices aws (default: the environment's)")
+	flags.StringVar(
+		&f.kubeconfig, "kubeconfig", "",
+		"kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
+	)
+	flags.StringVar(&f.kubecontext, "context", "", "`name` of the context in it (default: its current one)")
+	flags.BoolVar(&f.strict, "strict", false, "fail on warnings about files, such as a missing EC2NodeClass")
+	flags.BoolVar(&f.verbose, "v", false, "show the objects in files that no plan depends on")
+}
+
+// The flags of settings that plans depend on.
+const (
+	policyFlag    = "policy"
+	minValuesFlag = "min-values-policy"
+	spreadFlag    = "default-topology-spread"
+)
+
+// addPolicies adds the flags of settings that plans depend on.
+func (f *planFlags) addPolicies(flags *flag.FlagSet) {
+	flags.Func(
+		policyFlag, "whether preferences count, `Respect|Ignore` (default: the deployment's, else Respect)",
+		oneOf(&f.policy, plan.PreferencesRespected, plan.PreferencesIgnored),
+	)
+	flags.Func(
+		minValuesFlag, "whether minValues must be met, `Strict|BestEffort` (default: the deployment's, else Strict)",
+		oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort),
+	)
+	flags.Func(
+		spreadFlag,
+		"`constraints` of pods that have none, a list in YAML or JSON as in the stack's setting defaultTopologySpread "+
+			"(default: the deployment's, else none)",
+		func(text string) (err error) { f.spread, err = spread.Parse(text); return err },
+	)
+}
+
+// addOutcomes adds the flags that choose what is shown and what the exit code says.
+func (f *planFlags) addOutcomes(flags *flag.FlagSet) {
+	flags.BoolVar(
+		&f.consolidate, "consolidate", false,
+		"show the nodes to remove or replace to save money, and why others stay; change nothing",
+	)
+	flags.Func("diff", "show what changes from the plan of this `file` to that of -f; repeatable", appendTo(&f.against))
+	flags.BoolVar(&f.exitCode, "exit-code", false, "end with code 3 if a pod has no place")
+	flags.Func("max-price", "end with code 4 if the new nodes cost more than so many `dollars` an hour",
+		func(text string) (err error) { f.maxPrice, err = parsePrice(text); return err })
+}
+
+// contradiction says which flags exclude each other; empty if none do.
+func (f *planFlags) contradiction() string {
+	read := slices.Concat(f.files, f.against, []string{f.instanceTypes})
+	first := slices.Index(read, "-")
+	switch {
+	case len(f.files) > 0 && (f.kubeconfig != "" || f.kubecontext != ""):
+		return "-f plans without a cluster: leave -kubeconfig and -context out"
+	case first >= 0 && slices.Contains(read[first+1:], "-"):
+		return "standard input can be read only once: pass - once"
+	case f.instanceTypes != "" && f.prices != "":
+		return "-instance-types has prices of its own: leave -prices out"
+	case f.region != "" && f.prices != pricesAWS:
+		return "-region is the region of -prices aws: add that"
+	case len(f.against) > 0 && (len(f.files) == 0 || f.consolidate):
+		return "-diff compares two sets of files: name the other with -f"
+	}
+	return ""
+}
+
+// follow takes the deployment's settings where no flag was given, and warns about flags that differ.
+// told is nil where the deployment has told nothing.
+func (f *planFlags) follow(told *status.Deployment, problems io.Writer) {
+	if told == nil {
+		return
+	}
+	follow(f, policyFlag, &f.policy, plan.PreferencePolicy(told.PreferencePolicy), problems)
+	follow(f, minValuesFlag, &f.minValuesPolicy, plan.MinValuesPolicy(told.MinValuesPolicy), problems)
+	switch {
+	case !f.given[spreadFlag]:
+		f.spread = told.DefaultTopologySpread
+	case !reflect.DeepEqual(f.spread, told.DefaultTopologySpread):
+		warn(problems, "-"+spreadFlag+" differs from the deployment's setting: Whittle would plan otherwise")
+	}
+}
+
+func follow[T ~string](f *planFlags, name string, value *T, deployed T, problems io.Writer) {
+	switch {
+	case deployed == "":
+	case !f.given[name]:
+		*value = deployed
+	case *value != deployed:
+		warn(problems, fmt.Sprintf("-%s %s differs from the deployment's %s: Whittle would plan otherwise", name, *value,
+			deployed))
+	}
+}
+
+func appendTo(list *[]string) func(string) error {
+	return func(text string) error { *list = append(*list, text); return nil }
 }
 
 // parsePrice reads a price such as 12.50.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/whittle-dev/whittle/functions/console/instancetypes"
 	"github.com/whittle-dev/whittle/functions/console/objects"
@@ -14,18 +16,27 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // readCluster reads provision's inputs: the objects, and without a table the catalogue's types. It
 // reads volumes and namespaces too if running pods may move.
 func (f *planFlags) readCluster(
 	ctx context.Context, m *planned, client *cluster.Client, table *instancetypes.Table, now time.Time,
+	problems io.Writer,
 ) error {
 	own := table != nil
 	group, reading := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		m.objects, err = observe.Objects(reading, client)
 		return objects.Installed(err)
+	})
+	var told *status.Deployment
+	group.Go(func() (err error) {
+		if told, err = status.LastDeployment(reading, client); apierrors.IsForbidden(err) {
+			return nil // a person's rights may not include it
+		}
+		return err
 	})
 	var facts *catalog.Snapshot
 	var observed catalog.Observed
@@ -40,13 +51,13 @@ func (f *planFlags) readCluster(
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	f.follow(told, problems)
 	if err := observe.Spread(ctx, client, f.spread, m.objects.Pods); err != nil {
 		return err
 	}
 	if table == nil {
 		observed.Reservations = catalog.Available(counts, m.objects.NodeClaims)
 		table = instancetypes.OfCatalog(facts, observed, now)
-		m.prices = facts.PriceAges(now)
 	}
 	for i := range m.objects.NodeClasses {
 		m.objects.NodeClasses[i].Default()

@@ -35,6 +35,15 @@ apiVersion: v1
 kind: Service
 metadata: {name: web}
 spec: {selector: {app: other}}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{id: subnet-1}]
+  securityGroupSelectorTerms: [{id: sg-1}]
 `
 
 // TestPlanSpreadsByDefault plans three small pods of a controller, which fit one node.

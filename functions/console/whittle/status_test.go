@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,6 +41,9 @@ func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	unreachable := httptest.NewServer(http.NotFoundHandler())
 	unreachable.Close()
+	foreign := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(foreign.Close)
+	foreign.Config.ErrorLog = log.New(io.Discard, "", 0)
 	write := func(content string) string {
 		file := filepath.Join(t.TempDir(), "config")
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
@@ -52,6 +57,8 @@ func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
 		"clusters": [{"name": "a", "cluster": {"server": %q}}],
 		"users": [{"name": "a", "user": {"token": "x"}}]}`, unreachable.URL)
 	config := write(configured)
+	// A plugin's credentials are not sent without TLS.
+	https := strings.Replace(configured, unreachable.URL, foreign.URL, 1)
 	for _, test := range []struct {
 		name      string
 		arguments []string
@@ -65,11 +72,24 @@ func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
 		{"no current context", []string{"-kubeconfig", write(strings.Replace(configured, `"a"`, `""`, 1))},
 			"pass -context with one of a, b"},
 		{"unreachable", []string{"-kubeconfig", config, "-context", "b"},
-			`is the cluster of context "b" at ` + unreachable.URL + " running"},
+			`the cluster of context "b" at ` + unreachable.URL + " does not answer: is it running"},
+		{"unknown address", []string{"-kubeconfig", write(strings.Replace(configured, unreachable.URL,
+			"https://cluster.invalid", 1))}, `nothing has the address of the cluster of context "a"`},
+		{"foreign certificate", []string{"-kubeconfig", write(https)},
+			"is not the one that the kubeconfig expects"},
+		{"no plugin", []string{"-kubeconfig", write(strings.Replace(https, `"token": "x"`, `"exec": {"command":
+			"no-such-plugin", "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}`, 1))},
+			`signs in with "no-such-plugin", which is not installed`},
+		{"a plugin that fails", []string{"-kubeconfig", write(strings.Replace(https, `"token": "x"`, `"exec":
+			{"command": "false", "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}`, 1))},
+			`the program with which context "a" signs in has failed`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := output(t, append([]string{"status"}, test.arguments...)...)
 			want(t, err, test.want)
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than a line: %q", err)
+			}
 		})
 	}
 }

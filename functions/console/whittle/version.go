@@ -12,13 +12,13 @@ import (
 // showVersion prints the version.
 func showVersion(arguments []string, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle version", flag.ContinueOnError)
-	output := "text"
-	flags.Func("o", "`form` of the output, text or json (default text)", oneOf(&output, "text", "json"))
+	var output string
+	outputFlag(flags, &output, "text", formJSON, formYAML)
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
-	if output == "json" {
-		return writeJSON(out, map[string]string{
+	if isForPrograms(output) {
+		return write(out, output, map[string]string{
 			"version": version.Version, "commit": version.Commit(), "go": runtime.Version(),
 		})
 	}

@@ -41,6 +41,12 @@ func Snapshot(now time.Time) (*catalog.Snapshot, error) {
 	return s, nil
 }
 
+// PricesTime returns the day of the on-demand prices.
+func PricesTime() (time.Time, error) {
+	supplement, err := instancetypes.ReadSupplement()
+	return supplement.Prices[Region].Date, err
+}
+
 func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
 	info := catalog.InstanceTypeInfo{
 		InstanceType: t.Name, DefaultVCpus: t.VCPUs, SizeInMiB: t.MemoryMiB,

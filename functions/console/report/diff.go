@@ -1,0 +1,167 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Diff is what changes from one plan to another, in a form for programs. Its lists are sorted and
+// never null.
+type Diff struct {
+	FormatVersion int `json:"formatVersion"`
+	// Nodes are the kinds of new nodes whose number changes.
+	Nodes []NodesDiff `json:"nodes"`
+	// PricesPerHour are the plans' prices in $/h, and NodeCounts their new nodes.
+	PricesPerHour Change[float64] `json:"pricesPerHour"`
+	NodeCounts    Change[int]     `json:"nodeCounts"`
+	// LosePlace are the pods, as namespace/name, that have no place any more, or are new and have none.
+	// GainPlace are those that had none.
+	LosePlace []string `json:"losePlace"`
+	GainPlace []string `json:"gainPlace"`
+	// Added and Removed are the pods of only one of the plans.
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
+}
+
+// Change is a value in both plans.
+type Change[T any] struct {
+	Before T `json:"before"`
+	After  T `json:"after"`
+}
+
+// NodesDiff is the number of new nodes of one kind.
+type NodesDiff struct {
+	NodePool     string `json:"nodePool"`
+	InstanceType string `json:"instanceType"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
+	// PricePerHour is the price of one node in $/h, after the change where there are any.
+	PricePerHour float64 `json:"pricePerHour"`
+	Change[int]
+}
+
+// DiffOf compares two plans.
+func DiffOf(before, after *Plan) *Diff {
+	d := &Diff{
+		FormatVersion: FormatVersion, Nodes: nodesDiff(before, after),
+		PricesPerHour: Change[float64]{before.PricePerHour, after.PricePerHour},
+		NodeCounts:    Change[int]{len(before.Nodes), len(after.Nodes)},
+		LosePlace:     []string{}, GainPlace: []string{}, Added: []string{}, Removed: []string{},
+	}
+	was, is := before.places(), after.places()
+	for pod, placed := range is {
+		placedBefore, known := was[pod]
+		if !known {
+			d.Added = append(d.Added, pod)
+		}
+		switch {
+		case !placed && (placedBefore || !known):
+			d.LosePlace = append(d.LosePlace, pod)
+		case placed && known && !placedBefore:
+			d.GainPlace = append(d.GainPlace, pod)
+		}
+	}
+	for pod := range was {
+		if _, known := is[pod]; !known {
+			d.Removed = append(d.Removed, pod)
+		}
+	}
+	for _, list := range [][]string{d.LosePlace, d.GainPlace, d.Added, d.Removed} {
+		slices.Sort(list)
+	}
+	return d
+}
+
+// places says of each pod of the plan whether it has a place.
+func (p *Plan) places() map[string]bool {
+	placed := map[string]bool{}
+	for _, n := range p.Nodes {
+		for _, pod := range n.Pods {
+			placed[pod] = true
+		}
+	}
+	for _, e := range p.Existing {
+		for _, pod := range e.Pods {
+			placed[pod] = true
+		}
+	}
+	for _, u := range p.Unschedulable {
+		placed[u.Pod] = false
+	}
+	return placed
+}
+
+func nodesDiff(before, after *Plan) []NodesDiff {
+	type key struct{ pool, instanceType, zone, capacityType string }
+	kinds := map[key]*NodesDiff{}
+	count := func(p *Plan, add func(*NodesDiff)) {
+		for i := range p.Nodes {
+			n := &p.Nodes[i]
+			k := key{n.NodePool, n.InstanceType, n.Zone, n.CapacityType}
+			if kinds[k] == nil {
+				kinds[k] = &NodesDiff{
+					NodePool: n.NodePool, InstanceType: n.InstanceType, Zone: n.Zone, CapacityType: n.CapacityType,
+				}
+			}
+			kinds[k].PricePerHour = n.PricePerHour
+			add(kinds[k])
+		}
+	}
+	count(before, func(d *NodesDiff) { d.Before++ })
+	count(after, func(d *NodesDiff) { d.After++ })
+	changed := []NodesDiff{}
+	for _, kind := range kinds {
+		if kind.Before != kind.After {
+			changed = append(changed, *kind)
+		}
+	}
+	slices.SortFunc(changed, func(a, b NodesDiff) int {
+		return cmp.Or(cmp.Compare(a.NodePool, b.NodePool), cmp.Compare(a.InstanceType, b.InstanceType),
+			cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.CapacityType, b.CapacityType))
+	})
+	return changed
+}
+
+// WriteTable writes what changes for people.
+func (d *Diff) WriteTable(out io.Writer, style Style) error {
+	var text strings.Builder
+	if len(d.Nodes) > 0 {
+		rows := [][]cell{{
+			{"", plain, false}, {"NODEPOOL", bold, false}, {"TYPE", bold, false}, {"ZONE", bold, false},
+			{"CAPACITY", bold, false}, {"$/H", bold, true}, {"NODES", bold, true},
+		}}
+		for _, n := range d.Nodes {
+			sign, painted := "-", red
+			if n.After > n.Before {
+				sign, painted = "+", green
+			}
+			rows = append(rows, []cell{
+				{text: sign, color: painted}, {text: n.NodePool}, {text: n.InstanceType}, {text: n.Zone}, {text: n.CapacityType},
+				{text: dollars(n.PricePerHour), right: true}, {text: fmt.Sprintf("%d -> %d", n.Before, n.After), right: true},
+			})
+		}
+		text.WriteString(style.table(rows) + "\n")
+	}
+	for _, list := range []struct {
+		title string
+		pods  []string
+		color color
+	}{
+		{"without a place now", d.LosePlace, red}, {"with a place now", d.GainPlace, green}, {"added", d.Added, plain},
+		{"removed", d.Removed, plain},
+	} {
+		if len(list.pods) > 0 {
+			text.WriteString(style.wrap(style.paint(list.color, count(len(list.pods), "pod")+" "+list.title)+": "+
+				names(list.pods), "", "  "))
+		}
+	}
+	price := d.PricesPerHour
+	text.WriteString(style.wrap(fmt.Sprintf("%s -> %s, $%s/h -> $%s/h (%+.4f $/h)",
+		count(d.NodeCounts.Before, "new node"), count(d.NodeCounts.After, "new node"),
+		dollars(price.Before), dollars(price.After), price.After-price.Before), "", ""))
+	_, err := io.WriteString(out, text.String())
+	return err
+}
