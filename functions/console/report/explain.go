@@ -206,7 +206,9 @@ func (e *Explanation) explainNew(pod *corev1.Pod, s *plan.Snapshot) {
 		return
 	}
 	claim = known(claim, types)
+	// The claim lists the types that are left. The step counts those that its other demands leave.
 	delete(claim, corev1.LabelInstanceTypeStable)
+	claim.Merge(pool)
 	count("left by the node's other pods, zone and capacity type, and large enough for all", e.Node.Requests, claim)
 	if n := len(e.Node.InstanceTypes); n < e.Steps[len(e.Steps)-1].InstanceTypes {
 		e.Steps = append(e.Steps, Step{Demand: "kept as alternatives, the cheapest", InstanceTypes: n})

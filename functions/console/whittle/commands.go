@@ -41,8 +41,11 @@ func commands() []command {
 			},
 		},
 		{
-			"explain", "says why a pod has its place, or none",
-			[]string{"whittle explain pod shop/web-7f8", "whittle explain pod shop/web-7f8 -f deploy/"},
+			"explain", "says why a pod has its place or none, what keeps a node, and when it goes",
+			[]string{
+				"whittle explain pod web-7f8 -n shop", "whittle explain deployment/web -n shop -f deploy/",
+				"whittle explain node ip-10-0-1-2.ec2.internal", "whittle explain nodepool default",
+			},
 			func(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
 				return explain(ctx, arguments, time.Now, in, out, problems)
 			},

@@ -15,6 +15,7 @@ import (
 func (f *planFlags) showConsolidation(
 	ctx context.Context, now func() time.Time, in io.Reader, out, problems io.Writer,
 ) error {
+	f.details = true
 	start := now()
 	made, err := f.read(ctx, start, in, problems)
 	if err != nil {

@@ -1,64 +1,176 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/report"
+	"github.com/whittle-dev/whittle/shared/consolidation"
 )
 
-const explainUsage = "whittle explain: want pod NAMESPACE/NAME, such as: whittle explain pod default/web-0 -f FILE"
+const explainUsage = "whittle explain: want TYPE NAME or TYPE/NAME, with a type among pod, node, nodeclaim, nodepool, " +
+	"deployment, replicaset, statefulset, daemonset and job, such as: whittle explain pod web-0 -n shop"
 
-// explain says why a pod has its place, or none.
+// explainTypes are the types that explain knows, by the names that kubectl accepts.
+var explainTypes = map[string]string{
+	"pod": "Pod", "po": "Pod", "node": "Node", "no": "Node", "nodeclaim": "NodeClaim", "nodepool": "NodePool",
+	"deployment": "Deployment", "deploy": "Deployment", "replicaset": "ReplicaSet", "rs": "ReplicaSet",
+	"statefulset": "StatefulSet", "sts": "StatefulSet", "daemonset": "DaemonSet", "ds": "DaemonSet", "job": "Job",
+	"replicationcontroller": "ReplicationController", "rc": "ReplicationController",
+}
+
+func explainType(word string) string {
+	word = strings.ToLower(word)
+	return cmp.Or(explainTypes[word], explainTypes[strings.TrimSuffix(word, "s")])
+}
+
+// subject is what is to be explained. An empty kind is any.
+type subject struct{ kind, namespace, name string }
+
+// explainWords reports whether explain takes a further word after the given ones.
+func explainWords(words []string) bool {
+	return len(words) == 0 || len(words) == 1 && explainType(words[0]) != ""
+}
+
+// subjectOf reads TYPE NAME, TYPE/NAME, NAMESPACE/NAME or NAME.
+func subjectOf(words []string, namespace string) (subject, bool) {
+	s := subject{namespace: cmp.Or(namespace, metav1.NamespaceDefault)}
+	switch {
+	case len(words) == 0:
+		return s, false
+	case len(words) == 2:
+		s.kind, s.name = explainType(words[0]), words[1]
+	default:
+		s.name = words[0]
+		if kind, name, slash := strings.Cut(words[0], "/"); slash && explainType(kind) != "" {
+			s.kind, s.name = explainType(kind), name
+		} else if explainType(words[0]) != "" {
+			return s, false // a type without a name
+		}
+	}
+	if space, name, slash := strings.Cut(s.name, "/"); slash {
+		if namespace != "" && namespace != space {
+			return s, false
+		}
+		s.namespace, s.name = space, name
+	}
+	return s, s.namespace != "" && s.name != ""
+}
+
+// explanation is any of the forms that explain writes.
+type explanation interface {
+	WriteText(out io.Writer, style report.Style) error
+}
+
+// explain says why a pod has its place, or none, and why a node or a pool is as it is.
 func explain(
 	ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer,
 ) error {
-	flags, err := parsePlanFlags("explain", 2, arguments, problems)
+	flags, err := parsePlanFlags("explain", explainWords, arguments, problems)
 	if err != nil {
 		return err
 	}
-	if len(flags.words) != 2 || strings.TrimSuffix(flags.words[0], "s") != "pod" {
-		return usageProblem(problems, explainUsage)
-	}
-	namespace, name, ok := strings.Cut(flags.words[1], "/")
+	asked, ok := subjectOf(flags.words, flags.namespace)
 	if !ok {
-		namespace, name = metav1.NamespaceDefault, namespace
-	}
-	if namespace == "" || name == "" {
 		return usageProblem(problems, explainUsage)
 	}
+	flags.details = true
 	made, err := flags.plan(ctx, now, in, problems)
 	if err != nil {
 		return err
 	}
-	explanation := report.Explain(namespace, name, made.objects.Pods, made.snapshot, made.plan)
-	if explanation == nil {
-		return fmt.Errorf("there is no pod %s/%s%s", namespace, name, near(name, made))
+	found := made.explain(asked, now())
+	switch {
+	case len(found) == 0:
+		return fmt.Errorf("there is no %s%s", asked, near(asked, made))
+	case len(found) > 1:
+		return fmt.Errorf("several objects have the name %q: give the type, as in pod/%s", asked.name, asked.name)
+	case isForPrograms(flags.output):
+		return write(out, flags.output, found[0])
 	}
-	if isForPrograms(flags.output) {
-		return write(out, flags.output, explanation)
-	}
-	return explanation.WriteText(out, styleOf(out))
+	return found[0].WriteText(out, styleOf(out))
 }
 
-// near suggests pods with a similar name.
-func near(name string, made *planned) string {
-	var names []string
-	for i := range made.objects.Pods {
-		pod := &made.objects.Pods[i]
-		if pod.Name == name || strings.HasPrefix(pod.Name, name+"-") || strings.HasPrefix(name, pod.Name+"-") {
-			if names = append(names, pod.Namespace+"/"+pod.Name); len(names) == maximumNear {
-				break
+func (s subject) String() string {
+	switch s.kind {
+	case "":
+		return fmt.Sprintf("object %q, or pod %s/%s", s.name, s.namespace, s.name)
+	case "Node", "NodeClaim", "NodePool":
+		return fmt.Sprintf("%s %q", strings.ToLower(s.kind), s.name)
+	}
+	return fmt.Sprintf("%s %s/%s", strings.ToLower(s.kind), s.namespace, s.name)
+}
+
+// explain returns the explanations of the objects that the subject names.
+func (m *planned) explain(asked subject, now time.Time) []explanation {
+	var found []explanation
+	is := func(kinds ...string) bool { return asked.kind == "" || slices.Contains(kinds, asked.kind) }
+	if is("Pod") {
+		if e := report.Explain(asked.namespace, asked.name, m.objects.Pods, m.snapshot, m.plan); e != nil {
+			found = append(found, e)
+		}
+	}
+	if is("Node", "NodeClaim", "NodePool") {
+		s := &consolidation.Snapshot{Cluster: m.snapshot, Budgets: m.objects.PodDisruptionBudgets, Now: now}
+		s.Allowed, _ = consolidation.Allowances(s)
+		decided := consolidation.Solve(s)
+		if is("Node", "NodeClaim") {
+			if e := report.AboutNode(asked.name, s, decided); e != nil {
+				found = append(found, e)
+			}
+		}
+		if is("NodePool") {
+			if e := report.AboutPool(asked.name, m.pools, s, decided); e != nil {
+				found = append(found, e)
 			}
 		}
 	}
+	kinds := []string{asked.kind}
+	if asked.kind == "" {
+		kinds = []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController"}
+	}
+	if e := report.ExplainWorkload(kinds, asked.namespace, asked.name, m.objects.Pods, m.snapshot, m.plan); e != nil {
+		found = append(found, e)
+	}
+	return found
+}
+
+// near suggests objects with a similar name.
+func near(asked subject, made *planned) string {
+	var names []string
+	suggest := func(name, shown string) {
+		if len(names) < maximumNear &&
+			(name == asked.name || strings.HasPrefix(name, asked.name+"-") || strings.HasPrefix(asked.name, name+"-")) {
+			names = append(names, shown)
+		}
+	}
+	what := fmt.Sprintf(" among the %d pods", len(made.objects.Pods))
+	switch asked.kind {
+	case "Node", "NodeClaim":
+		for i := range made.snapshot.Nodes {
+			suggest(made.snapshot.Nodes[i].Name(), made.snapshot.Nodes[i].Name())
+		}
+		what = fmt.Sprintf(" among the %d nodes", len(made.snapshot.Nodes))
+	case "NodePool":
+		for i := range made.pools {
+			suggest(made.pools[i].Name, made.pools[i].Name)
+		}
+		what = fmt.Sprintf(" among the %d nodepools", len(made.pools))
+	default:
+		for i := range made.objects.Pods {
+			pod := &made.objects.Pods[i]
+			suggest(pod.Name, pod.Namespace+"/"+pod.Name)
+		}
+	}
 	if len(names) == 0 {
-		return fmt.Sprintf(" among the %d pods", len(made.objects.Pods))
+		return what
 	}
 	return ": did you mean " + strings.Join(names, " or ") + "?"
 }

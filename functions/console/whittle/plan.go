@@ -33,15 +33,16 @@ type planned struct {
 	prices string
 	// ignored are the invalid NodeOverlays.
 	ignored []catalog.OverlayProblem
-	// unusable are the pools of a cluster that get no nodes.
+	// unusable are the pools of a cluster that get no nodes. pools are all pools.
 	unusable []plan.UnusablePool
+	pools    []api.NodePool
 }
 
 // showPlan plans for the pending pods and shows the plan. It launches nothing.
 func showPlan(
 	ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer,
 ) error {
-	flags, err := parsePlanFlags("plan", 0, arguments, problems)
+	flags, err := parsePlanFlags("plan", noWords, arguments, problems)
 	if err != nil {
 		return err
 	}
@@ -175,6 +176,7 @@ func (f *planFlags) readFiles(
 	}
 	m.objects = &read.Objects
 	f.spread.Apply(m.objects.Pods, read.Selectors)
+	m.pools = slices.Clone(m.objects.NodePools)
 	if err := m.evaluateExpressions(table, problems); err != nil {
 		return err
 	}

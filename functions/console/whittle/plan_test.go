@@ -194,7 +194,7 @@ func TestPolicies(t *testing.T) {
 		{[]string{"-min-values-policy=BestEffort"}, plan.PreferencesRespected, plan.MinValuesBestEffort},
 	} {
 		flags, err := parsePlanFlags(
-			"plan", 0, append([]string{"-f", "testdata/plan/empty.yaml"}, test.arguments...), io.Discard,
+			"plan", noWords, append([]string{"-f", "testdata/plan/empty.yaml"}, test.arguments...), io.Discard,
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -232,9 +232,10 @@ func TestPlanUsage(t *testing.T) {
 		{[]string{"plam"}, `there is no command "plam": did you mean "plan"?`},
 		{[]string{"launch"}, "`whittle help` lists all"},
 		{[]string{"completion", "tcsh"}, "bash, zsh or fish"},
-		{[]string{"explain"}, "want pod NAMESPACE/NAME"},
-		{[]string{"explain", "node", "a", "-f", "b"}, "want pod NAMESPACE/NAME"},
-		{[]string{"explain", "pod", "a/", "-f", "b"}, "want pod NAMESPACE/NAME"},
+		{[]string{"explain"}, "want TYPE NAME or TYPE/NAME"},
+		{[]string{"explain", "node", "-f", "b"}, "want TYPE NAME or TYPE/NAME"},
+		{[]string{"explain", "pod", "shop/a", "-n", "other", "-f", "b"}, "want TYPE NAME or TYPE/NAME"},
+		{[]string{"explain", "pod", "a/", "-f", "b"}, "want TYPE NAME or TYPE/NAME"},
 	} {
 		out, problems, err := runPlan(t, "", test.arguments...)
 		if !errors.Is(err, errUsage) || !strings.Contains(problems, test.want) || out != "" {

@@ -38,15 +38,24 @@ type planFlags struct {
 	maxPrice float64
 	// against names the manifests that a plan is compared with.
 	against []string
-	// words are the leading arguments that are no flags, as many as the command needs.
-	words []string
+	// words are the leading arguments that are no flags, and namespace is that of the object they name.
+	words     []string
+	namespace string
+	// details asks for the volumes and namespaces of running pods too, since they may move.
+	details bool
 	// given are the names of the flags on the command line.
 	given map[string]bool
 }
 
-// parsePlanFlags reads a command line. After the command's own words, each argument that is no flag
-// is another file of -f. That makes -f *.yaml work.
-func parsePlanFlags(command string, words int, arguments []string, problems io.Writer) (*planFlags, error) {
+// noWords is for commands without words of their own.
+func noWords([]string) bool { return false }
+
+// parsePlanFlags reads a command line. takes reports whether the command takes a further word of its
+// own after some. Each other argument that is no flag is another file of -f. That makes -f *.yaml
+// work.
+func parsePlanFlags(
+	command string, takes func(words []string) bool, arguments []string, problems io.Writer,
+) (*planFlags, error) {
 	f := &planFlags{
 		policy: plan.PreferencesRespected, minValuesPolicy: plan.MinValuesStrict, given: map[string]bool{},
 	}
@@ -54,8 +63,13 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 	f.addInputs(flags)
 	f.addPolicies(flags)
 	outputFlag(flags, &f.output, formTable, formWide, formJSON, formYAML)
-	if command == "plan" {
+	switch command {
+	case "plan":
 		f.addOutcomes(flags)
+	case "explain":
+		for _, name := range []string{"n", "namespace"} {
+			flags.StringVar(&f.namespace, name, "", "`name` of the object's namespace (default: default)")
+		}
 	}
 	rest := arguments
 	for {
@@ -65,7 +79,7 @@ func parsePlanFlags(command string, words int, arguments []string, problems io.W
 		if rest = flags.Args(); len(rest) == 0 {
 			break
 		}
-		if len(f.words) < words {
+		if takes(f.words) {
 			f.words = append(f.words, rest[0])
 		} else {
 			f.files = append(f.files, rest[0])

@@ -74,7 +74,7 @@ func TestPlansFollowTheDeployment(t *testing.T) {
 		{"an equal flag", []string{"-policy", "Ignore"}, told, plan.PreferencesIgnored, 1, 0},
 		{"other flags", []string{"-policy", "Respect", "-default-topology-spread", "[]"}, told, plan.PreferencesRespected, 0, 2},
 	} {
-		flags, err := parsePlanFlags("plan", 0, test.arguments, &strings.Builder{})
+		flags, err := parsePlanFlags("plan", noWords, test.arguments, &strings.Builder{})
 		if err != nil {
 			t.Fatal(err)
 		}

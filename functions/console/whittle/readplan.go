@@ -72,11 +72,11 @@ func (f *planFlags) readCluster(
 		}
 		m.unusable = append(m.unusable, others[i].Plan())
 	}
-	m.objects.NodePools = usable
+	m.pools, m.objects.NodePools = m.objects.NodePools, usable
 	m.assemble(table, now)
 	snapshot.AddUnlaunched(m.snapshot, m.objects)
 	waiting := m.snapshot.Pods
-	if f.consolidate {
+	if f.details {
 		for i := range m.snapshot.Nodes {
 			m.snapshot.Pods = append(m.snapshot.Pods, m.snapshot.Nodes[i].Pods...)
 		}

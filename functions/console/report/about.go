@@ -1,0 +1,345 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/console/printable"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// About explains a node, a NodeClaim or a NodePool.
+type About struct {
+	FormatVersion int `json:"formatVersion"`
+	// Kind is Node, NodeClaim or NodePool.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// PricePerHour is in $/h, and zero if it is unknown. ExtrasPerHour is the part of it that nodes cost
+	// beside their instances.
+	PricePerHour  float64 `json:"pricePerHour"`
+	ExtrasPerHour float64 `json:"extrasPerHour"`
+	// Topics are in the order in which people read them.
+	Topics []Topic `json:"topics"`
+}
+
+// Topic is what is known about one question. Its lines are sentences for people.
+type Topic struct {
+	Question string   `json:"question"`
+	Lines    []string `json:"lines"`
+}
+
+func (a *About) add(question string, lines ...string) {
+	if len(lines) > 0 {
+		a.Topics = append(a.Topics, Topic{question, lines})
+	}
+}
+
+// AboutNode explains the node of a name, or the one that a NodeClaim or an instance of the name stands
+// for. decided is the plan of consolidation for the snapshot. It returns nil if there is no such node.
+func AboutNode(name string, s *consolidation.Snapshot, decided *consolidation.Plan) *About {
+	i := slices.IndexFunc(s.Cluster.Nodes, func(n plan.Node) bool {
+		return n.Node != nil && n.Node.Name == name ||
+			n.NodeClaim != nil && (n.NodeClaim.Name == name || name != "" && strings.HasSuffix(n.NodeClaim.Status.ProviderID, "/"+name))
+	})
+	if i < 0 {
+		return nil
+	}
+	n := &s.Cluster.Nodes[i]
+	a := &About{FormatVersion: FormatVersion, Kind: "Node", Name: n.Name(), Topics: []Topic{}}
+	if n.Node == nil {
+		a.Kind = api.NodeClaimKind
+	}
+	a.PricePerHour, a.ExtrasPerHour = priceOf(n.Name(), decided)
+	a.add("What is it?", whatIs(n, a, s.Now)...)
+	a.add("Why does it exist?", whyExists(n, s.Cluster)...)
+	a.add("What keeps it?", whatKeeps(n, decided)...)
+	a.add("When does it go?", whenGoes(n, decided, s.Now)...)
+	return a
+}
+
+// priceOf finds a node's price in what consolidation says of it.
+func priceOf(name string, decided *consolidation.Plan) (price, extras float64) {
+	for _, stay := range decided.Stays {
+		if cmp.Or(stay.Node, stay.NodeClaim) == name {
+			return stay.PricePerHour, stay.ExtrasPerHour
+		}
+	}
+	for _, moves := range [][]consolidation.Move{decided.Moves, decided.Waiting} {
+		for i := range moves {
+			for _, leaving := range moves[i].Delete {
+				if cmp.Or(leaving.Node, leaving.NodeClaim) == name {
+					return leaving.PricePerHour, leaving.ExtrasPerHour
+				}
+			}
+		}
+	}
+	return 0, 0
+}
+
+func whatIs(n *plan.Node, a *About, now time.Time) []string {
+	about := []string{}
+	for _, key := range []string{corev1.LabelInstanceTypeStable, api.CapacityTypeLabelKey, corev1.LabelTopologyZone} {
+		if value := n.Label(key); value != "" {
+			about = append(about, value)
+		}
+	}
+	lines := []string{}
+	if len(about) > 0 {
+		lines = append(lines, strings.Join(about, ", "))
+	}
+	if n.NodeClaim != nil {
+		line := fmt.Sprintf("nodeclaim %q of nodepool %q", n.NodeClaim.Name, n.Label(api.NodePoolLabelKey))
+		if !n.NodeClaim.CreationTimestamp.IsZero() {
+			line += ", " + age(now.Sub(n.NodeClaim.CreationTimestamp.Time)) + " old"
+		}
+		lines = append(lines, line)
+	}
+	if a.PricePerHour > 0 {
+		lines = append(lines, "$"+dollars(a.PricePerHour)+"/h"+extrasText(a.ExtrasPerHour))
+	}
+	return lines
+}
+
+func whyExists(n *plan.Node, s *plan.Snapshot) []string {
+	if n.NodeClaim == nil {
+		return []string{"Whittle did not launch it: no NodeClaim stands for it. It only counts as room for pods."}
+	}
+	var lines []string
+	if replaced := n.NodeClaim.Annotations[api.ReplacesAnnotationKey]; replaced != "" {
+		lines = append(lines, "it replaces "+replaced)
+	}
+	if list := n.NodeClaim.Annotations[api.NominatedPodsAnnotationKey]; list != "" {
+		here, planned := 0, strings.Split(list, ",")
+		for i := range n.Pods {
+			if slices.Contains(planned, string(n.Pods[i].UID)) {
+				here++
+			}
+		}
+		lines = append(lines, fmt.Sprintf("it was launched for %s, of which %d run on it", count(len(planned), "pod"), here))
+	}
+	for i := range s.NodePools {
+		if pool := &s.NodePools[i]; pool.Name == n.Label(api.NodePoolLabelKey) && pool.Spec.Replicas != nil {
+			lines = append(lines, fmt.Sprintf("nodepool %q keeps %s (spec.replicas)", pool.Name,
+				count(int(*pool.Spec.Replicas), "node")))
+		}
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "its NodeClaim does not say for which pods: a person or Karpenter made it")
+	}
+	return lines
+}
+
+func whatKeeps(n *plan.Node, decided *consolidation.Plan) []string {
+	var pods, daemons []string
+	for i := range n.Pods {
+		pod := &n.Pods[i]
+		switch {
+		case scheduling.IsTerminal(pod) || scheduling.IsStatic(pod):
+		case scheduling.IsOwnedByDaemonSet(pod):
+			daemons = append(daemons, pod.Namespace+"/"+pod.Name)
+		default:
+			pods = append(pods, pod.Namespace+"/"+pod.Name)
+		}
+	}
+	line := "no pod runs on it"
+	if len(pods) > 0 {
+		line = fmt.Sprintf("%s on it: %s", count(len(pods), "pod"), names(pods))
+	}
+	if len(daemons) > 0 {
+		line += fmt.Sprintf("; %s of daemon sets", count(len(daemons), "pod"))
+	}
+	lines := []string{line}
+	for _, stay := range decided.Stays {
+		if cmp.Or(stay.Node, stay.NodeClaim) == n.Name() {
+			lines = append(lines, fmt.Sprintf("consolidation leaves it (%s): %s", stay.Because, stay.Message))
+		}
+	}
+	return lines
+}
+
+func whenGoes(n *plan.Node, decided *consolidation.Plan, now time.Time) []string {
+	var lines []string
+	add := func(format string, values ...any) { lines = append(lines, fmt.Sprintf(format, values...)) }
+	claim := n.NodeClaim
+	if claim == nil {
+		return []string{"Whittle never removes it"}
+	}
+	if claim.DeletionTimestamp != nil {
+		add("it has been leaving for %s%s", age(now.Sub(claim.DeletionTimestamp.Time)), because(claim))
+		if by := claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey]; by != "" {
+			add("its pods must be gone by %s", by)
+		}
+		return lines
+	}
+	for i, moves := range [][]consolidation.Move{decided.Moves, decided.Waiting} {
+		for j := range moves {
+			if slices.ContainsFunc(moves[j].Delete, func(l consolidation.Leaving) bool {
+				return cmp.Or(l.Node, l.NodeClaim) == n.Name()
+			}) {
+				add("consolidation %s, which saves $%s/h (%s)", []string{
+					"may remove it now", "waits for a disruption budget or another move before it removes it",
+				}[i], dollars(moves[j].SavedPerHour), moves[j].Reason)
+			}
+		}
+	}
+	if after := claim.Spec.ExpireAfter.Duration; after != nil && !claim.CreationTimestamp.IsZero() {
+		at := claim.CreationTimestamp.Add(*after)
+		add("it expires at %s, %s (expireAfter %s)", at.UTC().Format(time.RFC3339), until(at, now), *after)
+	}
+	for _, kind := range []string{api.ConditionTypeDrifted, api.ConditionTypeDisruptionReason} {
+		if condition := meta.FindStatusCondition(claim.Status.Conditions, kind); condition != nil &&
+			condition.Status == metav1.ConditionTrue {
+			add("%s: %s %s", kind, condition.Reason, printable.Line(condition.Message))
+		}
+	}
+	if departure, announced := disruption.DepartureOf(claim); announced {
+		add("AWS takes its instance at %s, %s (%s)", departure.At.UTC().Format(time.RFC3339), until(departure.At, now),
+			departure.Because)
+	}
+	if at := claim.Annotations[api.RebalanceRecommendedAnnotationKey]; at != "" {
+		add("EC2 recommended at %s to replace its spot instance", at)
+	}
+	if len(lines) == 0 {
+		add("nothing is planned")
+	}
+	return lines
+}
+
+// because gives the reason of a leaving claim, as disrupt wrote it.
+func because(claim *api.NodeClaim) string {
+	condition := meta.FindStatusCondition(claim.Status.Conditions, api.ConditionTypeDisruptionReason)
+	if condition == nil || condition.Status != metav1.ConditionTrue {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", condition.Reason)
+}
+
+// AboutPool explains a NodePool. It returns nil if there is no such pool. pools are those of the
+// files or the cluster, usable or not.
+func AboutPool(name string, pools []api.NodePool, s *consolidation.Snapshot, decided *consolidation.Plan) *About {
+	i := slices.IndexFunc(pools, func(pool api.NodePool) bool { return pool.Name == name })
+	if i < 0 {
+		return nil
+	}
+	pool := &pools[i]
+	a := &About{FormatVersion: FormatVersion, Kind: api.NodePoolKind, Name: name, Topics: []Topic{}}
+	nodes, used := 0, corev1.ResourceList{}
+	for j := range s.Cluster.Nodes {
+		n := &s.Cluster.Nodes[j]
+		if n.Label(api.NodePoolLabelKey) != name {
+			continue
+		}
+		nodes++
+		price, extras := priceOf(n.Name(), decided)
+		a.PricePerHour, a.ExtrasPerHour = a.PricePerHour+price, a.ExtrasPerHour+extras
+		for resource, quantity := range capacityOf(n) {
+			sum := used[resource]
+			sum.Add(quantity)
+			used[resource] = sum
+		}
+	}
+	what := []string{count(nodes, "node")}
+	if a.PricePerHour > 0 {
+		what[0] += ", $" + dollars(a.PricePerHour) + "/h" + extrasText(a.ExtrasPerHour)
+	}
+	for _, resource := range slices.Sorted(maps.Keys(pool.Spec.Limits)) {
+		what = append(what, fmt.Sprintf("limit of %s: %s of %s used", resource, amount(resource, used),
+			amount(resource, corev1.ResourceList(pool.Spec.Limits))))
+	}
+	a.add("What is it?", what...)
+	a.add("Can it launch nodes?", launches(pool, s.Cluster)...)
+	a.add("What may disrupt its nodes now?", disrupts(pool, s, decided)...)
+	return a
+}
+
+func capacityOf(n *plan.Node) corev1.ResourceList {
+	if n.Node != nil {
+		return n.Node.Status.Capacity
+	}
+	return n.NodeClaim.Status.Capacity
+}
+
+func launches(pool *api.NodePool, s *plan.Snapshot) []string {
+	alone := *s
+	alone.NodePools = slices.DeleteFunc(slices.Clone(s.NodePools), func(p api.NodePool) bool { return p.Name != pool.Name })
+	alone.UnusablePools = slices.DeleteFunc(slices.Clone(s.UnusablePools),
+		func(p plan.UnusablePool) bool { return p.NodePool != pool.Name })
+	var lines []string
+	for _, problem := range PoolProblems(&alone) {
+		lines = append(lines, "no: "+problem.Problem)
+	}
+	if len(lines) > 0 {
+		return lines
+	}
+	if pool.Spec.Replicas != nil {
+		return []string{fmt.Sprintf("yes, always %d (spec.replicas)", *pool.Spec.Replicas)}
+	}
+	return []string{fmt.Sprintf("yes, with weight %d; %s are on offer before its requirements", weight(pool),
+		count(len(s.InstanceTypes[pool.Name]), "instance type"))}
+}
+
+func disrupts(pool *api.NodePool, s *consolidation.Snapshot, decided *consolidation.Plan) []string {
+	lines := []string{fmt.Sprintf("policy %s", pool.Spec.Disruption.ConsolidationPolicy)}
+	if after := pool.Spec.Disruption.ConsolidateAfter.Duration; after != nil {
+		lines[0] += fmt.Sprintf(", after %s without change", *after)
+	} else {
+		lines[0] += ", consolidateAfter Never"
+	}
+	allowed := s.Allowed[pool.Name]
+	lines = append(lines, fmt.Sprintf("its budgets allow %d empty and %d underutilized nodes now", allowed.Empty,
+		allowed.Underutilized))
+	for _, problem := range decided.Problems {
+		if problem.NodePool == pool.Name {
+			lines = append(lines, problem.Message)
+		}
+	}
+	return lines
+}
+
+// WriteText writes the explanation for people.
+func (a *About) WriteText(out io.Writer, style Style) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s\n", a.Kind, style.paint(bold, a.Name))
+	for _, topic := range a.Topics {
+		text.WriteString("\n" + topic.Question + "\n")
+		for _, line := range topic.Lines {
+			text.WriteString(style.wrap(line, "  ", "    "))
+		}
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// age writes a time span for people.
+func age(span time.Duration) string {
+	switch {
+	case span < 2*time.Minute:
+		return count(int(max(span, 0).Seconds()), "second")
+	case span < 2*time.Hour:
+		return count(int(span.Minutes()), "minute")
+	case span < 48*time.Hour:
+		return count(int(span.Hours()), "hour")
+	}
+	return count(int(span.Hours()/24), "day")
+}
+
+// until writes how far a time is from now.
+func until(at, now time.Time) string {
+	if at.Before(now) {
+		return age(now.Sub(at)) + " ago"
+	}
+	return "in " + age(at.Sub(now))
+}

@@ -1,0 +1,92 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/console/report"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// TestAboutNodeSaysWhenItGoes gives a node every reason to go, one at a time.
+func TestAboutNodeSaysWhenItGoes(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	day := 24 * time.Hour
+	for name, test := range map[string]struct {
+		change func(*api.NodeClaim)
+		want   string
+	}{
+		"expiry": {func(c *api.NodeClaim) { c.Spec.ExpireAfter = api.DurationOf(3 * day) },
+			"it expires at 2026-03-03T12:00:00Z, in 2 days (expireAfter 72h0m0s)"},
+		"leaving": {func(c *api.NodeClaim) {
+			c.DeletionTimestamp = &metav1.Time{Time: now.Add(-3 * time.Minute)}
+			c.Annotations = map[string]string{api.NodeClaimTerminationTimestampAnnotationKey: "2026-03-01T13:00:00Z"}
+			c.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeDisruptionReason, Status: "True", Reason: "Drifted"}}
+		}, "it has been leaving for 3 minutes (Drifted)"},
+		"drift": {func(c *api.NodeClaim) {
+			c.Status.Conditions = []metav1.Condition{{
+				Type: api.ConditionTypeDrifted, Status: "True", Reason: "AMIDrift", Message: "new\nimage",
+			}}
+		}, "Drifted: AMIDrift new image"},
+		"departure": {func(c *api.NodeClaim) {
+			c.Annotations = map[string]string{
+				api.DepartsAtAnnotationKey: "2026-03-01T14:00:00Z", api.DepartsBecauseAnnotationKey: "instance-event-1",
+			}
+		}, "AWS takes its instance at 2026-03-01T14:00:00Z, in 2 hours (instance-event-1)"},
+		"rebalance": {func(c *api.NodeClaim) {
+			c.Annotations = map[string]string{api.RebalanceRecommendedAnnotationKey: "2026-03-01T11:59:00Z"}
+		}, "EC2 recommended at 2026-03-01T11:59:00Z to replace its spot instance"},
+		"nothing": {func(*api.NodeClaim) {}, "nothing is planned"},
+	} {
+		claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{
+			Name: "c", Labels: map[string]string{api.NodePoolLabelKey: "p"}, CreationTimestamp: metav1.Time{Time: now.Add(-day)},
+		}}
+		claim.Spec.ExpireAfter = api.NillableDuration{}
+		test.change(claim)
+		s := &consolidation.Snapshot{Cluster: &plan.Snapshot{Nodes: []plan.Node{{NodeClaim: claim}}}, Now: now}
+		about := report.AboutNode("c", s, &consolidation.Plan{})
+		var text strings.Builder
+		if err := about.WriteText(&text, report.Style{}); err != nil || !strings.Contains(text.String(), "  "+test.want+"\n") {
+			t.Errorf("%s: %v, lacks %q:\n%s", name, err, test.want, text.String())
+		}
+	}
+}
+
+func TestAboutNodeSaysWhyItExists(t *testing.T) {
+	replicas := int64(3)
+	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	pool.Spec.Replicas = &replicas
+	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: map[string]string{api.NodePoolLabelKey: "p"},
+		Annotations: map[string]string{api.NominatedPodsAnnotationKey: "u1,u2", api.ReplacesAnnotationKey: "old"}}}
+	claim.Status.ProviderID = "aws:///us-east-1a/i-1"
+	foreign := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "foreign"}}
+	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "u2"}}
+	s := &consolidation.Snapshot{Cluster: &plan.Snapshot{
+		NodePools: []api.NodePool{pool},
+		Nodes:     []plan.Node{{NodeClaim: claim, Pods: []corev1.Pod{running}}, {Node: foreign}},
+	}}
+	for name, parts := range map[string][]string{
+		"i-1": {"it replaces old", "it was launched for 2 pods, of which 1 run on it",
+			`nodepool "p" keeps 3 nodes (spec.replicas)`, "1 pod on it: a/b"},
+		"foreign": {"Whittle did not launch it", "Whittle never removes it"},
+	} {
+		var text strings.Builder
+		if err := report.AboutNode(name, s, &consolidation.Plan{}).WriteText(&text, report.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range parts {
+			if !strings.Contains(text.String(), part) {
+				t.Errorf("%s lacks %q:\n%s", name, part, text.String())
+			}
+		}
+	}
+	if about := report.AboutNode("nobody", s, &consolidation.Plan{}); about != nil {
+		t.Errorf("%+v", about)
+	}
+}
