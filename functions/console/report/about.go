@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -51,8 +52,8 @@ func (a *About) add(question string, lines ...string) {
 // for. decided is the plan of consolidation for the snapshot. It returns nil if there is no such node.
 func AboutNode(name string, s *consolidation.Snapshot, decided *consolidation.Plan) *About {
 	i := slices.IndexFunc(s.Cluster.Nodes, func(n plan.Node) bool {
-		return n.Node != nil && n.Node.Name == name ||
-			n.NodeClaim != nil && (n.NodeClaim.Name == name || name != "" && strings.HasSuffix(n.NodeClaim.Status.ProviderID, "/"+name))
+		return n.Node != nil && n.Node.Name == name || n.NodeClaim != nil &&
+			(n.NodeClaim.Name == name || strings.HasSuffix(n.NodeClaim.Status.ProviderID, "/"+name))
 	})
 	if i < 0 {
 		return nil
@@ -274,7 +275,8 @@ func capacityOf(n *plan.Node) corev1.ResourceList {
 
 func launches(pool *api.NodePool, s *plan.Snapshot) []string {
 	alone := *s
-	alone.NodePools = slices.DeleteFunc(slices.Clone(s.NodePools), func(p api.NodePool) bool { return p.Name != pool.Name })
+	alone.NodePools = slices.DeleteFunc(slices.Clone(s.NodePools),
+		func(p api.NodePool) bool { return p.Name != pool.Name })
 	alone.UnusablePools = slices.DeleteFunc(slices.Clone(s.UnusablePools),
 		func(p plan.UnusablePool) bool { return p.NodePool != pool.Name })
 	var lines []string
@@ -310,13 +312,13 @@ func disrupts(pool *api.NodePool, s *consolidation.Snapshot, decided *consolidat
 }
 
 // WriteText writes the explanation for people.
-func (a *About) WriteText(out io.Writer, style Style) error {
+func (a *About) WriteText(out io.Writer, style terminal.Style) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s\n", a.Kind, style.paint(bold, a.Name))
+	fmt.Fprintf(&text, "%s %s\n", a.Kind, style.Paint(terminal.Bold, a.Name))
 	for _, topic := range a.Topics {
 		text.WriteString("\n" + topic.Question + "\n")
 		for _, line := range topic.Lines {
-			text.WriteString(style.wrap(line, "  ", "    "))
+			text.WriteString(style.Wrap(line, "  ", "    "))
 		}
 	}
 	_, err := io.WriteString(out, text.String())

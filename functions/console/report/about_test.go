@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/report"
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -52,7 +53,7 @@ func TestAboutNodeSaysWhenItGoes(t *testing.T) {
 		s := &consolidation.Snapshot{Cluster: &plan.Snapshot{Nodes: []plan.Node{{NodeClaim: claim}}}, Now: now}
 		about := report.AboutNode("c", s, &consolidation.Plan{})
 		var text strings.Builder
-		if err := about.WriteText(&text, report.Style{}); err != nil || !strings.Contains(text.String(), "  "+test.want+"\n") {
+		if err := about.WriteText(&text, terminal.Style{}); err != nil || !strings.Contains(text.String(), "  "+test.want+"\n") {
 			t.Errorf("%s: %v, lacks %q:\n%s", name, err, test.want, text.String())
 		}
 	}
@@ -77,7 +78,7 @@ func TestAboutNodeSaysWhyItExists(t *testing.T) {
 		"foreign": {"Whittle did not launch it", "Whittle never removes it"},
 	} {
 		var text strings.Builder
-		if err := report.AboutNode(name, s, &consolidation.Plan{}).WriteText(&text, report.Style{}); err != nil {
+		if err := report.AboutNode(name, s, &consolidation.Plan{}).WriteText(&text, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, part := range parts {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -124,7 +125,7 @@ func movesOf(moves []consolidation.Move) []Move {
 }
 
 // WriteTable writes the moves for people.
-func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
+func (c *Consolidation) WriteTable(out io.Writer, style terminal.Style) error {
 	var text strings.Builder
 	for _, part := range []struct {
 		title string
@@ -133,26 +134,16 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 		if len(part.moves) == 0 {
 			continue
 		}
-		fmt.Fprintf(&text, "%s\n", style.paint(bold, part.title))
-		rows := [][]cell{
-			{
-				{text: "SAVES $/H", color: dim, right: true}, {text: "PODS MOVED", color: dim, right: true},
-				{text: "REASON", color: dim}, {text: "REMOVES", color: dim}, {text: "REPLACEMENT", color: dim},
-			},
-		}
+		fmt.Fprintf(&text, "%s\n", style.Paint(terminal.Bold, part.title))
+		rows := [][]terminal.Cell{terminal.Header(">SAVES $/H", ">PODS MOVED", "REASON", "REMOVES", "REPLACEMENT")}
 		for i := range part.moves {
 			rows = append(rows, part.moves[i].rows()...)
 		}
-		text.WriteString(style.table(rows) + "\n")
+		text.WriteString(style.Table(rows) + "\n")
 	}
 	if len(c.Stays) > 0 {
-		fmt.Fprintf(&text, "%s\n", style.paint(bold, "nodes that stay"))
-		rows := [][]cell{
-			{
-				{text: "NODE", color: dim}, {text: "$/H", color: dim, right: true}, {text: "BECAUSE", color: dim},
-				{text: "", color: dim},
-			},
-		}
+		fmt.Fprintf(&text, "%s\n", style.Paint(terminal.Bold, "nodes that stay"))
+		rows := [][]terminal.Cell{terminal.Header("NODE", ">$/H", "BECAUSE", "")}
 		for _, stay := range c.Stays {
 			name := stay.Node
 			if name == "" {
@@ -160,16 +151,16 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 			}
 			rows = append(
 				rows,
-				[]cell{
-					{text: name}, {text: parts(stay.PricePerHour, stay.ExtrasPerHour), right: true}, {text: stay.Because},
-					{text: stay.Reason},
+				[]terminal.Cell{
+					{Text: name}, {Text: parts(stay.PricePerHour, stay.ExtrasPerHour), Right: true}, {Text: stay.Because},
+					{Text: stay.Reason},
 				},
 			)
 		}
-		text.WriteString(style.table(rows) + "\n")
+		text.WriteString(style.Table(rows) + "\n")
 	}
 	if len(c.Moves)+len(c.Waiting)+len(c.Stays) == 0 {
-		_, err := io.WriteString(out, style.wrap("There is no node with a NodeClaim. Only nodes that Whittle or "+
+		_, err := io.WriteString(out, style.Wrap("There is no node with a NodeClaim. Only nodes that Whittle or "+
 			"Karpenter launched are consolidated.", "", ""))
 		return err
 	}
@@ -177,13 +168,13 @@ func (c *Consolidation) WriteTable(out io.Writer, style Style) error {
 		&text, "$%s/h now%s, $%s/h after %s of %d\n", dollars(c.PricePerHour), extrasText(c.ExtrasPerHour),
 		dollars(c.AfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
 	)
-	text.WriteString(style.pricesLine(c.Prices))
+	text.WriteString(pricesLine(style, c.Prices))
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
 // rows returns the move's lines: leaving nodes on the left, their replacement on the right.
-func (m *Move) rows() [][]cell {
+func (m *Move) rows() [][]terminal.Cell {
 	var gone, come []string
 	for _, leaving := range m.Delete {
 		gone = append(
@@ -205,18 +196,18 @@ func (m *Move) rows() [][]cell {
 	if room := len(m.Existing); room > 0 {
 		come = append(come, "room on "+count(room, "node"))
 	}
-	var rows [][]cell
+	var rows [][]terminal.Cell
 	for i := range max(len(gone), len(come)) {
-		row := []cell{{}, {}, {}, {}, {}}
+		row := []terminal.Cell{{}, {}, {}, {}, {}}
 		if i == 0 {
-			row[0] = cell{text: dollars(m.SavedPerHour), right: true}
-			row[1], row[2] = cell{text: fmt.Sprint(m.PodsMoved), right: true}, cell{text: m.Reason}
+			row[0] = terminal.Cell{Text: dollars(m.SavedPerHour), Right: true}
+			row[1], row[2] = terminal.Cell{Text: fmt.Sprint(m.PodsMoved), Right: true}, terminal.Cell{Text: m.Reason}
 		}
 		if i < len(gone) {
-			row[3].text = gone[i]
+			row[3].Text = gone[i]
 		}
 		if i < len(come) {
-			row[4].text = come[i]
+			row[4].Text = come[i]
 		}
 		rows = append(rows, row)
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 )
 
 // Diff is what changes from one plan to another, in a form for programs. Its lists are sorted and
@@ -126,40 +128,39 @@ func nodesDiff(before, after *Plan) []NodesDiff {
 }
 
 // WriteTable writes what changes for people.
-func (d *Diff) WriteTable(out io.Writer, style Style) error {
+func (d *Diff) WriteTable(out io.Writer, style terminal.Style) error {
 	var text strings.Builder
 	if len(d.Nodes) > 0 {
-		rows := [][]cell{{
-			{"", plain, false}, {"NODEPOOL", bold, false}, {"TYPE", bold, false}, {"ZONE", bold, false},
-			{"CAPACITY", bold, false}, {"$/H", bold, true}, {"NODES", bold, true},
-		}}
+		rows := [][]terminal.Cell{terminal.Header("", "NODEPOOL", "TYPE", "ZONE", "CAPACITY", ">$/H", ">NODES")}
 		for _, n := range d.Nodes {
-			sign, painted := "-", red
+			sign, painted := "-", terminal.Red
 			if n.After > n.Before {
-				sign, painted = "+", green
+				sign, painted = "+", terminal.Green
 			}
-			rows = append(rows, []cell{
-				{text: sign, color: painted}, {text: n.NodePool}, {text: n.InstanceType}, {text: n.Zone}, {text: n.CapacityType},
-				{text: dollars(n.PricePerHour), right: true}, {text: fmt.Sprintf("%d -> %d", n.Before, n.After), right: true},
+			rows = append(rows, []terminal.Cell{
+				{Text: sign, Color: painted}, {Text: n.NodePool}, {Text: n.InstanceType}, {Text: n.Zone}, {Text: n.CapacityType},
+				{Text: dollars(n.PricePerHour), Right: true}, {Text: fmt.Sprintf("%d -> %d", n.Before, n.After), Right: true},
 			})
 		}
-		text.WriteString(style.table(rows) + "\n")
+		text.WriteString(style.Table(rows) + "\n")
 	}
 	for _, list := range []struct {
 		title string
 		pods  []string
-		color color
+		color terminal.Color
 	}{
-		{"without a place now", d.LosePlace, red}, {"with a place now", d.GainPlace, green}, {"added", d.Added, plain},
-		{"removed", d.Removed, plain},
+		{"without a place now", d.LosePlace, terminal.Red},
+		{"with a place now", d.GainPlace, terminal.Green},
+		{"added", d.Added, terminal.Plain},
+		{"removed", d.Removed, terminal.Plain},
 	} {
 		if len(list.pods) > 0 {
-			text.WriteString(style.wrap(style.paint(list.color, count(len(list.pods), "pod")+" "+list.title)+": "+
+			text.WriteString(style.Wrap(style.Paint(list.color, count(len(list.pods), "pod")+" "+list.title)+": "+
 				names(list.pods), "", "  "))
 		}
 	}
 	price := d.PricesPerHour
-	text.WriteString(style.wrap(fmt.Sprintf("%s -> %s, $%s/h -> $%s/h (%+.4f $/h)",
+	text.WriteString(style.Wrap(fmt.Sprintf("%s -> %s, $%s/h -> $%s/h (%+.4f $/h)",
 		count(d.NodeCounts.Before, "new node"), count(d.NodeCounts.After, "new node"),
 		dollars(price.Before), dollars(price.After), price.After-price.Before), "", ""))
 	_, err := io.WriteString(out, text.String())

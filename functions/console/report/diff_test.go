@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/functions/console/report"
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 )
 
 func TestDiff(t *testing.T) {
@@ -36,7 +37,7 @@ func TestDiff(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	if err := d.WriteTable(&text, report.Style{}); err != nil {
+	if err := d.WriteTable(&text, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{

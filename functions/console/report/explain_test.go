@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -29,7 +30,7 @@ func explainText(t *testing.T, e *Explanation) string {
 		t.Fatal("no explanation")
 	}
 	var out bytes.Buffer
-	if err := e.WriteText(&out, Style{}); err != nil {
+	if err := e.WriteText(&out, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

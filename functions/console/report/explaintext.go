@@ -9,50 +9,52 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 )
 
 // WriteText writes the explanation for people.
-func (e *Explanation) WriteText(out io.Writer, style Style) error {
+func (e *Explanation) WriteText(out io.Writer, style terminal.Style) error {
 	var text strings.Builder
-	name := style.paint(bold, e.Pod)
+	name := style.Paint(terminal.Bold, e.Pod)
 	switch e.Outcome {
 	case OutcomeNewNode:
 		e.writeNew(&text, name, style)
 	case OutcomeExistingNode:
 		e.writeExisting(&text, name, style)
 	case OutcomeNoPlace:
-		text.WriteString(style.wrap(fmt.Sprintf("%s has no place.", name), "", ""))
+		text.WriteString(style.Wrap(fmt.Sprintf("%s has no place.", name), "", ""))
 		e.writeAsks(&text, style)
 		text.WriteString("\nWhy not:\n")
 		for _, reason := range e.Reasons {
-			text.WriteString(style.wrap(reason.text(), "  ", "    "))
+			text.WriteString(style.Wrap(reason.text(), "  ", "    "))
 		}
 	default:
-		text.WriteString(style.wrap(fmt.Sprintf("%s is not planned: %s.", name, e.Why), "", ""))
+		text.WriteString(style.Wrap(fmt.Sprintf("%s is not planned: %s.", name, e.Why), "", ""))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
+func (e *Explanation) writeNew(out *strings.Builder, name string, style terminal.Style) {
 	n := e.Node
-	out.WriteString(style.wrap(fmt.Sprintf("%s goes to a new node of nodepool %q: %s, %s in %s, $%s/h%s.",
-		name, n.NodePool, style.paint(bold, n.InstanceType), n.CapacityType, n.Zone, dollars(n.PricePerHour),
+	out.WriteString(style.Wrap(fmt.Sprintf("%s goes to a new node of nodepool %q: %s, %s in %s, $%s/h%s.",
+		name, n.NodePool, style.Paint(terminal.Bold, n.InstanceType), n.CapacityType, n.Zone, dollars(n.PricePerHour),
 		extrasText(n.ExtrasPerHour)), "", ""))
 	e.writeAsks(out, style)
 	out.WriteString("\nThe node:\n")
-	rows := [][]cell{}
+	rows := [][]terminal.Cell{}
 	for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		part := fill(n.Requests, e.room, resource)
 		rows = append(
 			rows,
-			[]cell{
-				{text: "  " + string(resource)}, filled(part, barLength),
-				{text: fmt.Sprintf("%s of %s", amount(resource, n.Requests), amount(resource, e.room))},
+			[]terminal.Cell{
+				{Text: "  " + string(resource)}, filled(part, barLength),
+				{Text: fmt.Sprintf("%s of %s", amount(resource, n.Requests), amount(resource, e.room))},
 			},
 		)
 	}
-	out.WriteString(style.table(rows))
+	out.WriteString(style.Table(rows))
 	var others []string
 	for _, pod := range n.Pods {
 		if pod != e.Pod {
@@ -63,10 +65,10 @@ func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 	if len(others) > 0 {
 		shares = fmt.Sprintf("it shares the node with %s: %s", count(len(others), "pod"), names(others))
 	}
-	out.WriteString(style.wrap(shares, "  ", "    "))
+	out.WriteString(style.Wrap(shares, "  ", "    "))
 	if more := len(n.InstanceTypes) - 1; more > 0 {
 		out.WriteString(
-			style.wrap(
+			style.Wrap(
 				fmt.Sprintf("%s would also fit: %s", count(more, "other type"), names(n.InstanceTypes[1:])), "  ", "    ",
 			),
 		)
@@ -75,24 +77,26 @@ func (e *Explanation) writeNew(out *strings.Builder, name string, style Style) {
 		out.WriteString("\nInstance types:\n")
 		rows = rows[:0]
 		for _, step := range e.Steps {
-			rows = append(rows, []cell{{text: fmt.Sprintf("  %d", step.InstanceTypes), right: true}, {text: step.Demand}})
+			rows = append(rows, []terminal.Cell{
+				{Text: fmt.Sprintf("  %d", step.InstanceTypes), Right: true}, {Text: step.Demand},
+			})
 		}
-		out.WriteString(style.table(rows))
+		out.WriteString(style.Table(rows))
 	}
 	if len(e.Reasons) > 0 {
 		out.WriteString("\nOther nodepools:\n")
 		for _, reason := range e.Reasons {
-			out.WriteString(style.wrap(fmt.Sprintf("%s: %s", reason.NodePool, reason.Reason), "  ", "    "))
+			out.WriteString(style.Wrap(fmt.Sprintf("%s: %s", reason.NodePool, reason.Reason), "  ", "    "))
 		}
 	}
 }
 
-func (e *Explanation) writeExisting(out *strings.Builder, name string, style Style) {
+func (e *Explanation) writeExisting(out *strings.Builder, name string, style terminal.Style) {
 	where := fmt.Sprintf("node %q, which has room for it", e.Existing.Node)
 	if e.Existing.Node == "" {
 		where = fmt.Sprintf("the node of nodeclaim %q, which is launching and has room for it", e.Existing.NodeClaim)
 	}
-	out.WriteString(style.wrap(fmt.Sprintf("%s goes to %s: an existing node adds no cost.", name, where), "", ""))
+	out.WriteString(style.Wrap(fmt.Sprintf("%s goes to %s: an existing node adds no cost.", name, where), "", ""))
 	e.writeAsks(out, style)
 	var others []string
 	for _, pod := range e.Existing.Pods {
@@ -102,7 +106,7 @@ func (e *Explanation) writeExisting(out *strings.Builder, name string, style Sty
 	}
 	if len(others) > 0 {
 		out.WriteString(
-			style.wrap(
+			style.Wrap(
 				fmt.Sprintf("the node also takes %s: %s", count(len(others), "other pending pod"), names(others)), "  ", "    ",
 			),
 		)
@@ -110,9 +114,9 @@ func (e *Explanation) writeExisting(out *strings.Builder, name string, style Sty
 }
 
 // writeAsks writes the pod's requests and constraints.
-func (e *Explanation) writeAsks(out *strings.Builder, style Style) {
+func (e *Explanation) writeAsks(out *strings.Builder, style terminal.Style) {
 	if e.Leaves != "" {
-		out.WriteString(style.wrap(fmt.Sprintf("it is on node %q, which is leaving", e.Leaves), "  ", "    "))
+		out.WriteString(style.Wrap(fmt.Sprintf("it is on node %q, which is leaving", e.Leaves), "  ", "    "))
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(e.Requests)) {
@@ -123,9 +127,9 @@ func (e *Explanation) writeAsks(out *strings.Builder, style Style) {
 	if len(parts) == 0 {
 		parts = []string{"nothing"}
 	}
-	out.WriteString(style.wrap("requests "+strings.Join(parts, ", "), "  ", "    "))
+	out.WriteString(style.Wrap("requests "+strings.Join(parts, ", "), "  ", "    "))
 	for _, constraint := range e.Constraints {
-		out.WriteString(style.wrap(constraint, "  ", "    "))
+		out.WriteString(style.Wrap(constraint, "  ", "    "))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -149,7 +150,7 @@ func TestTable(t *testing.T) {
 	problems := []PoolProblem{
 		{NodePool: "old", Problem: "none of 3 instance types has karpenter.k8s.aws/instance-cpu Gt 5000"},
 	}
-	for name, style := range map[string]Style{
+	for name, style := range map[string]terminal.Style{
 		"plan.txt": {}, "plan-100.txt": {Width: 100}, "plan-80.txt": {Width: 80},
 		"plan-color.txt": {Width: 120, Color: true},
 	} {
@@ -167,7 +168,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := Of(&plan.Plan{}, 0, "").WriteTable(&out, &plan.Snapshot{}, nil, false, Style{}); err != nil ||
+	if err := Of(&plan.Plan{}, 0, "").WriteTable(&out, &plan.Snapshot{}, nil, false, terminal.Style{}); err != nil ||
 		out.String() != "No pod is pending.\n" {
 		t.Errorf("an empty plan is %q, %v", out.String(), err)
 	}
@@ -180,7 +181,7 @@ func TestBar(t *testing.T) {
 	}{
 		{0, "░░░░"}, {-1, "░░░░"}, {1, "████"}, {7, "████"}, {0.5, "██░░"}, {0.53125, "██▏░"}, {0.98, "███▉"},
 	} {
-		if got := bar(test.part, 4); got != test.want {
+		if got := terminal.Bar(test.part, 4); got != test.want {
 			t.Errorf("%v is %s, want %s", test.part, got, test.want)
 		}
 	}

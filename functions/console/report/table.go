@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -24,7 +25,9 @@ const (
 
 // WriteTable writes the plan for people. The snapshot is the planner's input. wide shows a line for
 // each node, with its pods.
-func (p *Plan) WriteTable(out io.Writer, s *plan.Snapshot, problems []PoolProblem, wide bool, style Style) error {
+func (p *Plan) WriteTable(
+	out io.Writer, s *plan.Snapshot, problems []PoolProblem, wide bool, style terminal.Style,
+) error {
 	var text strings.Builder
 	p.writeNodes(&text, s, wide, style)
 	p.writeExisting(&text, style)
@@ -94,7 +97,7 @@ func fill(requests, allocatable corev1.ResourceList, name corev1.ResourceName) f
 	return want.AsApproximateFloat64() / have.AsApproximateFloat64()
 }
 
-func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, wide bool, style Style) {
+func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, wide bool, style terminal.Style) {
 	if len(p.Nodes) == 0 {
 		return
 	}
@@ -102,11 +105,11 @@ func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, wide bool, sty
 	withExtras := p.ExtrasPerHour > 0
 	if wide {
 		rows := nodeRows(groups, 0, true, withExtras)
-		rows[0] = append(rows[0], cell{"NAMES", bold, false})
+		rows[0] = append(rows[0], terminal.Header("NAMES")...)
 		for i, g := range groups {
-			rows[i+1] = append(rows[i+1], cell{text: strings.Join(g.Pods, ","), color: dim})
+			rows[i+1] = append(rows[i+1], terminal.Cell{Text: strings.Join(g.Pods, ","), Color: terminal.Dim})
 		}
-		out.WriteString(style.table(rows) + "\n")
+		out.WriteString(style.Table(rows) + "\n")
 		return
 	}
 	rows := nodeRows(groups, barLength, true, withExtras)
@@ -114,27 +117,28 @@ func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, wide bool, sty
 		barLength              int
 		withOthers, withExtras bool
 	}{{leastBarLength, true, withExtras}, {0, true, withExtras}, {0, false, withExtras}, {0, false, false}} {
-		if style.Width > 0 && width(rows) > style.Width {
+		if style.Width > 0 && terminal.Width(rows) > style.Width {
 			rows = nodeRows(groups, less.barLength, less.withOthers, less.withExtras)
 		}
 	}
-	out.WriteString(style.table(rows) + "\n")
+	out.WriteString(style.Table(rows) + "\n")
 }
 
-func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]cell {
-	heading := func(text string, right bool) cell { return cell{text, bold, right} }
-	header := []cell{heading("NODEPOOL", false), heading("NODES", true), heading("TYPE", false)}
+func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]terminal.Cell {
+	bars := ""
+	if barLength == 0 {
+		bars = ">" // percentages alone
+	}
+	header := terminal.Header("NODEPOOL", ">NODES", "TYPE")
 	if withOthers {
-		header = append(header, heading("OR", false))
+		header = append(header, terminal.Header("OR")...)
 	}
-	header = append(header, heading("ZONE", false), heading("CAPACITY", false), heading("$/H", true))
+	header = append(header, terminal.Header("ZONE", "CAPACITY", ">$/H")...)
 	if withExtras {
-		header = append(header, heading("EXTRAS", true))
+		header = append(header, terminal.Header(">EXTRAS")...)
 	}
-	header = append(
-		header, heading("CPU", barLength == 0), heading("MEMORY", barLength == 0), heading("PODS", true),
-	)
-	rows := [][]cell{header}
+	header = append(header, terminal.Header(bars+"CPU", bars+"MEMORY", ">PODS")...)
+	rows := [][]terminal.Cell{header}
 	before := ""
 	for _, g := range groups {
 		pool := g.NodePool
@@ -142,7 +146,7 @@ func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]c
 			pool = ""
 		}
 		before = g.NodePool
-		row := []cell{{text: pool}, {text: strconv.Itoa(g.nodes), right: true}, {text: g.InstanceType}}
+		row := []terminal.Cell{{Text: pool}, {Text: strconv.Itoa(g.nodes), Right: true}, {Text: g.InstanceType}}
 		if withOthers {
 			others := ""
 			if n := len(g.InstanceTypes) - 1; n > 0 {
@@ -151,41 +155,39 @@ func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]c
 					others = "1 other"
 				}
 			}
-			row = append(row, cell{text: others, color: dim})
+			row = append(row, terminal.Cell{Text: others, Color: terminal.Dim})
 		}
 		row = append(
-			row, cell{text: g.Zone}, cell{text: g.CapacityType},
-			cell{text: dollars(instancePrice(g.PricePerHour, g.ExtrasPerHour)), right: true},
+			row, terminal.Cell{Text: g.Zone}, terminal.Cell{Text: g.CapacityType},
+			terminal.Cell{Text: dollars(instancePrice(g.PricePerHour, g.ExtrasPerHour)), Right: true},
 		)
 		if withExtras {
-			row = append(row, cell{text: dollars(g.ExtrasPerHour), right: true})
+			row = append(row, terminal.Cell{Text: dollars(g.ExtrasPerHour), Right: true})
 		}
 		rows = append(rows, append(
-			row, filled(g.cpu, barLength), filled(g.memory, barLength), cell{text: strconv.Itoa(g.pods), right: true},
+			row, filled(g.cpu, barLength), filled(g.memory, barLength), terminal.Cell{Text: strconv.Itoa(g.pods), Right: true},
 		))
 	}
 	return rows
 }
 
 // filled returns a bar with a percentage.
-func filled(part float64, length int) cell {
-	c := cell{text: fmt.Sprintf("%3.0f%%", 100*part), color: green, right: length == 0}
+func filled(part float64, length int) terminal.Cell {
+	c := terminal.Cell{Text: fmt.Sprintf("%3.0f%%", 100*part), Color: terminal.Green, Right: length == 0}
 	if length > 0 {
-		c.text = bar(part, length) + " " + c.text
+		c.Text = terminal.Bar(part, length) + " " + c.Text
 	}
 	if part < 0.5 {
-		c.color = yellow
+		c.Color = terminal.Yellow
 	}
 	return c
 }
 
-func (p *Plan) writeExisting(out *strings.Builder, style Style) {
+func (p *Plan) writeExisting(out *strings.Builder, style terminal.Style) {
 	if len(p.Existing) == 0 {
 		return
 	}
-	rows := [][]cell{
-		{{"EXISTING NODE", bold, false}, {"NODECLAIM", bold, false}, {"TAKES", bold, true}, {"PODS", bold, false}},
-	}
+	rows := [][]terminal.Cell{terminal.Header("EXISTING NODE", "NODECLAIM", ">TAKES", "PODS")}
 	for _, e := range p.Existing {
 		name := e.Node
 		if name == "" {
@@ -193,13 +195,13 @@ func (p *Plan) writeExisting(out *strings.Builder, style Style) {
 		}
 		rows = append(
 			rows,
-			[]cell{
-				{text: name}, {text: e.NodeClaim}, {text: strconv.Itoa(len(e.Pods)), right: true},
-				{text: names(e.Pods), color: dim},
+			[]terminal.Cell{
+				{Text: name}, {Text: e.NodeClaim}, {Text: strconv.Itoa(len(e.Pods)), Right: true},
+				{Text: names(e.Pods), Color: terminal.Dim},
 			},
 		)
 	}
-	out.WriteString(style.table(rows) + "\n")
+	out.WriteString(style.Table(rows) + "\n")
 }
 
 // names lists the first of many pods.
@@ -210,7 +212,7 @@ func names(pods []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(pods[:namesShown], ", "), len(pods)-namesShown)
 }
 
-func (p *Plan) writeWaiting(out *strings.Builder, style Style) {
+func (p *Plan) writeWaiting(out *strings.Builder, style terminal.Style) {
 	if len(p.Unschedulable) == 0 {
 		return
 	}
@@ -225,11 +227,11 @@ func (p *Plan) writeWaiting(out *strings.Builder, style Style) {
 	}
 	// The reason of most pods comes first.
 	slices.SortStableFunc(order, func(a, b string) int { return len(pods[b]) - len(pods[a]) })
-	out.WriteString(style.paint(bold, "WITHOUT A PLACE") + "\n")
+	out.WriteString(style.Paint(terminal.Bold, "WITHOUT A PLACE") + "\n")
 	for _, key := range order {
-		out.WriteString(style.wrap(style.paint(red, count(len(pods[key]), "pod"))+": "+names(pods[key]), "", "  "))
+		out.WriteString(style.Wrap(style.Paint(terminal.Red, count(len(pods[key]), "pod"))+": "+names(pods[key]), "", "  "))
 		for _, reason := range reasons[key] {
-			out.WriteString(style.wrap(reason.text(), "  ", "    "))
+			out.WriteString(style.Wrap(reason.text(), "  ", "    "))
 		}
 	}
 	out.WriteString("\n")
@@ -243,20 +245,20 @@ func (r Reason) text() string {
 	return fmt.Sprintf("nodepool %q: %s", r.NodePool, r.Reason)
 }
 
-func writeProblems(out *strings.Builder, problems []PoolProblem, style Style) {
+func writeProblems(out *strings.Builder, problems []PoolProblem, style terminal.Style) {
 	if len(problems) == 0 {
 		return
 	}
-	out.WriteString(style.paint(bold, "NODEPOOLS THAT CAN OPEN NO NODE") + "\n")
+	out.WriteString(style.Paint(terminal.Bold, "NODEPOOLS THAT CAN OPEN NO NODE") + "\n")
 	for _, problem := range problems {
 		out.WriteString(
-			style.wrap(fmt.Sprintf("%s: %s", style.paint(yellow, problem.NodePool), problem.Problem), "  ", "    "),
+			style.Wrap(fmt.Sprintf("%s: %s", style.Paint(terminal.Yellow, problem.NodePool), problem.Problem), "  ", "    "),
 		)
 	}
 	out.WriteString("\n")
 }
 
-func (p *Plan) totals(style Style) string {
+func (p *Plan) totals(style terminal.Style) string {
 	placed, moved := 0, 0
 	for _, n := range p.Nodes {
 		placed += len(n.Pods)
@@ -278,25 +280,25 @@ func (p *Plan) totals(style Style) string {
 	if waiting > 0 {
 		parts = append(parts, fmt.Sprintf("%d without a place", waiting))
 	}
-	text := style.wrap(fmt.Sprintf("%s: %s", count(placed+moved+waiting, "pod"), strings.Join(parts, ", ")), "", "")
+	text := style.Wrap(fmt.Sprintf("%s: %s", count(placed+moved+waiting, "pod"), strings.Join(parts, ", ")), "", "")
 	if len(p.Nodes) > 0 {
-		text += style.wrap(fmt.Sprintf(
+		text += style.Wrap(fmt.Sprintf(
 			"%s%s, $%.2f/month (%d h); no plan costs less than $%s/h%s",
-			style.paint(bold, "$"+dollars(p.PricePerHour)+"/h"), extrasText(p.ExtrasPerHour),
+			style.Paint(terminal.Bold, "$"+dollars(p.PricePerHour)+"/h"), extrasText(p.ExtrasPerHour),
 			p.PricePerHour*hoursPerMonth, hoursPerMonth,
 			dollars(p.LowerBoundPerHour), p.gap(),
 		), "", "")
 	}
-	return text + style.pricesLine(p.Prices) +
+	return text + pricesLine(style, p.Prices) +
 		fmt.Sprintf("planned in %s s\n", strconv.FormatFloat(p.Seconds, 'f', 3, 64))
 }
 
 // pricesLine says where the prices come from.
-func (s Style) pricesLine(prices string) string {
+func pricesLine(style terminal.Style, prices string) string {
 	if prices == "" {
 		return ""
 	}
-	return s.wrap("prices: "+prices, "", "  ")
+	return style.Wrap("prices: "+prices, "", "  ")
 }
 
 // gap says how much the plan's price exceeds the lower bound.

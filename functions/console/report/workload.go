@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -93,11 +94,11 @@ func controllerOf(pod *corev1.Pod, name string) []string {
 }
 
 // WriteText writes the explanation for people.
-func (w *Workload) WriteText(out io.Writer, style Style) error {
+func (w *Workload) WriteText(out io.Writer, style terminal.Style) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s: %s\n", w.Kind, style.paint(bold, w.Name), count(w.Pods, "pod"))
+	fmt.Fprintf(&text, "%s %s: %s\n", w.Kind, style.Paint(terminal.Bold, w.Name), count(w.Pods, "pod"))
 	for _, o := range w.Outcomes {
-		text.WriteString(style.wrap(fmt.Sprintf("%s: %s: %s", o.Outcome, count(len(o.Pods), "pod"), names(o.Pods)),
+		text.WriteString(style.Wrap(fmt.Sprintf("%s: %s: %s", o.Outcome, count(len(o.Pods), "pod"), names(o.Pods)),
 			"  ", "    "))
 	}
 	for _, o := range w.Outcomes {

@@ -22,7 +22,7 @@ func TestShiftedZonesAreNamed(t *testing.T) {
 		t.Fatalf("the zones are %v, want two", shown.ShiftedZones)
 	}
 	var out strings.Builder
-	if err := shown.WriteTables(&out, 0); err != nil {
+	if err := shown.WriteTables(&out, view.Form{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

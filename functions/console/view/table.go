@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 )
 
 const (
@@ -24,70 +25,126 @@ const (
 	none     = "-"
 )
 
-// WriteTables writes the view for people. It shows the most important nodes, and all of them for 0.
-func (v *View) WriteTables(out io.Writer, most int) error {
-	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(table, strings.Join(cells, "\t")) }
+// Form is how a view is written for people.
+type Form struct {
+	// Most is the number of nodes shown, the most important first; 0 for all.
+	Most int
+	// Wide adds the instances' ids.
+	Wide  bool
+	Style terminal.Style
+}
 
-	row(v.verdictText())
-	row()
-	for i, problem := range v.Problems {
-		row("PROBLEM: " + problem)
-		if i == len(v.Problems)-1 {
-			row()
-		}
+// WriteTables writes the view for people.
+func (v *View) WriteTables(out io.Writer, form Form) error {
+	var text strings.Builder
+	style := form.Style
+	text.WriteString(style.Wrap(v.verdictText(), "", "  ") + "\n")
+	for _, problem := range v.Problems {
+		text.WriteString(style.Wrap(style.Paint(terminal.Red, "PROBLEM")+": "+problem, "", "  "))
 	}
 	for _, zone := range v.ShiftedZones {
-		row("ZONAL SHIFT: " + zone.String())
-		row()
+		text.WriteString(style.Wrap(style.Paint(terminal.Yellow, "ZONAL SHIFT")+": "+zone.String(), "", "  "))
 	}
-	row("NODEPOOL", "NODECLASS", "NODES", "CPU", "MEMORY", "LIMITS", "READY", "WHY NOT")
-	for _, pool := range v.NodePools {
-		row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), Cores(pool.CPU), Gibibytes(pool.Memory),
-			dash(pool.LimitsText()), yes(pool.Ready),
-			dash(strings.Join(pool.Reasons, "; ")))
+	if len(v.Problems)+len(v.ShiftedZones) > 0 {
+		text.WriteString("\n")
 	}
-	if len(v.NodePools) == 0 {
-		row("none: Whittle launches no node without a NodePool; apply one and an EC2NodeClass")
+	v.writePools(&text, style)
+	v.writeNodes(&text, form)
+	v.writeWaiting(&text, style)
+	for _, line := range []string{v.sum(), v.lastPlan(), v.CatalogText()} {
+		text.WriteString(style.Wrap(line, "", "  "))
 	}
-	row()
-	row(
-		"NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE", "STATE", "$/H", "EXTRAS", "PODS", "CPU", "MEMORY",
-		"NOTE",
-	)
-	for i, node := range v.byImportance() {
-		if most > 0 && i == most {
-			row(fmt.Sprintf("and %d more: -A shows all", len(v.Nodes)-most))
-			break
-		}
-		row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType), dash(node.CapacityType),
-			dash(node.Zone),
-			v.Age(node.Created), string(node.State), dollars(node.InstancePerHour()), dollars(node.ExtrasPerHour),
-			strconv.Itoa(node.Pods),
-			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU),
-			Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory),
-			dash(node.Reason))
-	}
-	if len(v.Nodes) == 0 {
-		row("none")
-	}
-	row()
-	row("PENDING POD", "AGE", "SOURCE", "MESSAGE")
-	for i, pod := range v.Waiting {
-		if i == maximumPods {
-			row(fmt.Sprintf("and %d more: -output json has all", len(v.Waiting)-maximumPods))
-			break
-		}
-		row(pod.Namespace+"/"+pod.Name, v.Age(pod.Created), dash(pod.Source), dash(pod.Message))
-	}
-	if len(v.Waiting) == 0 {
-		row("none")
-	}
-	if err := table.Flush(); err != nil {
+	if _, err := io.WriteString(out, text.String()); err != nil {
 		return fmt.Errorf("writing the tables: %w", err)
 	}
-	_, err := fmt.Fprintf(out, "\n%s\n%s\n%s\n", v.sum(), v.lastPlan(), v.CatalogText())
-	return err
+	return nil
+}
+
+func row(cells ...string) []terminal.Cell {
+	made := make([]terminal.Cell, len(cells))
+	for i, cell := range cells {
+		made[i].Text = cell
+	}
+	return made
+}
+
+func (v *View) writePools(text *strings.Builder, style terminal.Style) {
+	rows := [][]terminal.Cell{
+		terminal.Header("NODEPOOL", "NODECLASS", "NODES", "CPU", "MEMORY", "LIMITS", "READY", "WHY NOT"),
+	}
+	for _, pool := range v.NodePools {
+		rows = append(rows, row(pool.Name, dash(pool.NodeClass), strconv.Itoa(pool.Nodes), Cores(pool.CPU),
+			Gibibytes(pool.Memory), dash(pool.LimitsText()), yes(pool.Ready), dash(strings.Join(pool.Reasons, "; "))))
+	}
+	text.WriteString(style.Fit(rows, 1, 4, 3, 5))
+	if len(v.NodePools) == 0 {
+		text.WriteString(style.Wrap("none: Whittle launches no node without a NodePool; apply one and an EC2NodeClass",
+			"", "  "))
+	}
+	text.WriteString("\n")
+}
+
+func (v *View) writeNodes(text *strings.Builder, form Form) {
+	// The optional columns are extras, claim, zone, memory, CPU, capacity, pods and pool.
+	optional := []int{9, 0, 5, 12, 11, 4, 10, 2}
+	rows := [][]terminal.Cell{terminal.Header("NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE",
+		"STATE", "$/H", "EXTRAS", "PODS", "CPU", "MEMORY", "NOTE")}
+	if form.Wide {
+		rows[0], optional = slices.Insert(rows[0], 3, terminal.Header("INSTANCE")...), nil
+	}
+	for i, node := range v.byImportance() {
+		if form.Most > 0 && i == form.Most {
+			break
+		}
+		made := row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType),
+			dash(node.CapacityType), dash(node.Zone), v.Age(node.Created), string(node.State),
+			dollars(node.InstancePerHour()), dollars(node.ExtrasPerHour), strconv.Itoa(node.Pods),
+			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU),
+			Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory), dash(node.Reason))
+		made[7].Color = stateColor(node.State)
+		if form.Wide {
+			instance := node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]
+			made = slices.Insert(made, 3, row(dash(instance))...)
+		}
+		rows = append(rows, made)
+	}
+	text.WriteString(form.Style.Fit(rows, optional...))
+	switch more := len(v.Nodes) - form.Most; {
+	case len(v.Nodes) == 0:
+		text.WriteString("none\n")
+	case form.Most > 0 && more > 0:
+		fmt.Fprintf(text, "and %d more: -A shows all\n", more)
+	}
+	text.WriteString("\n")
+}
+
+// stateColor tells states apart that need a look.
+func stateColor(state State) terminal.Color {
+	switch state {
+	case StateNotReady:
+		return terminal.Red
+	case StateReady:
+		return terminal.Green
+	}
+	return terminal.Yellow
+}
+
+func (v *View) writeWaiting(text *strings.Builder, style terminal.Style) {
+	rows := [][]terminal.Cell{terminal.Header("PENDING POD", "AGE", "SOURCE", "MESSAGE")}
+	for i, pod := range v.Waiting {
+		if i == maximumPods {
+			break
+		}
+		rows = append(rows, row(pod.Namespace+"/"+pod.Name, v.Age(pod.Created), dash(pod.Source), dash(pod.Message)))
+	}
+	text.WriteString(style.Fit(rows, 2))
+	switch more := len(v.Waiting) - maximumPods; {
+	case len(v.Waiting) == 0:
+		text.WriteString("none\n")
+	case more > 0:
+		fmt.Fprintf(text, "and %d more: -o json has all\n", more)
+	}
+	text.WriteString("\n")
 }
 
 // byImportance returns the nodes that are not ready first, then the most expensive. Equal ones keep

@@ -31,7 +31,8 @@ type Objects struct {
 
 // View shows a cluster at one time.
 type View struct {
-	Time time.Time `json:"time"`
+	FormatVersion int       `json:"formatVersion"`
+	Time          time.Time `json:"time"`
 	// Verdict says whether Whittle acts. Problems are what a person may have to look at, the most urgent
 	// first.
 	Verdict   Verdict    `json:"verdict"`
@@ -156,10 +157,15 @@ type Catalog struct {
 	InstanceTypes int       `json:"instanceTypes"`
 }
 
+// formatVersion is the version of the view's JSON form. New fields keep it.
+const formatVersion = 1
+
 // Of computes the view of the objects at a time.
 func Of(objects *Objects, now time.Time) *View {
 	view := &View{
-		Time: now, NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Plan,
+		FormatVersion: formatVersion,
+		Time:          now,
+		NodePools:     nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Plan,
 	}
 	view.IgnoredLeases = objects.Karpenter.Ignored
 	if leader := objects.Karpenter.Leader; leader != nil {

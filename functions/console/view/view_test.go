@@ -50,7 +50,7 @@ func compare(t *testing.T, directory string, objects *Objects) {
 	t.Helper()
 	shown := Of(objects, now)
 	var tables bytes.Buffer
-	if err := shown.WriteTables(&tables, 0); err != nil {
+	if err := shown.WriteTables(&tables, Form{}); err != nil {
 		t.Fatal(err)
 	}
 	encoded, err := json.MarshalIndent(shown, "", "  ")
@@ -94,7 +94,7 @@ func TestVerdict(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			shown := Of(&test.objects, now)
 			var tables bytes.Buffer
-			if err := shown.WriteTables(&tables, 0); err != nil {
+			if err := shown.WriteTables(&tables, Form{}); err != nil {
 				t.Fatal(err)
 			}
 			if shown.Verdict.Acting != test.acting || !strings.HasPrefix(trimLines(tables.String()), test.begins) {
@@ -116,7 +116,7 @@ func TestTheMostImportantNodesAreShown(t *testing.T) {
 		{NodeClaim: "gone", State: StateNotReady}, {NodeClaim: "boots", State: StateLaunched},
 	}}
 	var tables bytes.Buffer
-	if err := v.WriteTables(&tables, 3); err != nil {
+	if err := v.WriteTables(&tables, Form{Most: 3}); err != nil {
 		t.Fatal(err)
 	}
 	text := tables.String()
@@ -227,7 +227,7 @@ func TestTablesShowTheFirstPodsOfMany(t *testing.T) {
 		objects.Pods = append(objects.Pods, pod)
 	}
 	var tables bytes.Buffer
-	if err := Of(objects, now).WriteTables(&tables, 0); err != nil {
+	if err := Of(objects, now).WriteTables(&tables, Form{}); err != nil {
 		t.Fatal(err)
 	}
 	text := tables.String()

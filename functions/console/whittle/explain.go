@@ -12,11 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/report"
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 )
 
-const explainUsage = "whittle explain: want TYPE NAME or TYPE/NAME, with a type among pod, node, nodeclaim, nodepool, " +
-	"deployment, replicaset, statefulset, daemonset and job, such as: whittle explain pod web-0 -n shop"
+const explainUsage = "whittle explain: want TYPE NAME or TYPE/NAME, with a type among pod, node, nodeclaim, " +
+	"nodepool, deployment, replicaset, statefulset, daemonset and job, such as: whittle explain pod web-0 -n shop"
 
 // explainTypes are the types that explain knows, by the names that kubectl accepts.
 var explainTypes = map[string]string{
@@ -66,7 +67,7 @@ func subjectOf(words []string, namespace string) (subject, bool) {
 
 // explanation is any of the forms that explain writes.
 type explanation interface {
-	WriteText(out io.Writer, style report.Style) error
+	WriteText(out io.Writer, style terminal.Style) error
 }
 
 // explain says why a pod has its place, or none, and why a node or a pool is as it is.

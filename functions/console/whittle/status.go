@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/functions/console/view"
@@ -30,17 +31,21 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 			return err
 		})
 	all := flags.Bool("A", false, fmt.Sprintf("show all nodes, not the %d most important", mostNodes))
-	output := flags.String("output", "table", "`form` of the output: table or json")
-	flags.StringVar(output, "o", "table", "short for -output")
+	var only view.Selection
+	for _, name := range []string{"n", "namespace"} {
+		flags.StringVar(&only.Namespace, name, "", "show the pending pods of the namespace of this `name` alone")
+	}
+	for _, name := range []string{"l", "selector"} {
+		flags.Func(name, "show the nodes with these `labels` alone, as in kubectl: team=a,tier!=gold",
+			func(text string) (err error) { only.Nodes, err = labels.Parse(text); return err })
+	}
+	var form string
+	outputFlag(flags, &form, formTable, formWide, formJSON, formYAML, formName)
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 || *output != "table" && *output != "json" {
-		fmt.Fprintf(
-			problems, "whittle status: takes no arguments, and -output is table or json: got %q and -output %q\n", flags.Args(),
-			*output,
-		)
-		return errUsage
+	if flags.NArg() > 0 {
+		return usageProblem(problems, "whittle status: takes no arguments: got %q", flags.Args())
 	}
 	client, err := connect(*kubeconfig, *kubecontext)
 	if err != nil {
@@ -50,15 +55,16 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 	if err != nil {
 		return mend(err, client.Endpoint)
 	}
-	shown := view.Of(read, now())
-	if *output == "table" {
-		most := mostNodes
-		if *all {
-			most = 0
-		}
-		return shown.WriteTables(out, most)
+	shown := view.Of(only.Of(read), now())
+	switch form {
+	case formJSON, formYAML:
+		return write(out, form, shown)
+	case formName:
+		return shown.WriteNames(out)
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(shown)
+	most := mostNodes
+	if *all || form == formWide {
+		most = 0
+	}
+	return shown.WriteTables(out, view.Form{Most: most, Wide: form == formWide, Style: styleOf(out)})
 }
