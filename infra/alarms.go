@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -159,6 +160,20 @@ func (a alarm) condition() string {
 	return fmt.Sprintf("%s in %g of %g minutes", text, a.due, a.periods)
 }
 
+// has reports whether the cluster has the metrics of the alarm.
+func (a alarm) has(c *cluster, dead []awssqs.Queue, f functions) bool {
+	return !slices.ContainsFunc(a.metrics(c, dead, f), func(m metric) bool {
+		return m.namespace == metrics.Namespace && !c.writes(metrics.Name(m.name))
+	})
+}
+
+// writes reports whether the functions write a metric.
+func (c *cluster) writes(name metrics.Name) bool {
+	return slices.ContainsFunc(metrics.All(), func(m metrics.Metric) bool {
+		return m.Name == name && c.configuration.metrics.Has(m)
+	})
+}
+
 // all returns the functions of a cluster.
 func (f functions) all() []function {
 	return append(f.essential(), f.watch)
@@ -170,14 +185,18 @@ func (f functions) essential() []function {
 	return []function{f.ticker, f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.install, f.console}
 }
 
-// newAlarms adds the alarms to the stack.
-func newAlarms(c *cluster, dead []awssqs.Queue, f functions) {
+// newAlarms adds the alarms to the stack, and returns their ARNs.
+func newAlarms(c *cluster, dead []awssqs.Queue, f functions) []*string {
+	var made []*string
 	for _, a := range alarms() {
-		newAlarm(c, a, a.metrics(c, dead, f))
+		if c.configuration.alarms && a.has(c, dead, f) {
+			made = append(made, newAlarm(c, a, a.metrics(c, dead, f)))
+		}
 	}
+	return made
 }
 
-func newAlarm(c *cluster, a alarm, counted []metric) {
+func newAlarm(c *cluster, a alarm, counted []metric) *string {
 	description := "Cluster " + c.name + ": " + a.meaning + " " + a.action
 	properties := &awscloudwatch.CfnAlarmProps{
 		AlarmName:          c.physicalName(a.name),
@@ -203,7 +222,7 @@ func newAlarm(c *cluster, a alarm, counted []metric) {
 		properties.AlarmActions = &[]any{topic}
 		properties.OkActions = &[]any{topic}
 	}
-	awscloudwatch.NewCfnAlarm(c.scope, jsii.String(a.id), properties)
+	return awscloudwatch.NewCfnAlarm(c.scope, jsii.String(a.id), properties).AttrArn()
 }
 
 // sumOf adds metrics up. AWS has no values for a queue or function that was idle for hours: they count

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -135,7 +136,9 @@ func TestAlarmsAreSentToTheTopic(t *testing.T) {
 
 // TestTheDashboardShowsEveryMetric also checks that each series of a metric has a line.
 func TestTheDashboardShowsEveryMetric(t *testing.T) {
-	template := synthesize(t, "prod")
+	template := synthesizeWith(t, map[string]any{
+		"clusters": "prod", "functions": builtFunctions(t), "metrics": "full",
+	})
 	for _, dashboard := range template.ofType("AWS::CloudWatch::Dashboard") {
 		if dashboard.Properties["DashboardName"] != "whittle-prod" {
 			t.Errorf("it is named %v", dashboard.Properties["DashboardName"])
@@ -166,5 +169,99 @@ func TestTheDashboardShowsEveryMetric(t *testing.T) {
 	}
 	if len(template.ofType("AWS::CloudWatch::Dashboard")) != 1 {
 		t.Error("there is not one dashboard")
+	}
+}
+
+// TestMonitoringCanBeLess deploys with each detail of metrics, and without alarms and dashboard.
+func TestMonitoringCanBeLess(t *testing.T) {
+	for _, test := range []struct {
+		settings  map[string]any
+		alarms    int
+		variable  string // METRICS of provision
+		shown     []string
+		notShown  []string
+		dashboard int
+	}{
+		{nil, 7, "", []string{"OldestPodPendingSeconds", `"DollarsPerHour"`, `"type":"alarm"`}, []string{"LaunchSeconds"}, 1},
+		{map[string]any{"metrics": "full"}, 7, "full", []string{"LaunchSeconds", "SavedDollarsPerHour"}, nil, 1},
+		{
+			map[string]any{"metrics": "off"}, 3, "off", []string{"Function errors", "Dead letters"},
+			[]string{`"Whittle","`, "Pending pods"}, 1,
+		},
+		{map[string]any{"alarms": "false"}, 0, "", []string{"Nodes"}, []string{`"type":"alarm"`}, 1},
+		{map[string]any{"dashboard": "false"}, 7, "", nil, nil, 0},
+	} {
+		context := map[string]any{"clusters": "prod", "functions": builtFunctions(t)}
+		maps.Copy(context, test.settings)
+		template := synthesizeWith(t, context)
+		if n := len(template.ofType("AWS::CloudWatch::Alarm")); n != test.alarms {
+			t.Errorf("%v: %d alarms, want %d", test.settings, n, test.alarms)
+		}
+		_, provision := template.function(t, "whittle-prod-provision")
+		variables := provision.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+		if got, _ := variables["METRICS"].(string); got != test.variable {
+			t.Errorf("%v: METRICS is %q, want %q", test.settings, got, test.variable)
+		}
+		dashboards := template.ofType("AWS::CloudWatch::Dashboard")
+		if len(dashboards) != test.dashboard {
+			t.Errorf("%v: %d dashboards", test.settings, len(dashboards))
+		}
+		for _, dashboard := range dashboards {
+			body := strings.ReplaceAll(encoded(t, dashboard.Properties["DashboardBody"]), `\"`, `"`)
+			for _, part := range test.shown {
+				if !strings.Contains(body, part) {
+					t.Errorf("%v: the dashboard lacks %s", test.settings, part)
+				}
+			}
+			for _, part := range test.notShown {
+				if strings.Contains(body, part) {
+					t.Errorf("%v: the dashboard has %s", test.settings, part)
+				}
+			}
+		}
+	}
+}
+
+// TestTheDashboardBeginsWithWhatNeedsALook reads the first widgets from top to bottom.
+func TestTheDashboardBeginsWithWhatNeedsALook(t *testing.T) {
+	body := encoded(t, synthesize(t, "prod").ofType("AWS::CloudWatch::Dashboard"))
+	before := -1
+	for _, kind := range []string{`\"alarm\"`, `\"text\"`, `\"custom\"`, `\"metric\"`, `\"log\"`} {
+		at := strings.Index(body, `\"type\":`+kind)
+		if at < before {
+			t.Errorf("%s comes too early: %d after %d", kind, at, before)
+		}
+		before = at
+	}
+}
+
+func TestQueriesAreSavedForTheFunctionsLogs(t *testing.T) {
+	for id, saved := range synthesize(t, "prod").ofType("AWS::Logs::QueryDefinition") {
+		groups := saved.Properties["LogGroupNames"].([]any)
+		if len(groups) != 9 || !strings.HasPrefix(saved.Properties["Name"].(string), "whittle-prod/") {
+			t.Errorf("%s: %v", id, saved.Properties)
+		}
+	}
+}
+
+// TestTheCostTableIsThatOfTheStack also counts what the alarms of the template evaluate.
+func TestTheCostTableIsThatOfTheStack(t *testing.T) {
+	const begin = "<!-- cost: written by `go test ./infra -run Cost -update` -->\n"
+	checkTable(t, "README.md", begin, "<!-- end of cost -->", costTable())
+	for _, detail := range []metrics.Detail{metrics.DetailFew, metrics.DetailOff} {
+		counted := 0
+		for _, alarm := range synthesizeWith(t, map[string]any{
+			"clusters": "prod", "functions": builtFunctions(t), "metrics": string(detail),
+		}).ofType("AWS::CloudWatch::Alarm") {
+			queries, several := alarm.Properties["Metrics"].([]any)
+			if !several {
+				counted++
+				continue
+			}
+			counted += len(queries) - 1 // one is the sum
+		}
+		if want := evaluations(detail); counted != want {
+			t.Errorf("metrics %s: the alarms evaluate %d metrics, the table has %d", detail, counted, want)
+		}
 	}
 }

@@ -47,8 +47,10 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 	install := newInstall(c, functions, access)
 	newRules(c, queues, install)
 	newSchedules(c, functions, install)
-	newAlarms(c, queues.dead, functions)
-	newDashboard(c, queues.dead, functions)
+	alarms := newAlarms(c, queues.dead, functions)
+	newQueries(c, functions)
+	newDashboard(c, queues.dead, functions, alarms)
+	newNextSteps(c)
 }
 
 // maximumPrefix leaves room for the longest function's name, -interrupt, within Lambda's 64

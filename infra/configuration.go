@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
 // configuration holds the user's checked choices.
@@ -40,6 +42,11 @@ type clusterConfiguration struct {
 	logRetention float64
 	// alarmTopic is the ARN of the SNS topic for alarms. If it is empty, alarms notify nobody.
 	alarmTopic string
+
+	// metrics says which of the functions' metrics exist. alarms and dashboard make the stack have
+	// them.
+	metrics           metrics.Detail
+	alarms, dashboard bool
 
 	// subnets and securityGroups are ids in the cluster's VPC for the functions that call the
 	// cluster. If they are empty, functions run outside a VPC. A rule of clusterSecurityGroup lets
@@ -129,6 +136,7 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		one := clusterConfiguration{
 			name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI,
 			reaction: reactionAdaptive, quietAfter: defaultQuietAfter,
+			metrics: metrics.DetailFew, alarms: true, dashboard: true,
 		}
 		for _, s := range clusterSettings() {
 			if err := s.from(&one, source{file: file, lookup: lookup, cluster: name}); err != nil {
@@ -163,6 +171,8 @@ func (c *clusterConfiguration) check() error {
 			"clusterSecurityGroup %s is one of securityGroups: whoever is in it needs no rule: leave clusterSecurityGroup out",
 			c.clusterSecurityGroup,
 		)
+	case c.alarmTopic != "" && !c.alarms:
+		return fmt.Errorf("alarmTopic without alarms: leave alarmTopic out, or leave alarms at true")
 	case c.nodeRole != "" && c.windowsNodes:
 		return fmt.Errorf(
 			"windowsNodes makes a role for Windows beside the one for Linux: with nodeRole, roles are yours to make: give " +

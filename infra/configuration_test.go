@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
 // update makes tests write the files that they compare with.
@@ -19,7 +21,7 @@ func TestReadConfiguration(t *testing.T) {
 	plain := func(name string) clusterConfiguration {
 		return clusterConfiguration{
 			name: name, interval: 10 * time.Second, logRetention: 14, authenticationMode: "API",
-			reaction: "adaptive", quietAfter: 5 * time.Minute,
+			reaction: "adaptive", quietAfter: 5 * time.Minute, metrics: metrics.DetailFew, alarms: true, dashboard: true,
 		}
 	}
 	changed := func(name string, change func(*clusterConfiguration)) clusterConfiguration {
@@ -32,6 +34,7 @@ func TestReadConfiguration(t *testing.T) {
 			"provision": 2048, "disrupt": 512,
 		}, 30
 		c.reaction, c.quietAfter = "always", 2*time.Minute
+		c.metrics, c.dashboard = metrics.DetailFull, false
 		c.alarmTopic = "arn:aws:sns:us-east-1:123456789012:pages"
 		c.subnets, c.securityGroups, c.clusterSecurityGroup = []string{
 			"subnet-0a1b2c3d", "subnet-4e5f6a7b",
@@ -64,6 +67,7 @@ func TestReadConfiguration(t *testing.T) {
 				"clusters": "prod, staging_2", "architecture": "x86_64", "tags": "team=platform, stage = a b", "interval": "5s",
 				"dryRun": "true", "memory": "provision=2048,disrupt=512",
 				"reaction": "always", "quietAfter": "2m", "logRetention": "30", "alarmTopic": "arn:aws:sns:us-east-1:123456789012:pages",
+				"metrics": "full", "alarms": "true", "dashboard": "false",
 				"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d",
 				"clusterSecurityGroup": "sg-4e5f6a7b", "nodeRole": "arn:aws:iam::123456789012:role/team/nodes",
 				"authenticationMode": "CONFIG_MAP", "allowAutoMode": "true",
@@ -96,6 +100,9 @@ clusters:
     dryRun: true
     memory: {provision: 2048, disrupt: 512}
     logRetention: 30
+    metrics: full
+    alarms: true
+    dashboard: false
     alarmTopic: arn:aws:sns:us-east-1:123456789012:pages
     subnets: [subnet-0a1b2c3d, subnet-4e5f6a7b]
     securityGroups: [sg-0a1b2c3d]
@@ -264,6 +271,13 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{
 			"a policy that is no word", prod("minValuesPolicy", true),
 			[]string{"context minValuesPolicy", `"true"`, "-c minValuesPolicy=BestEffort"},
+		},
+		{"metrics of some", prod("metrics", "some"), []string{"context metrics", `"some"`, "full and few and off are known"}},
+		{
+			"a topic without alarms", map[string]any{
+				"clusters": "prod", "alarms": "false", "alarmTopic": "arn:aws:sns:us-east-1:123456789012:pages",
+			},
+			[]string{`cluster "prod"`, "alarmTopic without alarms"},
 		},
 		{
 			"a topic that is a name", prod("alarmTopic", "pages"),
@@ -460,5 +474,19 @@ func TestCheckBootstrapKnowsTheProcessor(t *testing.T) {
 				t.Errorf("got %v, want a message with %s", err, test.want)
 			}
 		})
+	}
+}
+
+func TestUnknownContextIsRefused(t *testing.T) {
+	for key, want := range map[string]string{
+		"interval": "", "config": "", "clusters": "", "architecture": "", "aws:cdk:bundling-stacks": "",
+		"@aws-cdk/core:x": "", "availability-zones:account=1:region=us-east-1": "", "cdk-nag": "",
+		"intervl": "context intervl: there is no such setting: did you mean -c interval?",
+		"xyzzy":   "context xyzzy: there is no such setting: use one of ",
+	} {
+		err := checkContext([]string{"clusters", key})
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", key, err, want)
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // defaultFile is read if it exists.
@@ -50,16 +52,39 @@ func readFile(config any) (*file, error) {
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// check refuses unknown keys, and fills clusters.
-func (f *file) check() error {
-	var own []string
+// settingKeys returns the keys of a cluster's part of the file, and those beside the clusters.
+func settingKeys() (own, shared []string) {
 	for _, s := range clusterSettings() {
 		own = append(own, s.key)
 	}
-	shared := append([]string{"clusters"}, own...)
+	shared = append([]string{"clusters"}, own...)
 	for _, s := range stackSettings() {
 		shared = append(shared, s.key)
 	}
+	return own, shared
+}
+
+// checkContext refuses keys of the context that are no settings. CDK's own have a colon, a slash or
+// a hyphen.
+func checkContext(keys []string) error {
+	_, known := settingKeys()
+	known = append(known, "config")
+	for _, key := range slices.Sorted(slices.Values(keys)) {
+		if strings.ContainsAny(key, ":/-@") || slices.Contains(known, key) {
+			continue
+		}
+		if meant := nearest.To(key, known); meant != "" {
+			return fmt.Errorf("context %s: there is no such setting: did you mean -c %s?", key, meant)
+		}
+		slices.Sort(known)
+		return fmt.Errorf("context %s: there is no such setting: use one of %s", key, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// check refuses unknown keys, and fills clusters.
+func (f *file) check() error {
+	own, shared := settingKeys()
 	if err := f.known("", f.content, shared); err != nil {
 		return err
 	}

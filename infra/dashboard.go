@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -26,10 +27,27 @@ type graph struct {
 	bound any
 }
 
-// newDashboard adds the cluster's CloudWatch dashboard.
-func newDashboard(c *cluster, dead []awssqs.Queue, f functions) {
-	var widgets []any
-	for i, g := range graphs(c, dead, f) {
+// newDashboard adds the cluster's CloudWatch dashboard. It begins with the alarms, the next steps and
+// the nodes. The graphs follow.
+func newDashboard(c *cluster, dead []awssqs.Queue, f functions, alarms []*string) {
+	if !c.configuration.dashboard {
+		return
+	}
+	widgets := []any{
+		widget("text", 0, 0, 12, widgetHeight, map[string]any{"markdown": steps(c)}),
+		widget("custom", 0, widgetHeight, 24, 3*widgetHeight, map[string]any{
+			"title": "Nodes", "endpoint": f.console.lambda.FunctionArn(),
+			"updateOn": map[string]any{"refresh": true, "resize": false, "timeRange": false},
+		}),
+	}
+	if len(alarms) > 0 {
+		widgets = append([]any{widget("alarm", 12, 0, 12, widgetHeight, map[string]any{
+			"title": "Alarms", "alarms": alarms, "sortBy": "stateUpdatedTimestamp",
+		})}, widgets...)
+	}
+	under := 4 * widgetHeight
+	shown := graphs(c, dead, f)
+	for i, g := range shown {
 		properties := map[string]any{
 			"title": g.title, "region": awscdk.Aws_REGION(), "view": "timeSeries", "stat": "Average", "period": alarmPeriod,
 			"metrics": g.lines,
@@ -37,37 +55,57 @@ func newDashboard(c *cluster, dead []awssqs.Queue, f functions) {
 		if g.bound != nil {
 			properties["annotations"] = map[string]any{"horizontal": []any{g.bound}}
 		}
-		widgets = append(widgets, map[string]any{
-			"type": "metric", "x": i % columns * widgetWidth, "y": i / columns * widgetHeight, "width": widgetWidth,
-			"height": widgetHeight, "properties": properties,
-		})
+		widgets = append(widgets, widget("metric", i%columns*widgetWidth, under+i/columns*widgetHeight, widgetWidth,
+			widgetHeight, properties))
 	}
-	under := (len(widgets) + columns - 1) / columns * widgetHeight
-	widgets = append(widgets, map[string]any{
-		"type": "log", "x": 0, "y": under, "width": 24, "height": widgetHeight,
-		"properties": map[string]any{
-			"title": "Last plans", "region": awscdk.Aws_REGION(), "view": "table",
-			"query": "SOURCE '/aws/lambda/" + *c.physicalName("provision") + "' " +
-				"| fields @timestamp, pods, nodeclaims, nominations, unplaced, price, bound, duration " +
-				"| filter msg = 'computed new nodeclaim(s) to fit pod(s)' | sort @timestamp desc | limit 20",
-		},
-	})
-	widgets = append(widgets, map[string]any{
-		"type": "custom", "x": 0, "y": under + widgetHeight, "width": 24, "height": 3 * widgetHeight,
-		"properties": map[string]any{
-			"title": "Nodes", "endpoint": f.console.lambda.FunctionArn(),
-			"updateOn": map[string]any{"refresh": true, "resize": false, "timeRange": false},
-		},
-	})
+	under += (len(shown) + columns - 1) / columns * widgetHeight
+	widgets = append(widgets, widget("log", 0, under, 24, widgetHeight, map[string]any{
+		"title": "Last plans", "region": awscdk.Aws_REGION(), "view": "table",
+		"query": "SOURCE '/aws/lambda/" + *c.physicalName("provision") + "' " +
+			"| fields @timestamp, pods, nodeclaims, nominations, unplaced, price, bound, duration " +
+			"| filter msg = 'computed new nodeclaim(s) to fit pod(s)' | sort @timestamp desc | limit 20",
+	}))
 	awscloudwatch.NewCfnDashboard(c.scope, jsii.String("Dashboard"), &awscloudwatch.CfnDashboardProps{
 		DashboardName: jsii.String(c.prefix),
 		DashboardBody: awscdk.Stack_Of(c.scope).ToJsonString(map[string]any{"widgets": widgets}, nil),
 	})
 }
 
-// graphs lists the dashboard's graphs. Those that people need most come first.
+func widget(kind string, x, y, width, height int, properties map[string]any) map[string]any {
+	return map[string]any{"type": kind, "x": x, "y": y, "width": width, "height": height, "properties": properties}
+}
+
+// steps says in Markdown what a person at the dashboard does next.
+func steps(c *cluster) string {
+	return "## Whittle for " + c.name + "\n\n" +
+		"* **Alarm?** Its description has the next step.\n" +
+		"* **Pods wait?** `whittle explain pod NAME -n NAMESPACE` says why.\n" +
+		"* **A node puzzles you?** `whittle explain node NAME` says what it costs, what keeps it, and when it goes.\n" +
+		"* **What happened?** Logs Insights has the saved queries `" + c.prefix + "/...`: a NodeClaim's story, a pod's " +
+		"story, and errors.\n" +
+		"* **The whole cluster**: `whittle status`.\n"
+}
+
+// graphs lists the dashboard's graphs, without lines of metrics that nobody writes. Those that people
+// need most come first.
 func graphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
-	own := func(name metrics.Name, statistic, label string) any { return line(c.own(name, statistic), label) }
+	var shown []graph
+	for _, g := range allGraphs(c, dead, f) {
+		g.lines = slices.DeleteFunc(g.lines, func(line any) bool { return line == nil })
+		if len(g.lines) > 0 {
+			shown = append(shown, g)
+		}
+	}
+	return shown
+}
+
+func allGraphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
+	own := func(name metrics.Name, statistic, label string) any {
+		if !c.writes(name) {
+			return nil
+		}
+		return line(c.own(name, statistic), label)
+	}
 	letters := []any{}
 	for i, queue := range dead {
 		letters = append(letters, line(deadLetterMetric(queue), queueNames()[i]))
@@ -145,7 +183,7 @@ func cost(c *cluster, f function, id string) []any {
 func series(c *cluster, name metrics.Name, statistic string) []any {
 	var lines []any
 	for _, known := range metrics.All() {
-		if known.Name != name {
+		if known.Name != name || !c.writes(name) {
 			continue
 		}
 		for _, of := range known.Series {

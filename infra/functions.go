@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
 const (
@@ -88,7 +90,10 @@ type functionProperties struct {
 
 func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 	dryRun, podCosts := enabled(c.configuration.dryRun), enabled(c.configuration.podDeletionCost)
-	karpenter := jsii.String(c.configuration.karpenterServiceAccounts)
+	karpenter, written := jsii.String(c.configuration.karpenterServiceAccounts), jsii.String("")
+	if c.configuration.metrics != metrics.DetailFew {
+		written = jsii.String(string(c.configuration.metrics))
+	}
 	catalog := newFunction(c, functionProperties{
 		name: "catalog", id: "Catalog", timeout: 2 * time.Minute,
 		description: "Reads instance types, offerings and prices into one snapshot",
@@ -127,6 +132,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DRY_RUN":                    dryRun,
 				"EVENT_BUS":                  eventBusOf(c),
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
+				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 			}, startsWatch(c)),
 			statements: provisionStatements(c, q, nodes),
@@ -140,6 +146,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
 				"DRY_RUN":                    dryRun,
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
+				"METRICS":                    written,
 			}),
 			statements: interruptStatements(c, q),
 		}),
@@ -153,6 +160,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DRY_RUN":                    dryRun,
 				"EVENT_BUS":                  eventBusOf(c),
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
+				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 			}, startsWatch(c)),
 			statements: lifecycleStatements(c, q, nodes),
@@ -170,6 +178,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DRY_RUN":                    dryRun,
 				"EVENT_BUS":                  eventBusOf(c),
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
+				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 				"POD_DELETION_COST":          podCosts,
 				"TERMINATE_FIRST":            jsii.String(strings.Join(c.configuration.terminateFirst, ",")),
@@ -185,6 +194,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
 				"DISRUPT_QUEUE_URL":          q.disrupt.QueueUrl(),
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
+				"METRICS":                    written,
 			}, startsWatch(c)),
 			statements: watchStatements(c, q),
 		}),

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
@@ -24,6 +26,10 @@ func main() {
 // what to change.
 func run() error {
 	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
+	given, _ := app.Node().GetAllContext(nil).(map[string]any)
+	if err := checkContext(slices.Collect(maps.Keys(given))); err != nil {
+		return err
+	}
 	configuration, err := readConfiguration(func(key string) any {
 		return app.Node().TryGetContext(jsii.String(key))
 	})

@@ -1,11 +1,23 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/whittle-dev/whittle/shared/metrics"
+)
+
+// These are CloudWatch's prices in us-east-1 in $/month: of a series of a metric, of a metric that an
+// alarm evaluates, and of a dashboard beyond an account's first three.
+// https://aws.amazon.com/cloudwatch/pricing/
+const (
+	seriesPrice    = 0.30
+	evaluatedPrice = 0.10
+	dashboardPrice = 3.00
 )
 
 // stackSettings returns the settings of the whole stack.
@@ -73,6 +85,31 @@ func clusterSettings() []setting[clusterConfiguration] {
 			key: "alarmTopic", example: "arn:aws:sns:us-east-1:123456789012:pages",
 			meaning: "ARN of the SNS topic for the cluster's alarms",
 			set:     func(c *cluster, value any) (err error) { c.alarmTopic, err = arnOf(value, "sns", ""); return err },
+		},
+		{
+			key: "metrics", fallback: "`few`", example: string(metrics.DetailFull),
+			meaning: fmt.Sprintf("`full` has %d series of [metrics](../shared/metrics/README.md) for $%.2f/month. `few` has "+
+				"the %d that alarms need or that show the nodes and their price, for $%.2f/month. `off` has none, and no "+
+				"alarm that needs one", metrics.DetailFull.Series(), seriesPrice*float64(metrics.DetailFull.Series()),
+				metrics.DetailFew.Series(), seriesPrice*float64(metrics.DetailFew.Series())),
+			set: func(c *cluster, value any) error {
+				if value == false {
+					value = string(metrics.DetailOff) // as YAML reads off
+				}
+				detail, err := oneOf(value, string(metrics.DetailFull), string(metrics.DetailFew), string(metrics.DetailOff))
+				c.metrics = metrics.Detail(detail)
+				return err
+			},
+		},
+		{
+			key: "alarms", fallback: "`true`", example: "false",
+			meaning: "`false` makes no alarms: you see failures only where you look",
+			set:     func(c *cluster, value any) (err error) { c.alarms, err = truth(value); return err },
+		},
+		{
+			key: "dashboard", fallback: "`true`", example: "false",
+			meaning: "`false` makes no dashboard. The first three of an account are free",
+			set:     func(c *cluster, value any) (err error) { c.dashboard, err = truth(value); return err },
 		},
 		{
 			key: "subnets", example: "subnet-0a1b2c3d,subnet-4e5f6a7b",

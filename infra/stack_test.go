@@ -261,6 +261,7 @@ func TestResourceTypes(t *testing.T) {
 		"AWS::Lambda::EventSourceMapping": 4,
 		"AWS::Lambda::Function":           9,
 		"AWS::Logs::LogGroup":             9,
+		"AWS::Logs::QueryDefinition":      3,
 		"AWS::SQS::Queue":                 8,
 		"AWS::SQS::QueuePolicy":           8,
 		"AWS::Scheduler::Schedule":        2,

@@ -35,6 +35,7 @@ func layers() []layer {
 		{path: "shared/api/legacy", imports: "shared/api", deciding: true},
 		{path: "shared/api/legacy/legacytest", imports: "shared/api"},
 		{path: "shared/guard", deciding: true},
+		{path: "shared/nearest", deciding: true},
 		{path: "events", deciding: true},
 
 		// Facts: what Kubernetes and EC2 say about requirements, volumes, instance types and node
@@ -143,7 +144,10 @@ func layers() []layer {
 			path:    "shared/zonalshift",
 			imports: "shared/api shared/cluster shared/disruption shared/inventory shared/snapshot",
 		},
-		{path: "shared/function", imports: "shared/api shared/cluster shared/metrics shared/queue shared/spread"},
+		{
+			path:    "shared/function",
+			imports: "shared/api shared/cluster shared/metrics shared/queue shared/spread shared/version",
+		},
 		{path: "shared/reaction", imports: "shared/function"},
 		{path: "shared/publish", imports: "events/own"},
 		{path: "shared/ec2catalog", imports: "shared/catalog testdata/instancetypes"},

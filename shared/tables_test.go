@@ -128,9 +128,15 @@ func metricsTable() string {
 		if m.FormerName != "" {
 			meaning += fmt.Sprintf(" Also written as `%s`, its former name.", m.FormerName)
 		}
-		rows = append(rows, []string{"`" + string(m.Name) + "`", m.Unit, strings.Join(m.Functions, ", "), meaning})
+		detail := string(metrics.DetailFull)
+		if m.Few {
+			detail = string(metrics.DetailFew)
+		}
+		rows = append(rows, []string{
+			"`" + string(m.Name) + "`", m.Unit, "`" + detail + "`", strings.Join(m.Functions, ", "), meaning,
+		})
 	}
-	return markdown([]string{"metric", "unit", "from", "meaning"}, rows)
+	return markdown([]string{"metric", "unit", "from detail", "written by", "meaning"}, rows)
 }
 
 func eventsTable() string {

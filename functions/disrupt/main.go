@@ -12,7 +12,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/function"
-	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -55,10 +54,10 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h.rebootForRepair = settings.Enabled("REBOOT_FOR_REPAIR") // Karpenter's gate RebootForRepair
 	spread := function.DefaultSpread(settings)
 	karpenter := function.KarpenterAccounts(settings)
+	h.metrics = function.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
-	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
 	connection.Karpenter = karpenter

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/function"
-	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -25,10 +23,10 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		now: time.Now,
 	}
 	karpenter := function.KarpenterAccounts(settings)
+	h.metrics = function.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
-	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
 	connection.Karpenter = karpenter

@@ -11,7 +11,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
-	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -38,10 +37,10 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	expressions := settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
 	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
+	h.metrics = function.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
 		return h, nil, err
 	}
-	h.metrics = metrics.NewRecorder(h.cluster, os.Stdout, time.Now)
 	loaded, err := function.Configuration(ctx)
 	connection := function.NewConnection(loaded, h.cluster)
 	connection.Karpenter = karpenter

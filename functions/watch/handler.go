@@ -8,6 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/watch/signal"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/reaction"
 )
@@ -33,6 +34,7 @@ const (
 type queues struct{ provision, lifecycle, disrupt string }
 
 type handler struct {
+	metrics  *metrics.Recorder
 	cluster  string
 	queues   queues
 	settings reaction.Settings

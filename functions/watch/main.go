@@ -2,22 +2,19 @@ package main
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/function"
-	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/reaction"
 )
 
 func main() {
 	handler, connection, err := setup(context.Background())
-	recorder := metrics.NewRecorder(handler.cluster, os.Stdout, time.Now)
-	function.Run(function.Standby(connection, recorder, handler.handle, nil), err)
+	function.Run(function.Standby(connection, handler.metrics, handler.handle, nil), err)
 }
 
 func setup(ctx context.Context) (*handler, *function.Connection, error) {
@@ -29,6 +26,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 			disrupt: settings.Required("DISRUPT_QUEUE_URL"),
 		},
 	}
+	h.metrics = function.Recorder(settings, h.cluster)
 	name := settings.Required("WATCH_FUNCTION")
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {

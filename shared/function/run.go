@@ -24,7 +24,7 @@ type Handler[In, Out any] func(context.Context, In) (Out, error)
 // needs the network in the handler. A failure there is the error of an invocation, which Lambda
 // retries, and not a crash.
 func Run[In, Out any](handler Handler[In, Out], err error) {
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	slog.SetDefault(newLogger(os.Stderr, os.Getenv))
 	limitMemory()
 	file := flag.String(
 		"event", "", "handle the one event in this `file` (- for standard input), print the answer and exit")

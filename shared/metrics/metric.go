@@ -41,6 +41,30 @@ const (
 	dimensionDisruption = "Reason"
 )
 
+// Detail says which metrics a cluster has.
+type Detail string
+
+const (
+	DetailFull Detail = "full"
+	// DetailFew is for the metrics of the alarms, and for the nodes and their price.
+	DetailFew Detail = "few"
+	DetailOff Detail = "off"
+)
+
+// Has reports whether the metric is written.
+func (d Detail) Has(m Metric) bool { return d == DetailFull || d == DetailFew && m.Few }
+
+// Series counts the series of a cluster under their current names.
+func (d Detail) Series() int {
+	count := 0
+	for _, m := range All() {
+		if d.Has(m) {
+			count += max(len(m.Series), 1)
+		}
+	}
+	return count
+}
+
 // Metric describes a metric.
 type Metric struct {
 	Name Name
@@ -53,6 +77,9 @@ type Metric struct {
 	// Both are empty for a metric with one series.
 	Dimension string
 	Series    []string
+	// Few says that the metric is among the few of DetailFew: an alarm rings by it, or it shows what
+	// the nodes are and cost.
+	Few bool
 	// Functions are the functions that write the metric.
 	Functions []string
 	// Meaning is a sentence for people.
@@ -64,7 +91,7 @@ func All() []Metric {
 	return []Metric{
 		{Name: PodsPending, Unit: "Count", Functions: []string{"provision"},
 			Meaning: "Pods that wait for a node, at each tick."},
-		{Name: OldestPodPending, Unit: "Seconds", Functions: []string{"provision"},
+		{Name: OldestPodPending, Unit: "Seconds", Few: true, Functions: []string{"provision"},
 			Meaning: "Waiting time of the pod that has waited longest."},
 		{Name: PlanDollars, Unit: "None", Functions: []string{"provision"},
 			Meaning: "Price of the new nodes of a plan, in US dollars an hour."},
@@ -73,15 +100,15 @@ func All() []Metric {
 		{Name: Launches, Unit: "Count", Functions: []string{"provision"}, Meaning: "Launched instances."},
 		{Name: LaunchSeconds, Unit: "Seconds", Functions: []string{"provision"},
 			Meaning: "Time from the creation of a NodeClaim to its instance."},
-		{Name: LaunchFailures, Unit: "Count", Functions: []string{"provision"},
+		{Name: LaunchFailures, Unit: "Count", Few: true, Functions: []string{"provision"},
 			Meaning: "NodeClaims that EC2 refused for a reason other than a lack of capacity."},
-		{Name: Nodes, Unit: "Count", Dimension: dimensionCapacity, Series: []string{"spot", "on-demand", "reserved"},
-			Functions: []string{"lifecycle"}, Meaning: "NodeClaims with an instance, each minute."},
-		{Name: DollarsPerHour, Unit: "None", Functions: []string{"lifecycle"},
+		{Name: Nodes, Unit: "Count", Few: true, Dimension: dimensionCapacity,
+			Series: []string{"spot", "on-demand", "reserved"}, Functions: []string{"lifecycle"}, Meaning: "NodeClaims with an instance, each minute."},
+		{Name: DollarsPerHour, Unit: "None", Few: true, Functions: []string{"lifecycle"},
 			Meaning: "Price of these nodes by the catalogue, with extras, in US dollars an hour."},
 		{Name: SavedDollars, Unit: "None", Functions: []string{"lifecycle"},
 			Meaning: "Difference of the instances to the on-demand price of the same types, in US dollars an hour."},
-		{Name: CatalogAge, Unit: "Seconds", Functions: []string{"lifecycle"}, Meaning: "Age of the catalogue."},
+		{Name: CatalogAge, Unit: "Seconds", Few: true, Functions: []string{"lifecycle"}, Meaning: "Age of the catalogue."},
 		{Name: Interruptions, Unit: "Count", Functions: []string{"interrupt"},
 			Meaning: "Nodes that EC2 stopped, or announced to stop at once."},
 		{Name: DisruptionSavedDollars, Unit: "None", Dimension: dimensionDisruption,
@@ -90,7 +117,7 @@ func All() []Metric {
 				"The sample count is the number of nodes."},
 		{Name: FailedMessages, Unit: "Count", Functions: []string{"interrupt"},
 			Meaning: "Events that failed and return to the queue."},
-		{Name: Standby, FormerName: "StoodBack", Unit: "Count",
+		{Name: Standby, FormerName: "StoodBack", Unit: "Count", Few: true,
 			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
 			Meaning:   "Invocations that did nothing because Karpenter acts in the cluster."},
 	}

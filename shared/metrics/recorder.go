@@ -24,6 +24,7 @@ const maximumNumbers = 100
 // Recorder writes the values of a cluster's metrics. A nil Recorder writes nothing.
 type Recorder struct {
 	cluster string
+	detail  Detail
 	out     io.Writer
 	now     func() time.Time
 }
@@ -31,7 +32,14 @@ type Recorder struct {
 // NewRecorder returns a Recorder that writes lines to out. A function passes its standard output,
 // which Lambda copies to the function's log.
 func NewRecorder(cluster string, out io.Writer, now func() time.Time) *Recorder {
-	return &Recorder{cluster: cluster, out: out, now: now}
+	return &Recorder{cluster: cluster, detail: DetailFull, out: out, now: now}
+}
+
+// Limited returns a Recorder that writes the metrics of a detail alone.
+func (r *Recorder) Limited(detail Detail) *Recorder {
+	limited := *r
+	limited.detail = detail
+	return &limited
 }
 
 // Count returns one value of a metric with one series.
@@ -52,6 +60,7 @@ func (r *Recorder) Write(values ...Value) {
 	if r == nil {
 		return
 	}
+	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return !r.detail.Has(definition(v.Name)) })
 	var all []string
 	for _, value := range values {
 		if len(value.Numbers) > 0 && !slices.Contains(all, value.Series) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
-	"github.com/whittle-dev/whittle/functions/console/nearest"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // irrelevant lists Kubernetes' kinds that no plan depends on, by group.

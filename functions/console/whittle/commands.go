@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whittle-dev/whittle/functions/console/nearest"
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // command is a word after the program's name.

@@ -7,10 +7,45 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
-// RegisterTypes registers log groups with CloudFormation.
+// RegisterTypes registers log groups and saved queries with CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::Logs::LogGroup", groupType{s})
+	stacks.RegisterType("AWS::Logs::QueryDefinition", queryType{s})
 }
+
+// queryType checks saved queries of Logs Insights and keeps nothing: nobody can run them here.
+type queryType struct{ service *Service }
+
+func (t queryType) put(r cloudformation.Request) error {
+	var p struct {
+		Name, QueryString string
+		LogGroupNames     []string
+	}
+	if err := cloudformation.Decode(r.Properties, &p); err != nil {
+		return err
+	}
+	if p.Name == "" || p.QueryString == "" {
+		return fmt.Errorf("query %q: Name and QueryString are required", p.Name)
+	}
+	t.service.mu.Lock()
+	defer t.service.mu.Unlock()
+	for _, group := range p.LogGroupNames {
+		if t.service.groups[group] == nil {
+			return fmt.Errorf("query %s: there is no log group %s", p.Name, group)
+		}
+	}
+	return nil
+}
+
+func (t queryType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	return cloudformation.Result{PhysicalID: r.GeneratedName}, t.put(r)
+}
+
+func (t queryType) Update(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
+	return cloudformation.Result{PhysicalID: r.PhysicalID}, t.put(r)
+}
+
+func (t queryType) Delete(context.Context, cloudformation.Request) error { return nil }
 
 type groupType struct{ service *Service }
 

@@ -3,7 +3,7 @@ package nearest_test
 import (
 	"testing"
 
-	"github.com/whittle-dev/whittle/functions/console/nearest"
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 func TestTo(t *testing.T) {
