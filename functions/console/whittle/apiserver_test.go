@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -148,6 +149,40 @@ func TestStatus(t *testing.T) {
 		text, err = output(t, "plan", "-kubeconfig", kubeconfig, "--instance-types", "testdata/plan/types.json")
 		if err != nil || !strings.Contains(text, "m6a.large") || !strings.Contains(text, "prices: the file testdata/plan/types.json") {
 			t.Errorf("with types from a file: %v\n%s", err, text)
+		}
+	})
+	t.Run("events", func(t *testing.T) {
+		text, err := output(t, "events", "-kubeconfig", kubeconfig, "-n", "default")
+		if err != nil || !strings.Contains(text, "Nominated") || !strings.Contains(text, "pod/default/web") ||
+			strings.Contains(text, "FailedScheduling") {
+			t.Errorf("%v\n%s", err, text)
+		}
+	})
+	t.Run("a viewer's rights", func(t *testing.T) {
+		apply(t, client, &rbacv1.ClusterRoleBinding{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding"},
+			ObjectMeta: metav1.ObjectMeta{Name: "viewers"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "viewer"}},
+		})
+		viewer := change(t, kubeconfig, func(config *clientcmdapi.Config) {
+			for _, user := range config.AuthInfos {
+				user.Impersonate = "viewer"
+			}
+		})
+		for _, arguments := range [][]string{
+			{"status"}, {"events"}, {"plan"}, {"explain", "pod", "default/web"}, {"explain", "nodepool/general"},
+		} {
+			var err error
+			for range 100 { // Kubernetes adds the role to its own after a moment
+				if _, err = output(t, append(arguments, "-kubeconfig", viewer)...); err == nil {
+					break
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			if err != nil {
+				t.Errorf("%q: %v", arguments, err)
+			}
 		}
 	})
 	t.Run("no rights", func(t *testing.T) {

@@ -51,6 +51,13 @@ func commands() []command {
 			},
 		},
 		{
+			"events", "shows what Whittle did, in order",
+			[]string{"whittle events -since 10m", "whittle events -follow -n shop"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return showEvents(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
 			"check", "checks account and cluster before the first deployment; changes nothing",
 			[]string{"whittle check -cluster prod", "whittle check -cluster prod -o json"},
 			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
