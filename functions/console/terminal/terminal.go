@@ -115,7 +115,31 @@ func (s Style) Fit(rows [][]Cell, optional ...int) string {
 		}
 		rows = fewer
 	}
+	if over := minimum(rows) - s.Width; s.Width > 0 && over > 0 {
+		rows = shorterNames(rows, over)
+	}
 	return s.Table(rows)
+}
+
+// leastName is the width to which the first column may be cut.
+const leastName = 12
+
+// shorterNames cuts the first column by a number of characters, as far as its names stay readable.
+func shorterNames(rows [][]Cell, by int) [][]Cell {
+	widest := 0
+	for _, row := range rows {
+		if len(row) > 0 {
+			widest = max(widest, utf8.RuneCountInString(row[0].Text))
+		}
+	}
+	shorter := make([][]Cell, len(rows))
+	for i, row := range rows {
+		shorter[i] = slices.Clone(row)
+		if len(row) > 0 {
+			shorter[i][0].Text = Cut(row[0].Text, max(widest-by, leastName))
+		}
+	}
+	return shorter
 }
 
 // leastLast is the width to which the last column may be cut.
@@ -148,8 +172,10 @@ func Cut(text string, length int) string {
 	if utf8.RuneCountInString(text) <= length {
 		return text
 	}
-	runes := []rune(text)
-	return string(runes[:max(length-1, 0)]) + "…"
+	if length <= 0 {
+		return ""
+	}
+	return string([]rune(text)[:length-1]) + "…"
 }
 
 // minimumWrap is the shortest line of wrapped text, even on a narrower output.

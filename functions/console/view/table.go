@@ -38,7 +38,7 @@ type Form struct {
 func (v *View) WriteTables(out io.Writer, form Form) error {
 	var text strings.Builder
 	style := form.Style
-	text.WriteString(style.Wrap(v.verdictText(), "", "  ") + "\n")
+	text.WriteString(style.Wrap(v.VerdictText(), "", "  ") + "\n")
 	for _, problem := range v.Problems {
 		text.WriteString(style.Wrap(style.Paint(terminal.Red, "PROBLEM")+": "+problem, "", "  "))
 	}
@@ -101,7 +101,7 @@ func (v *View) writeNodes(text *strings.Builder, form Form) {
 			dollars(node.InstancePerHour()), dollars(node.ExtrasPerHour), strconv.Itoa(node.Pods),
 			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU),
 			Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory), dash(node.Reason))
-		made[7].Color = stateColor(node.State)
+		made[7].Color = StateColor(node.State)
 		if form.Wide {
 			instance := node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]
 			made = slices.Insert(made, 3, row(dash(instance))...)
@@ -118,8 +118,8 @@ func (v *View) writeNodes(text *strings.Builder, form Form) {
 	text.WriteString("\n")
 }
 
-// stateColor tells states apart that need a look.
-func stateColor(state State) terminal.Color {
+// StateColor tells states apart that need a look.
+func StateColor(state State) terminal.Color {
 	switch state {
 	case StateNotReady:
 		return terminal.Red

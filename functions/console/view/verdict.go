@@ -61,8 +61,8 @@ func verdict(v *View, told *status.Deployment) Verdict {
 	return is
 }
 
-// text is the verdict in one line.
-func (v *View) verdictText() string {
+// VerdictText is the verdict in one line.
+func (v *View) VerdictText() string {
 	is := v.Verdict
 	parts := []string{strings.ToUpper(string(is.Acting))}
 	if is.Why != "" {

@@ -151,6 +151,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("with types from a file: %v\n%s", err, text)
 		}
 	})
+	t.Run("the live view", func(t *testing.T) { watchInTerminal(t, kubeconfig) })
 	t.Run("events", func(t *testing.T) {
 		text, err := output(t, "events", "-kubeconfig", kubeconfig, "-n", "default")
 		if err != nil || !strings.Contains(text, "Nominated") || !strings.Contains(text, "pod/default/web") ||

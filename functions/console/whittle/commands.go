@@ -26,9 +26,9 @@ func commands() []command {
 	return []command{
 		{
 			"status", "shows NodePools, nodes with their prices, and pending pods with their reasons",
-			[]string{"whittle status", "whittle status -o json | jq .nodes"},
-			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
-				return showStatus(ctx, arguments, time.Now, out, problems)
+			[]string{"whittle status", "whittle status -watch", "whittle status -o json | jq .nodes"},
+			func(ctx context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {
+				return showStatus(ctx, arguments, time.Now, in, out, problems)
 			},
 		},
 		{

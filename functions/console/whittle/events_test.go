@@ -33,7 +33,8 @@ func TestFollowedEventsOutliveAFailure(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	var out, problems strings.Builder
-	err := followEvents(ctx, list, history.Selection{}, history.NewFollower(), time.NewTicker(time.Millisecond), &out, &problems)
+	err := followEvents(ctx, list, history.Selection{}, history.NewFollower(), time.NewTicker(time.Millisecond), &out,
+		&problems)
 	if err != nil || strings.Count(out.String(), "Launched") != 1 || strings.Count(out.String(), "Drained") != 1 {
 		t.Errorf("%v\n%s", err, out.String())
 	}

@@ -18,7 +18,9 @@ import (
 const mostNodes = 20
 
 // showStatus shows a cluster's current state.
-func showStatus(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
+func showStatus(
+	ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer,
+) error {
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
 	kubeconfig := flags.String(
 		"kubeconfig", "", "kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
@@ -39,6 +41,7 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 		flags.Func(name, "show the nodes with these `labels` alone, as in kubectl: team=a,tier!=gold",
 			func(text string) (err error) { only.Nodes, err = labels.Parse(text); return err })
 	}
+	watch := flags.Bool("watch", false, "show a live view that keys sort and filter; q ends it")
 	var form string
 	outputFlag(flags, &form, formTable, formWide, formJSON, formYAML, formName)
 	if err := parse(flags, arguments, problems); err != nil {
@@ -51,11 +54,20 @@ func showStatus(ctx context.Context, arguments []string, now func() time.Time, o
 	if err != nil {
 		return err
 	}
-	read, err := objects.Read(ctx, client, karpenter, now())
-	if err != nil {
-		return mend(err, client.Endpoint)
+	read := func(ctx context.Context) (*view.View, error) {
+		all, err := objects.Read(ctx, client, karpenter, now())
+		if err != nil {
+			return nil, mend(err, client.Endpoint)
+		}
+		return view.Of(only.Of(all), now()), nil
 	}
-	shown := view.Of(only.Of(read), now())
+	if *watch {
+		return watchStatus(ctx, read, in, out)
+	}
+	shown, err := read(ctx)
+	if err != nil {
+		return err
+	}
 	switch form {
 	case formJSON, formYAML:
 		return write(out, form, shown)
