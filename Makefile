@@ -34,7 +34,7 @@ unexport AWS_CA_BUNDLE
 # The modules that build Karpenter ask for a newer Go than Whittle. The go command fetches it.
 export GOTOOLCHAIN := auto
 
-.PHONY: help run up down compare build functions zips deploy uninstall clean local test lint fuzz synth \
+.PHONY: help run up down compare build functions zips deploy release uninstall clean local test lint fuzz synth \
   browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
   fidelity contract test-product test-world FORCE
 
@@ -86,8 +86,12 @@ cdk = infra/node_modules/.bin/cdk $(1) $(if $(clusters),-c clusters=$(clusters))
   $(if $(filter command environment,$(origin architecture)),-c architecture=$(architecture)) \
   $(foreach setting,$(context),-c $(setting))
 
-deploy: infra/node_modules functions ## deploy the stack: clusters=prod context="interval=5s logRetention=30"
+deploy: infra/node_modules $(if $(filter release=%,$(context)),,functions) ## show what changes and deploy the stack: clusters=prod context="interval=5s release=DIR"
+	$(call cdk,diff)
 	$(call cdk,deploy)
+
+release: ## make zips of the functions, command lines, an SBOM and checksums in build/release, the same bytes each time
+	@go run ./infra/release $(functions)
 
 uninstall: infra/node_modules functions ## remove the stack, but no node, NodePool or definition: clusters=prod
 	$(call cdk,destroy)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // checkBootstrap checks that folder holds the executable of the named function. Lambda would report
@@ -44,18 +46,40 @@ func checkBootstrap(folder, name, architecture string) error {
 	return nil
 }
 
-// bootstrapHash returns the SHA-256 of a function's executable, in hexadecimal.
-func bootstrapHash(folder, name string) (string, error) {
-	file, err := os.Open(filepath.Join(folder, name, "bootstrap"))
+// fileHash returns the SHA-256 of a file, in hexadecimal.
+func fileHash(path string) (string, error) {
+	file, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("hashing the function %s: %w", name, err)
+		return "", fmt.Errorf("hashing a function: %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {
-		return "", fmt.Errorf("hashing the function %s: %w", name, err)
+		return "", fmt.Errorf("hashing %s: %w", path, err)
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// releaseFolder returns the absolute path of the folder with a release's functions as zips, and the
+// SHA-256 of install's.
+func releaseFolder(release, architecture string) (folder, installHash string, err error) {
+	folder = filepath.Join(release, "functions", architecture)
+	for _, name := range functionNames() {
+		archive, err := zip.OpenReader(filepath.Join(folder, name+".zip"))
+		if err != nil {
+			return "", "", fmt.Errorf("release: the function %s is not in %s: give the folder of a release, which has "+
+				"SHA256SUMS: %w", name, release, err)
+		}
+		hasBootstrap := slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == "bootstrap" })
+		if err := archive.Close(); err != nil || !hasBootstrap {
+			return "", "", fmt.Errorf("release: %s.zip in %s has no file bootstrap: unpack the release again", name, folder)
+		}
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", "", fmt.Errorf("release: finding the folder %q: %w", release, err)
+	}
+	installHash, err = fileHash(filepath.Join(folder, "install.zip"))
+	return folder, installHash, err
 }
 
 // functionsFolder returns the absolute path of the folder of the built functions. The default is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,8 +14,9 @@ import (
 type configuration struct {
 	// architecture of the functions in Lambda's spelling: arm64 or x86_64.
 	architecture string
-	// functions is the absolute path of the folder that holds <function>/bootstrap.
-	functions string
+	// functions is the absolute path of the folder that holds <function>/bootstrap, or <function>.zip
+	// of a release. release is the folder of the release; empty for functions that were built here.
+	functions, release string
 	// tags go on every resource that can have tags.
 	tags map[string]string
 	// manifestHash is the hash of install's executable. It changes with the manifests, which the
@@ -185,10 +187,17 @@ func (c *clusterConfiguration) check() error {
 // build finds the built functions.
 func (c *configuration) build() error {
 	var err error
+	if c.release != "" {
+		if c.functions != "" {
+			return fmt.Errorf("release and functions both name the functions: leave one out")
+		}
+		c.functions, c.manifestHash, err = releaseFolder(c.release, c.architecture)
+		return err
+	}
 	if c.functions, err = functionsFolder(c.functions, c.architecture); err != nil {
 		return err
 	}
-	c.manifestHash, err = bootstrapHash(c.functions, "install")
+	c.manifestHash, err = fileHash(filepath.Join(c.functions, "install", "bootstrap"))
 	return err
 }
 

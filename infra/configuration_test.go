@@ -1,6 +1,8 @@
 package main
 
 import (
+	"archive/zip"
+	"errors"
 	"flag"
 	"maps"
 	"os"
@@ -488,5 +490,49 @@ func TestUnknownContextIsRefused(t *testing.T) {
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", key, err, want)
 		}
+	}
+}
+
+// TestAReleaseIsDeployedWithoutABuild synthesizes from zips alone.
+func TestAReleaseIsDeployedWithoutABuild(t *testing.T) {
+	release := t.TempDir()
+	write := func(name, file string) {
+		path := filepath.Join(release, "functions", "arm64", name+".zip")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		archive, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writer := zip.NewWriter(archive)
+		if _, err := writer.Create(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(writer.Close(), archive.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range functionNames() {
+		write(name, "bootstrap")
+	}
+	template := synthesizeWith(t, map[string]any{"clusters": "prod", "release": release})
+	if n := len(template.ofType("AWS::Lambda::Function")); n != 9 {
+		t.Errorf("%d functions", n)
+	}
+	for want, context := range map[string]map[string]any{
+		"release and functions both":               {"clusters": "prod", "release": release, "functions": release},
+		"release: the function ticker is not in":   {"clusters": "prod", "release": t.TempDir()},
+		"release: the function ticker is not in /": {"clusters": "prod", "release": release, "architecture": "x86_64"},
+	} {
+		_, err := readConfiguration(func(key string) any { return context[key] })
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", context, err, want)
+		}
+	}
+	write("ticker", "bin")
+	_, err := readConfiguration(func(key string) any { return map[string]any{"clusters": "prod", "release": release}[key] })
+	if err == nil || !strings.Contains(err.Error(), "has no file bootstrap") {
+		t.Errorf("a zip without bootstrap: %v", err)
 	}
 }

@@ -288,7 +288,7 @@ func newFunction(c *cluster, p functionProperties) function {
 		Runtime:       awslambda.Runtime_PROVIDED_AL2023(),
 		Architecture:  lambdaArchitecture(c.stack.architecture),
 		Handler:       jsii.String("bootstrap"),
-		Code:          awslambda.Code_FromAsset(jsii.String(filepath.Join(c.stack.functions, p.name)), nil),
+		Code:          awslambda.Code_FromAsset(jsii.String(c.stack.code(p.name)), nil),
 		MemorySize:    jsii.Number(c.memory(p.name)),
 		Timeout:       seconds(p.timeout),
 		Environment:   &environment,
@@ -344,6 +344,14 @@ func newLog(c *cluster, scope constructs.Construct, name string) awslogs.LogGrou
 	group := awslogs.NewLogGroup(scope, jsii.String("Log"), properties)
 	group.Node().DefaultChild().(awslogs.CfnLogGroup).SetRetentionInDays(jsii.Number(c.configuration.logRetention))
 	return group
+}
+
+// code is the folder or the zip of a function.
+func (c *configuration) code(name string) string {
+	if c.release != "" {
+		name += ".zip"
+	}
+	return filepath.Join(c.functions, name)
 }
 
 func recursion(allowed bool) awslambda.RecursiveLoop {

@@ -34,6 +34,11 @@ func stackSettings() []setting[configuration] {
 			set:     func(c *configuration, value any) (err error) { c.functions, err = text(value, "a folder"); return err },
 		},
 		{
+			key: "release", example: "build/release/0.9.0",
+			meaning: "folder of a release, whose functions are deployed without a build",
+			set:     func(c *configuration, value any) (err error) { c.release, err = text(value, "a folder"); return err },
+		},
+		{
 			key: "tags", example: "team=platform,stage=prod",
 			meaning: "tags on every resource of the stack. The file may hold a map",
 			set:     func(c *configuration, value any) (err error) { c.tags, err = tags(value); return err },

@@ -123,5 +123,5 @@ console.log(JSON.stringify({
   cluster: { endpoint: described.cluster.endpoint, version: described.cluster.version, authority: described.cluster.certificateAuthority.data, status: described.cluster.status },
   price: await price(),
   functions: await functions(),
-  looks: (await logs.filterLogEvents({ logGroupName: `/aws/lambda/whittle-${cluster}-provision`, filterPattern: '"PodsPending"' }).promise()).events.map((event) => JSON.parse(event.message)),
+  looks: (await logs.filterLogEvents({ logGroupName: `/aws/lambda/whittle-${cluster}-provision`, filterPattern: '"OldestPodPendingSeconds"' }).promise()).events.map((event) => JSON.parse(event.message)),
 }));

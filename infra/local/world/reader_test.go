@@ -50,8 +50,8 @@ type reading struct {
 		Memory        int
 	}
 	Looks []struct {
-		Cluster     string
-		PodsPending *float64
+		Cluster                 string
+		OldestPodPendingSeconds *float64
 	}
 }
 
@@ -161,7 +161,7 @@ func checkFunctions(t *testing.T, got reading, w *world.World, cluster string) {
 		t.Errorf("%s is not among %v, or has nothing in its log", provision, memory)
 	}
 	for _, look := range got.Looks {
-		if look.Cluster != cluster || look.PodsPending == nil {
+		if look.Cluster != cluster || look.OldestPodPendingSeconds == nil {
 			t.Errorf("%s's log has %+v", provision, look)
 		}
 	}
