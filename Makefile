@@ -178,14 +178,15 @@ simulate: export SIMULATE_SEEDS := $(seeds)
 simulate: export SIMULATE_SEED := $(seed)
 simulate: export SIMULATE_MINUTES := $(minutes)
 simulate: export SIMULATE_PLANTED := $(planted)
-simulate: build/local ## simulate 200 orders of events in virtual time; seeds=N for more, seed=N to repeat, minutes=N of real time, planted=all to find faults
+simulate: export SIMULATE_SAME := $(same)
+simulate: build/local ## simulate 200 orders of events in virtual time; seeds=N for more, seed=N to repeat, minutes=N of real time, planted=all to find faults, same=1 to compare runs
 	@build/local simulate
 
 # The control planes of crash and storm have enough memory. A lazier collector leaves more processor time.
 crash: export CRASH_SCENARIO := $(or $(scenario),$(story))
 crash: export CRASH_PART := $(part)
 crash: export GOGC := 400
-crash: build/local ## kill each function at each call; scenario=provision/ for some scenarios, part=1/4 for a part of the kills
+crash: build/local ## kill each function at each call; scenario=provision/ for some scenarios, part=1/4 for a part of the kills, part=one:7 for one of each scenario
 	@$(if $(story),echo "story= is now called scenario=";) build/local crash
 
 ##@ Measure

@@ -22,7 +22,9 @@ import (
 // The variables of the simulation: how many seeds, the first seed, and the most minutes of real time.
 const (
 	simulateSeeds, simulateSeed, simulateMinutes = "SIMULATE_SEEDS", "SIMULATE_SEED", "SIMULATE_MINUTES"
-	defaultSeeds                                 = 200
+	// simulateSame asks to compare several runs of the same seeds.
+	simulateSame = "SIMULATE_SAME"
+	defaultSeeds = 200
 )
 
 // buildSimulation compiles the simulation with the functions in it, and returns the program. More are
@@ -119,7 +121,21 @@ func runSimulation(ctx context.Context) error {
 		return err
 	}
 	report(results, time.Since(began))
-	return explain(ctx, program, folder, results)
+	if err := explain(ctx, program, folder, results); err != nil || os.Getenv(simulateSame) == "" {
+		return err
+	}
+	return sameSeeds(ctx, program)
+}
+
+// sameSeeds runs seeds several times, with different numbers of processors, and compares what happens.
+func sameSeeds(ctx context.Context, program string) error {
+	command := exec.CommandContext(ctx, program, "-test.run", "^TestTheSameSeedIsTheSameSimulation$", "-test.timeout", "0")
+	command.Env = append(os.Environ(), "GOGC=400")
+	if said, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("two runs of a seed differ: %w\n%.5000s", err, said)
+	}
+	fmt.Println("each run of a seed is the same")
+	return nil
 }
 
 // simulateSeedsWith runs the program once for each processor. Each takes every n-th seed.

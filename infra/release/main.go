@@ -9,6 +9,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -106,7 +107,32 @@ func build(target, program, platform, processor string, flags ...string) error {
 
 // list writes the SBOM. It has no serial number and no time, which would differ each time.
 func list(target string) error {
-	return execute(os.Environ(), "run", bom, "mod", "-json", "-noserial", "-notimestamp", "-output", target)
+	if err := execute(os.Environ(), "run", bom, "mod", "-json", "-std", "-noserial", "-output", target); err != nil {
+		return err
+	}
+	content, err := os.ReadFile(target)
+	if err != nil {
+		return fmt.Errorf("reading the SBOM: %w", err)
+	}
+	if content, err = withoutTime(content); err != nil {
+		return err
+	}
+	if err := os.WriteFile(target, content, 0o644); err != nil {
+		return fmt.Errorf("writing the SBOM: %w", err)
+	}
+	return nil
+}
+
+// withoutTime removes the time at which the SBOM was made.
+func withoutTime(bom []byte) ([]byte, error) {
+	var document map[string]any
+	if err := json.Unmarshal(bom, &document); err != nil {
+		return nil, fmt.Errorf("the SBOM is no JSON: %w", err)
+	}
+	if metadata, ok := document["metadata"].(map[string]any); ok {
+		delete(metadata, "timestamp")
+	}
+	return json.MarshalIndent(document, "", "  ")
 }
 
 func execute(environment []string, arguments ...string) error {

@@ -87,3 +87,10 @@ func TestTheChangelogHasTheVersion(t *testing.T) {
 		t.Errorf("the newest entry is %q, the version is %q", first, version.Version)
 	}
 }
+
+func TestTheSBOMHasNoTime(t *testing.T) {
+	got, err := withoutTime([]byte(`{"metadata": {"timestamp": "2026-11-25T11:00:00Z", "component": {"name": "a"}}}`))
+	if err != nil || strings.Contains(string(got), "timestamp") || !strings.Contains(string(got), `"name": "a"`) {
+		t.Errorf("%v, %s", err, got)
+	}
+}

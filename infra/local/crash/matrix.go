@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -52,11 +53,13 @@ type job struct {
 type Sweep struct {
 	// part counts from 0, and the parts of a whole have all of its trials.
 	part, parts int
-	// none runs no trial with kills.
-	none bool
+	// none runs no trial with kills. one runs one for each scenario, which choice chooses.
+	none, one bool
+	choice    uint64
 }
 
-// ParseSweep reads a sweep: "2/4" for the second of four parts, "none", or "" for all trials.
+// ParseSweep reads a sweep: "2/4" for the second of four parts, "one:7" for one trial with kills of each
+// scenario, which the number chooses, "none", or "" for all trials.
 func ParseSweep(text string) (Sweep, error) {
 	switch text {
 	case "":
@@ -64,18 +67,31 @@ func ParseSweep(text string) (Sweep, error) {
 	case "none":
 		return Sweep{none: true}, nil
 	}
+	if number, one := strings.CutPrefix(text, "one:"); one {
+		choice, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			return Sweep{}, fmt.Errorf("%q is no part of the kills: give a whole number after one:", text)
+		}
+		return Sweep{one: true, choice: choice}, nil
+	}
 	var part, parts int
 	// What the numbers print as must be the text, since Sscanf ignores what follows them.
 	_, err := fmt.Sscanf(text, "%d/%d", &part, &parts)
 	if err != nil || fmt.Sprintf("%d/%d", part, parts) != text || part < 1 || part > parts {
-		return Sweep{}, fmt.Errorf("%q is no part of the kills: give a part such as 2/4, none, or nothing for all", text)
+		return Sweep{}, fmt.Errorf("%q is no part of the kills: give a part such as 2/4, one:7, none, or nothing for all", text)
 	}
 	return Sweep{part: part - 1, parts: parts}, nil
 }
 
-// takes reports whether the sweep has a scenario's trial of the index.
-func (s Sweep) takes(index int) bool {
-	return !s.none && (s.parts == 0 || index%s.parts == s.part)
+// takes reports whether the sweep has a scenario's trial of the index, of so many.
+func (s Sweep) takes(index, of int) bool {
+	switch {
+	case s.none:
+		return false
+	case s.one:
+		return uint64(index) == s.choice%uint64(of)
+	}
+	return s.parts == 0 || index%s.parts == s.part
 }
 
 // Matrix runs the scenarios in several worlds side by side: each first without kills, then with
@@ -171,8 +187,9 @@ func (m *Matrix) undisturbed(queue *jobs, next job, outcome Outcome) {
 	if len(outcome.Faults) > 0 {
 		return
 	}
-	for i, kills := range grouped(outcome.Calls, row.Scenario.Alone) {
-		if m.Sweep.takes(i) {
+	groups := grouped(outcome.Calls, row.Scenario.Alone)
+	for i, kills := range groups {
+		if m.Sweep.takes(i, len(groups)) {
 			m.add(queue, job{row: row, kills: kills})
 		}
 	}

@@ -88,15 +88,19 @@ func TestPartsMakeTheWhole(t *testing.T) {
 	for i := range 7 {
 		taken := 0
 		for _, part := range []string{"1/3", "2/3", "3/3"} {
-			if sweep(part).takes(i) {
+			if sweep(part).takes(i, 7) {
 				taken++
 			}
 		}
-		if taken != 1 || !sweep("").takes(i) || sweep("none").takes(i) {
-			t.Errorf("trial %d is in %d of three parts, in all: %t, in none: %t", i, taken, sweep("").takes(i), sweep("none").takes(i))
+		if taken != 1 || !sweep("").takes(i, 7) || sweep("none").takes(i, 7) || sweep("one:12").takes(i, 7) != (i == 5) {
+			t.Errorf("trial %d is in %d of three parts, in all: %t, in none: %t, the one: %t", i, taken,
+				sweep("").takes(i, 7), sweep("none").takes(i, 7), sweep("one:12").takes(i, 7))
 		}
 	}
-	for _, wrong := range []string{"1", "0/2", "3/2", "-1/2", "1/2x", "half"} {
+	if _, err := ParseSweep("one:x"); err == nil || !strings.Contains(err.Error(), "whole number") {
+		t.Errorf("one of no number: %v", err)
+	}
+	for _, wrong := range []string{"1", "0/2", "3/2", "-1/2", "1/2x", "half", "some:1"} {
 		if _, err := ParseSweep(wrong); err == nil || !strings.Contains(err.Error(), "2/4") {
 			t.Errorf("%q: error %v, want one with an example", wrong, err)
 		}
