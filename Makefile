@@ -34,7 +34,7 @@ unexport AWS_CA_BUNDLE
 # The modules that build Karpenter ask for a newer Go than Whittle. The go command fetches it.
 export GOTOOLCHAIN := auto
 
-.PHONY: help run up down compare build functions zips deploy release uninstall clean local test lint fuzz synth \
+.PHONY: help run up down compare build functions zips deploy release uninstall clean local test pages lint fuzz synth \
   browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
   fidelity contract test-product test-world FORCE
 
@@ -122,6 +122,9 @@ test-product:
 
 test-world:
 	go test -C infra/local -timeout 20m ./...
+
+pages: ## run the commands of the pages that need no account, and check that the others exist
+	go test -count=1 -run 'Page|README' ./functions/console/whittle ./shared
 
 lint: ## run gofmt, go vet and golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; \

@@ -81,14 +81,11 @@ func numberOf(name string, otherwise int) (int, error) {
 	return number, nil
 }
 
-// runSimulation simulates seeds on all processors, and prints what it has found.
-func runSimulation(ctx context.Context) error {
-	seeds, err := numberOf(simulateSeeds, 0)
+// chosenSeeds reads the first seed, the number of seeds, and the most minutes of real time.
+func chosenSeeds() (first, seeds, minutes int, err error) {
+	seeds, err = numberOf(simulateSeeds, 0)
 	first, wrong := numberOf(simulateSeed, 0)
 	minutes, bad := numberOf(simulateMinutes, 0)
-	if err := errors.Join(err, wrong, bad); err != nil {
-		return err
-	}
 	switch {
 	case seeds == 0 && first > 0 && minutes == 0:
 		seeds = 1 // one seed is replayed
@@ -96,6 +93,15 @@ func runSimulation(ctx context.Context) error {
 		seeds = defaultSeeds
 	case seeds == 0:
 		seeds = 1 << 30
+	}
+	return first, seeds, minutes, errors.Join(err, wrong, bad)
+}
+
+// runSimulation simulates seeds on all processors, and prints what it has found.
+func runSimulation(ctx context.Context) error {
+	first, seeds, minutes, err := chosenSeeds()
+	if err != nil {
+		return err
 	}
 	folder, err := directory("simulate")
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,8 @@ type page struct {
 	Standby   string // the Karpenter that acts instead
 	Shifted   []view.ShiftedZone
 	Ignored   []string // Leases of Karpenter's name that do not count
+	Silent    string   // why no function seems to act
+	Problems  []string // what a person may have to look at
 	Catalog   string
 	Stale     bool // the catalogue
 }
@@ -83,6 +86,7 @@ func pageOf(shown *view.View, options Options) page {
 		Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(),
 		Standby: shown.Standby, Ignored: shown.IgnoredLeases, Shifted: shown.ShiftedZones, Stale: shown.CatalogStale(),
 	}
+	p.addProblems(shown)
 	if options.Endpoint != "" {
 		p.Choices = choices(shown, options.NodePool)
 	}
@@ -97,6 +101,29 @@ func pageOf(shown *view.View, options Options) page {
 	p.Waiting, p.Unsaid = groups(shown)
 	p.Plan = planOf(shown)
 	return p
+}
+
+// maximumProblems limits the problems at the top, so that the figures stay in sight.
+const maximumProblems = 4
+
+// addProblems adds what is wrong with the whole cluster. Leases that are ignored have a place of their
+// own, and so has an old catalogue.
+func (p *page) addProblems(shown *view.View) {
+	if shown.Verdict.Acting == view.Silent {
+		p.Silent = shown.Verdict.Why
+	}
+	var all []string
+	for _, problem := range shown.Problems {
+		if problem != p.Catalog && !slices.ContainsFunc(p.Ignored, func(why string) bool {
+			return strings.HasPrefix(problem, why)
+		}) {
+			all = append(all, problem)
+		}
+	}
+	p.Problems = all[:min(len(all), maximumProblems)]
+	if more := len(all) - maximumProblems; more > 0 {
+		p.Problems = append(p.Problems, fmt.Sprintf("and %d more: bin/whittle status has all", more))
+	}
 }
 
 func choices(shown *view.View, chosen string) []choice {

@@ -136,6 +136,21 @@ func TestAnIgnoredLeaseIsShown(t *testing.T) {
 	}
 }
 
+func TestProblemsAreAboveTheFigures(t *testing.T) {
+	shown := small()
+	shown.Verdict = view.Verdict{Acting: view.Silent, Why: "the last tick was 12m ago"}
+	shown.IgnoredLeases = []string{"the Lease t/karpenter-leader-election does not count"}
+	shown.Problems = []string{
+		"2 nodes are not ready: a, b", "p2", shown.IgnoredLeases[0] + ": if it is", shown.CatalogText(), "p3", "p4", "p5", "p6",
+	}
+	text := plain(render(t, shown, Options{Cluster: "prod"}))
+	_, after, _ := strings.Cut(text, "Silent: the last tick was 12m ago.")
+	if want := " 2 nodes are not ready: a, b p2 p3 p4 and 2 more: bin/whittle status has all Price of nodes"; !strings.HasPrefix(
+		after, want) {
+		t.Errorf("lacks %q:\n%s", want, text)
+	}
+}
+
 func TestAZonalShiftIsShown(t *testing.T) {
 	shown := small()
 	shown.ShiftedZones = []view.ShiftedZone{{

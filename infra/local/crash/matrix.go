@@ -70,7 +70,7 @@ func ParseSweep(text string) (Sweep, error) {
 	if number, one := strings.CutPrefix(text, "one:"); one {
 		choice, err := strconv.ParseUint(number, 10, 64)
 		if err != nil {
-			return Sweep{}, fmt.Errorf("%q is no part of the kills: give a whole number after one:", text)
+			return Sweep{}, fmt.Errorf("%q is no part of the kills: give a whole number, as in one:7", text)
 		}
 		return Sweep{one: true, choice: choice}, nil
 	}
@@ -78,7 +78,9 @@ func ParseSweep(text string) (Sweep, error) {
 	// What the numbers print as must be the text, since Sscanf ignores what follows them.
 	_, err := fmt.Sscanf(text, "%d/%d", &part, &parts)
 	if err != nil || fmt.Sprintf("%d/%d", part, parts) != text || part < 1 || part > parts {
-		return Sweep{}, fmt.Errorf("%q is no part of the kills: give a part such as 2/4, one:7, none, or nothing for all", text)
+		return Sweep{}, fmt.Errorf(
+			"%q is no part of the kills: give a part such as 2/4, one:7, none, or nothing for all", text,
+		)
 	}
 	return Sweep{part: part - 1, parts: parts}, nil
 }
