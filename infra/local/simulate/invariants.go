@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
@@ -296,9 +297,9 @@ func (r *Run) unsettled() []string {
 		i := instances[claim.Status.ProviderID]
 		delete(instances, claim.Status.ProviderID)
 		switch age := time.Since(claim.CreationTimestamp.Time); {
-		case claim.DeletionTimestamp != nil && time.Since(claim.DeletionTimestamp.Time) > patience && !r.heldByPods(claim):
+		case claim.DeletionTimestamp != nil && time.Since(endsSince(claim)) > patience && !r.heldByPods(claim):
 			problems = append(problems, fmt.Sprintf("nodeclaim %s has been ending for %s", claim.Name,
-				time.Since(claim.DeletionTimestamp.Time).Truncate(time.Second)))
+				time.Since(endsSince(claim)).Truncate(time.Second)))
 		case claim.DeletionTimestamp == nil && i == nil && age > patience:
 			problems = append(problems, fmt.Sprintf("nodeclaim %s has no live instance (%q)", claim.Name,
 				claim.Status.ProviderID))
@@ -308,6 +309,17 @@ func (r *Run) unsettled() []string {
 		problems = append(problems, fmt.Sprintf("the instance %s has no nodeclaim", id))
 	}
 	return append(problems, r.unsettledPods()...)
+}
+
+// endsSince returns when nothing but machines held a leaving claim any more: at its deletion, or at the
+// end of its drain, which disruption budgets may hold up for long.
+func endsSince(claim *api.NodeClaim) time.Time {
+	since := claim.DeletionTimestamp.Time
+	drained := meta.FindStatusCondition(claim.Status.Conditions, api.ConditionTypeDrained)
+	if drained != nil && drained.Status == metav1.ConditionTrue && drained.LastTransitionTime.After(since) {
+		since = drained.LastTransitionTime.Time
+	}
+	return since
 }
 
 // unsettledPods lists the pods that should run, or should have ended.
