@@ -86,14 +86,17 @@ cdk = infra/node_modules/.bin/cdk $(1) $(if $(clusters),-c clusters=$(clusters))
   $(if $(filter command environment,$(origin architecture)),-c architecture=$(architecture)) \
   $(foreach setting,$(context),-c $(setting))
 
-deploy: infra/node_modules $(if $(filter release=%,$(context)),,functions) ## show what changes and deploy the stack: clusters=prod context="interval=5s release=DIR"
+# A release has its functions.
+built = $(if $(filter release=%,$(context)),,functions)
+
+deploy: infra/node_modules $(built) ## show what changes and deploy the stack: clusters=prod context="interval=5s release=DIR"
 	$(call cdk,diff)
 	$(call cdk,deploy)
 
 release: ## make zips of the functions, command lines, an SBOM and checksums in build/release, the same bytes each time
 	@go run ./infra/release $(functions)
 
-uninstall: infra/node_modules functions ## remove the stack, but no node, NodePool or definition: clusters=prod
+uninstall: infra/node_modules $(built) ## remove the stack, but no node, NodePool or definition: clusters=prod
 	$(call cdk,destroy)
 
 infra/node_modules: infra/package-lock.json
