@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -65,6 +66,7 @@ type handler struct {
 
 	asked   queue.Asked
 	learned learned
+	told    atomic.Int64 // when this container last told of the nodes, in Unix seconds
 }
 
 // handle answers a batch of messages with one pass.

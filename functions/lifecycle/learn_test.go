@@ -105,6 +105,7 @@ func TestTheMemoryOfNodesIsLearned(t *testing.T) {
 	other := newLife(t)
 	other.clock.leaveHalfHour()
 	other.ec2, other.fleet = l.ec2, l.ec2
+	other.told.Store(other.clock.now().Unix()) // the chart of the day is written elsewhere
 	other.connectTo(client)
 	for range 2 {
 		if _, err := other.handle(t.Context(), wakes(t, other.tick())); err != nil {

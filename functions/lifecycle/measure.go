@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodecost"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // pricesFor is how long a container uses the catalogue that it has read. Prices change by the hour.
@@ -38,52 +39,88 @@ func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Ti
 	return known, err
 }
 
-// measure writes each minute the number of nodes and their prices. Without a catalogue it writes
+// measure writes on each tick the number of nodes and their prices. Without a catalogue it writes
 // only the number.
 func (h *handler) measure(ctx context.Context, store inventory.Store, s *seen) {
-	if !s.tick || h.metrics == nil {
+	now := h.now()
+	tells := now.Sub(time.Unix(h.told.Load(), 0)) >= tellEvery
+	if !s.tick || h.metrics == nil && !tells {
 		return
 	}
-	known, err := h.prices.catalog(ctx, store, h.now())
+	known, err := h.prices.catalog(ctx, store, now)
 	if err != nil {
 		slog.WarnContext(ctx, "prices of nodes not read", "error", err)
 	}
-	h.metrics.Write(fleetValues(s.claims, known, nodecost.Of(known, s.classes, s.pools), h.now())...)
+	sums := sumsOf(s.claims, known, nodecost.Of(known, s.classes, s.pools))
+	if h.metrics != nil {
+		h.metrics.Write(sums.metrics(known, now)...)
+	}
+	if tells {
+		h.told.Store(now.Unix())
+		tell(ctx, store, &sums, known != nil, now)
+	}
 }
 
-// fleetValues counts the claims with an instance by capacity type, and adds up their prices in US
-// dollars per hour. What spot saves is about the instances alone. The catalogue may be nil.
-func fleetValues(
-	claims []api.NodeClaim, known *catalog.Snapshot, costs nodecost.Costs, now time.Time,
-) []metrics.Value {
-	nodes := map[string]float64{}
-	var price, saved float64
+// tellEvery is how often a container tells people of the nodes.
+const tellEvery = 5 * time.Minute
+
+// tell writes the number of nodes and their price for the chart of the last day. Nothing depends on
+// it, so that a failure is only logged.
+func tell(ctx context.Context, store inventory.Store, sums *sums, priced bool, now time.Time) {
+	fleet := status.Fleet{}
+	for _, count := range sums.nodes {
+		fleet.Nodes += count
+	}
+	if priced {
+		fleet.PricePerHour = &sums.price
+	}
+	if err := status.PutFleet(ctx, store, fleet, now); err != nil {
+		slog.WarnContext(ctx, "the nodes are missing in the chart of the day", "error", err)
+	}
+}
+
+// sums are about the claims with an instance.
+type sums struct {
+	nodes map[string]int // by capacity type
+	// price is that of the nodes, and saved what spot saves on the instances alone, in US dollars an
+	// hour. Both are zero without a catalogue.
+	price, saved float64
+}
+
+// sumsOf counts the claims with an instance, and adds up their prices. The catalogue may be nil.
+func sumsOf(claims []api.NodeClaim, known *catalog.Snapshot, costs nodecost.Costs) sums {
+	all := sums{nodes: map[string]int{}}
 	for i := range claims {
 		if claims[i].Status.ProviderID == "" {
 			continue
 		}
 		labels := claims[i].Labels
 		kind := labels[api.CapacityTypeLabelKey]
-		nodes[kind]++
+		all.nodes[kind]++
 		if known == nil {
 			continue
 		}
-		whole, _ := costs.PriceOfClaim(&claims[i])
-		price += whole
+		price, _ := costs.PriceOfClaim(&claims[i])
+		all.price += price
 		if kind == api.CapacityTypeSpot {
 			instance, _ := known.Price(labels)
 			onDemand, _ := known.Price(onDemandLabels(labels))
-			saved += catalog.SavingsAgainst(onDemand, instance).PerHour
+			all.saved += catalog.SavingsAgainst(onDemand, instance).PerHour
 		}
 	}
+	return all
+}
+
+// metrics are the values to write. The catalogue may be nil.
+func (s *sums) metrics(known *catalog.Snapshot, now time.Time) []metrics.Value {
 	var values []metrics.Value
 	for _, kind := range []string{api.CapacityTypeSpot, api.CapacityTypeOnDemand, api.CapacityTypeReserved} {
-		values = append(values, metrics.CountOf(metrics.Nodes, kind, nodes[kind]))
+		values = append(values, metrics.CountOf(metrics.Nodes, kind, float64(s.nodes[kind])))
 	}
 	if known == nil {
 		return values
 	}
-	return append(values, metrics.Count(metrics.DollarsPerHour, price), metrics.Count(metrics.SavedDollars, saved),
+	return append(values, metrics.Count(metrics.DollarsPerHour, s.price), metrics.Count(metrics.SavedDollars, s.saved),
 		metrics.Count(metrics.CatalogAge, now.Sub(known.Time).Seconds()))
 }
 

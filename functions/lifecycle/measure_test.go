@@ -40,7 +40,8 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]float64{}
-			for _, value := range fleetValues(claims, test.known, nodecost.Of(test.known, nil, []api.NodePool{pool}), now) {
+			sums := sumsOf(claims, test.known, nodecost.Of(test.known, nil, []api.NodePool{pool}))
+			for _, value := range sums.metrics(test.known, now) {
 				got[string(value.Name)+"/"+value.Series] = value.Numbers[0]
 			}
 			for key, want := range test.want {

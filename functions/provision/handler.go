@@ -53,6 +53,7 @@ type handler struct {
 	// publisher is nil where no bus gets events.
 	publisher *publish.Publisher
 	reported  atomic.Int64      // when this container last told of its tick, in Unix seconds
+	waited    atomic.Int64      // the longest time that a pod has waited since then, in nanoseconds
 	unserved  atomic.Int64      // PendingPods.Unserved at the last look of this container
 	watch     *reaction.Starter // nil in the mode poll
 	metrics   *metrics.Recorder
@@ -167,7 +168,7 @@ func (h *handler) reportTick(ctx context.Context, client *cluster.Client) {
 	if err := status.PutDeployment(ctx, client, status.Deployment{
 		Tick: now.UTC().Truncate(time.Second), Version: version.String(), PreferencePolicy: string(h.preference),
 		MinValuesPolicy: string(h.minValues), DefaultTopologySpread: h.spread,
-	}); err != nil {
+	}, time.Duration(h.waited.Swap(0))); err != nil {
 		slog.WarnContext(ctx, "the tick is not shown in the status", "error", err)
 	}
 }
@@ -193,6 +194,7 @@ func (h *handler) measurePending(ctx context.Context, client *cluster.Client) (i
 		return intent.PendingPods{}, err
 	}
 	pending := intent.Pending(pods, h.now())
+	h.waited.Store(max(h.waited.Load(), int64(pending.Oldest)))
 	h.metrics.Write(metrics.Count(metrics.PodsPending, float64(pending.Count)),
 		metrics.Count(metrics.OldestPodPending, pending.Oldest.Seconds()))
 	if times := pending.Unserved(); times > h.unserved.Swap(times) {

@@ -192,7 +192,8 @@ func TestAnIdleTickMakesTwoCalls(t *testing.T) {
 			t.Errorf("an idle tick made the calls %q, want a list of the unbound pods and one of the pools", count.calls)
 		}
 	}
-	told, err := status.LastDeployment(t.Context(), e.client)
+	shown, err := status.Read(t.Context(), e.client)
+	told := shown.Deployment
 	if err != nil || told == nil || time.Since(told.Tick) > time.Minute || told.Version != version.String() {
 		t.Errorf("the tick is told as %+v, %v", told, err)
 	}

@@ -19,7 +19,8 @@ func TestTheLastPlanIsShown(t *testing.T) {
 	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
 		t.Fatal(err)
 	}
-	shown, err := status.LastPlan(t.Context(), e.client)
+	contents, err := status.Read(t.Context(), e.client)
+	shown := contents.Plan
 	if err != nil || shown == nil || shown.Time.Before(began) {
 		t.Fatalf("after a launch the last plan is %+v, %v", shown, err)
 	}
@@ -33,8 +34,8 @@ func TestTheLastPlanIsShown(t *testing.T) {
 	if _, err := e.handler(alive()).handle(t.Context(), tick("2")); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := status.LastPlan(t.Context(), e.client); err != nil || !reflect.DeepEqual(again, shown) {
-		t.Errorf("a pass without a launch made it %+v, %v", again, err)
+	if again, err := status.Read(t.Context(), e.client); err != nil || !reflect.DeepEqual(again.Plan, shown) {
+		t.Errorf("a pass without a launch made it %+v, %v", again.Plan, err)
 	}
 }
 

@@ -24,6 +24,21 @@ type Event struct {
 	Message string
 }
 
+// EventTime is when the event last happened. The scheduler counts repetitions in a series, older
+// components in the last timestamp.
+func EventTime(event *corev1.Event) time.Time {
+	latest := event.CreationTimestamp.Time
+	for _, moment := range []time.Time{event.EventTime.Time, event.LastTimestamp.Time} {
+		if moment.After(latest) {
+			latest = moment
+		}
+	}
+	if event.Series != nil && event.Series.LastObservedTime.After(latest) {
+		latest = event.Series.LastObservedTime.Time
+	}
+	return latest
+}
+
 // eventWindow is the time in which the same event about the same object is written once:
 // Karpenter's five minutes for FailedScheduling.
 const eventWindow = 5 * time.Minute

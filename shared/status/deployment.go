@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,22 +22,20 @@ type Deployment struct {
 	DefaultTopologySpread []corev1.TopologySpreadConstraint `json:"defaultTopologySpread,omitempty"`
 }
 
-// LastDeployment reads what the deployment last told. It returns nil where it has told nothing, or
-// nothing that can be decoded. The error is the store's.
-func LastDeployment(ctx context.Context, store Store) (*Deployment, error) {
-	stored, err := store.ConfigMap(ctx, name)
-	if err != nil || stored == nil {
-		return nil, err
-	}
-	deployment := &Deployment{}
-	if json.Unmarshal([]byte(stored.Data[deploymentKey]), deployment) != nil || deployment.Tick.IsZero() {
-		return nil, nil
-	}
-	return deployment, nil
-}
-
-// PutDeployment stores what the deployment tells. It returns a conflict with other writers after
-// several tries.
-func PutDeployment(ctx context.Context, store Store, deployment Deployment) error {
-	return put(ctx, store, deploymentKey, deployment)
+// PutDeployment stores what the deployment tells, and adds the longest time that a pod has waited
+// since it last did to the day's samples. It returns a conflict with other writers after several
+// tries.
+func PutDeployment(ctx context.Context, store Store, deployment Deployment, pending time.Duration) error {
+	return update(ctx, store, func(data map[string]string) error {
+		if err := encode(data, deploymentKey, deployment); err != nil {
+			return err
+		}
+		return addToDay(data, deployment.Tick, func(sample *Sample) {
+			longest := pending.Seconds()
+			if sample.PendingSeconds != nil {
+				longest = max(longest, *sample.PendingSeconds)
+			}
+			sample.PendingSeconds = &longest
+		})
+	})
 }

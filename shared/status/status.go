@@ -1,7 +1,8 @@
-// Package status stores what Whittle shows people about itself: the last plan with new nodes, and the
-// last tick with the deployment's settings, in the ConfigMap whittle-status of Whittle's namespace.
+// Package status stores what Whittle shows people about itself in the ConfigMap whittle-status of
+// Whittle's namespace: the last plan with new nodes, the last tick with the deployment's settings, and
+// samples of the last day.
 //
-// Its place: provision writes both; the console and the command line read them.
+// Its place: provision and lifecycle write it; the console and the command line read it.
 //
 // Invariant: no decision depends on it, so an unreadable ConfigMap counts as an empty one.
 package status
@@ -85,18 +86,28 @@ type Store interface {
 	PutConfigMap(ctx context.Context, object *corev1.ConfigMap) error
 }
 
-// LastPlan reads the last plan. It returns nil where there is none, or where it cannot be decoded,
-// because the next plan replaces it. The error is the store's.
-func LastPlan(ctx context.Context, store Store) (*Plan, error) {
+// Contents is all that is stored.
+type Contents struct {
+	Plan       *Plan       // the last with new nodes; nil before the first
+	Deployment *Deployment // nil before the first tick
+	Day        []Sample    // the oldest first
+}
+
+// Read reads all that is stored. It leaves out what cannot be decoded, because it is soon replaced.
+// The error is the store's.
+func Read(ctx context.Context, store Store) (Contents, error) {
 	stored, err := store.ConfigMap(ctx, name)
 	if err != nil || stored == nil {
-		return nil, err
+		return Contents{}, err
 	}
-	plan := &Plan{}
-	if json.Unmarshal([]byte(stored.Data[planKey]), plan) != nil || plan.Time.IsZero() {
-		return nil, nil
+	contents := Contents{Plan: &Plan{}, Deployment: &Deployment{}, Day: dayOf(stored.Data)}
+	if json.Unmarshal([]byte(stored.Data[planKey]), contents.Plan) != nil || contents.Plan.Time.IsZero() {
+		contents.Plan = nil
 	}
-	return plan, nil
+	if json.Unmarshal([]byte(stored.Data[deploymentKey]), contents.Deployment) != nil || contents.Deployment.Tick.IsZero() {
+		contents.Deployment = nil
+	}
+	return contents, nil
 }
 
 // PutPlan stores the plan as the last one. It returns a conflict with other writers after several
@@ -108,16 +119,23 @@ func PutPlan(ctx context.Context, store Store, plan Plan) error {
 		}
 		plan.Nodes = plan.Nodes[:maximumGroups]
 	}
-	return put(ctx, store, planKey, plan)
+	return update(ctx, store, func(data map[string]string) error { return encode(data, planKey, plan) })
 }
 
-// put stores a value under a key, and keeps other entries of the ConfigMap. It repeats a conflicting
-// write on a fresh reading, and returns the conflict after several tries.
-func put(ctx context.Context, store Store, key string, value any) error {
+// encode sets the value of a key.
+func encode(data map[string]string, key string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("encoding %s for configmap %s: %w", key, name, err)
+		return err
 	}
+	data[key] = string(text)
+	return nil
+}
+
+// update changes the ConfigMap's data. It repeats a conflicting write on a fresh reading, and returns
+// the conflict after several tries.
+func update(ctx context.Context, store Store, change func(data map[string]string) error) error {
+	var err error
 	for range tries {
 		var object *corev1.ConfigMap
 		if object, err = store.ConfigMap(ctx, name); err != nil {
@@ -130,7 +148,9 @@ func put(ctx context.Context, store Store, key string, value any) error {
 		if object.Data == nil {
 			object.Data = map[string]string{}
 		}
-		object.Data[key] = string(text)
+		if err := change(object.Data); err != nil {
+			return fmt.Errorf("encoding configmap %s: %w", name, err)
+		}
 		if err = store.PutConfigMap(ctx, object); !cluster.IsConflict(err) {
 			return err
 		}

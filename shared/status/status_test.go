@@ -49,6 +49,12 @@ func (s *store) PutConfigMap(_ context.Context, object *corev1.ConfigMap) error 
 	return nil
 }
 
+func lastPlan(t *testing.T, s *store) (*status.Plan, error) {
+	t.Helper()
+	contents, err := status.Read(t.Context(), s)
+	return contents.Plan, err
+}
+
 func somePlan() status.Plan {
 	return status.Plan{
 		Time: now, Pods: 9, Existing: 4, Unplaced: 1, PricePerHour: 0.15, LowerBoundPerHour: 0.12,
@@ -63,7 +69,7 @@ func somePlan() status.Plan {
 
 func TestThePlanComesBack(t *testing.T) {
 	s := &store{}
-	if plan, err := status.LastPlan(t.Context(), s); plan != nil || err != nil {
+	if plan, err := lastPlan(t, s); plan != nil || err != nil {
 		t.Fatalf("before the first there is %+v, %v", plan, err)
 	}
 	for _, pods := range []int{9, 10} { // made, then replaced
@@ -72,7 +78,7 @@ func TestThePlanComesBack(t *testing.T) {
 		if err := status.PutPlan(t.Context(), s, written); err != nil {
 			t.Fatal(err)
 		}
-		read, err := status.LastPlan(t.Context(), s)
+		read, err := lastPlan(t, s)
 		if err != nil || !reflect.DeepEqual(*read, written) {
 			t.Errorf("wrote %+v, read %+v, %v", written, read, err)
 		}
@@ -84,7 +90,7 @@ func TestAPlanMeetsOthersWhoWrite(t *testing.T) {
 	if err := status.PutPlan(t.Context(), s, somePlan()); err != nil {
 		t.Fatal(err)
 	}
-	if plan, err := status.LastPlan(t.Context(), s); err != nil || plan == nil || s.object.Data["other"] != "0" {
+	if plan, err := lastPlan(t, s); err != nil || plan == nil || s.object.Data["other"] != "0" {
 		t.Errorf("%+v, %v; what others wrote is %v", plan, err, s.object.Data)
 	}
 	s.others = 100
@@ -97,7 +103,7 @@ func TestAPlanMeetsOthersWhoWrite(t *testing.T) {
 	if err := status.PutPlan(t.Context(), &store{failure: forbidden}, somePlan()); !apierrors.IsForbidden(err) {
 		t.Errorf("without the right: %v", err)
 	}
-	if _, err := status.LastPlan(t.Context(), &store{failure: forbidden}); !apierrors.IsForbidden(err) {
+	if _, err := lastPlan(t, &store{failure: forbidden}); !apierrors.IsForbidden(err) {
 		t.Errorf("without the right: %v", err)
 	}
 }
@@ -120,7 +126,7 @@ func TestAPlanOfAThousandKindsStaysSmall(t *testing.T) {
 	if size := len(s.object.Data["plan.json"]); size > 10_000 {
 		t.Errorf("%d bytes", size)
 	}
-	if read, err := status.LastPlan(t.Context(), s); err != nil || read.NewNodes() != large.NewNodes() ||
+	if read, err := lastPlan(t, s); err != nil || read.NewNodes() != large.NewNodes() ||
 		read.NewNodes() != 2002 {
 		t.Errorf("%d new nodes of %d, %v", read.NewNodes(), large.NewNodes(), err)
 	}
@@ -129,7 +135,7 @@ func TestAPlanOfAThousandKindsStaysSmall(t *testing.T) {
 func TestWhatIsNoPlanIsNone(t *testing.T) {
 	for _, text := range []string{"", "{", "[]", "{}"} {
 		s := &store{object: &corev1.ConfigMap{Data: map[string]string{"plan.json": text}}}
-		if plan, err := status.LastPlan(t.Context(), s); plan != nil || err != nil {
+		if plan, err := lastPlan(t, s); plan != nil || err != nil {
 			t.Errorf("%q is %+v, %v", text, plan, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/functions/console/terminal"
+	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
 // Entry is something that Whittle did or could not do.
@@ -46,7 +47,7 @@ func Of(events []corev1.Event, selection Selection) []Entry {
 	for i := range events {
 		event := &events[i]
 		about := &event.InvolvedObject
-		at := timeOf(event)
+		at := cluster.EventTime(event)
 		if selection.Namespace != "" && about.Namespace != selection.Namespace || at.Before(selection.Since) {
 			continue
 		}
@@ -64,17 +65,6 @@ func Of(events []corev1.Event, selection Selection) []Entry {
 			cmp.Compare(a.uid, b.uid))
 	})
 	return entries
-}
-
-// timeOf returns when the event last happened.
-func timeOf(event *corev1.Event) time.Time {
-	latest := event.CreationTimestamp.Time
-	for _, moment := range []time.Time{event.EventTime.Time, event.LastTimestamp.Time} {
-		if moment.After(latest) {
-			latest = moment
-		}
-	}
-	return latest
 }
 
 // Follower remembers what was told, so that each entry is told once. An event that happens again is a

@@ -62,8 +62,7 @@ func Read(
 		}
 		return err
 	})
-	group.Go(func() (err error) { objects.Plan, err = status.LastPlan(ctx, client); return err })
-	group.Go(func() (err error) { objects.Deployment, err = status.LastDeployment(ctx, client); return err })
+	group.Go(func() (err error) { objects.Status, err = status.Read(ctx, client); return err })
 	group.Go(func() (err error) {
 		if objects.Karpenter, err = client.KarpenterLeadership(ctx, karpenter, now); apierrors.IsForbidden(err) {
 			return nil // a person's rights may be older than this question

@@ -50,10 +50,10 @@ func message(pod *corev1.Pod, events []*corev1.Event, now time.Time) (source, te
 	ours := false
 	for _, event := range events {
 		own := sourceOf(event) == cluster.FieldManager
-		if own && now.Sub(timeOf(event)) > currentFor {
+		if own && now.Sub(cluster.EventTime(event)) > currentFor {
 			continue
 		}
-		if newest == nil || own && !ours || own == ours && timeOf(event).After(timeOf(newest)) {
+		if newest == nil || own && !ours || own == ours && cluster.EventTime(event).After(cluster.EventTime(newest)) {
 			newest, ours = event, own
 		}
 	}
@@ -70,19 +70,4 @@ func message(pod *corev1.Pod, events []*corev1.Event, now time.Time) (source, te
 
 func sourceOf(event *corev1.Event) string {
 	return cmp.Or(event.ReportingController, event.Source.Component)
-}
-
-// timeOf returns when the event last happened. The scheduler counts repetitions in a series, older
-// components in the last timestamp.
-func timeOf(event *corev1.Event) time.Time {
-	latest := event.CreationTimestamp.Time
-	for _, moment := range []time.Time{event.EventTime.Time, event.LastTimestamp.Time} {
-		if moment.After(latest) {
-			latest = moment
-		}
-	}
-	if event.Series != nil && event.Series.LastObservedTime.After(latest) {
-		latest = event.Series.LastObservedTime.Time
-	}
-	return latest
 }

@@ -23,8 +23,7 @@ type Objects struct {
 	Pods        []corev1.Pod
 	Events      []corev1.Event    // about pods: FailedScheduling and Nominated
 	Catalog     *catalog.Snapshot // nil before the first
-	Plan        *status.Plan      // the last with new nodes; nil before the first
-	Deployment  *status.Deployment
+	Status      status.Contents
 	Karpenter   cluster.Leadership
 	Shifted     map[string]time.Time // zones that zonal shifts move traffic away from, by id
 }
@@ -52,6 +51,8 @@ type View struct {
 	Savings catalog.Savings `json:"savings"`
 	// Plan is the last plan with new nodes; nil before the first.
 	Plan *status.Plan `json:"plan,omitempty"`
+	// Day has samples of the last day, the oldest first.
+	Day []status.Sample `json:"day,omitempty"`
 	// Catalog is nil before the first catalogue.
 	Catalog *Catalog `json:"catalog,omitempty"`
 	// Standby names the running Karpenter during standby. Otherwise it is empty. StandsBack is the same
@@ -164,8 +165,8 @@ const formatVersion = 1
 func Of(objects *Objects, now time.Time) *View {
 	view := &View{
 		FormatVersion: formatVersion,
-		Time:          now,
-		NodePools:     nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Plan,
+		Time:          now, Day: objects.Status.Day,
+		NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Status.Plan,
 	}
 	view.IgnoredLeases = objects.Karpenter.Ignored
 	if leader := objects.Karpenter.Leader; leader != nil {
@@ -177,7 +178,7 @@ func Of(objects *Objects, now time.Time) *View {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}
 	}
 	view.sumUp()
-	view.Verdict = verdict(view, objects.Deployment)
+	view.Verdict = verdict(view, objects.Status.Deployment)
 	view.Problems = problems(view)
 	return view
 }

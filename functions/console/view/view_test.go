@@ -83,12 +83,12 @@ func TestVerdict(t *testing.T) {
 		begins  string
 		problem string // in the list; empty for none but the catalogue's
 	}{
-		{"it acts", Objects{Deployment: told}, Acts, "ACTING; last tick 40s ago; version 1.0.0; no pod pending\n", ""},
-		{"a pod waits", Objects{Deployment: told, Pods: []corev1.Pod{waits}}, Acts,
+		{"it acts", Objects{Status: status.Contents{Deployment: told}}, Acts, "ACTING; last tick 40s ago; version 1.0.0; no pod pending\n", ""},
+		{"a pod waits", Objects{Status: status.Contents{Deployment: told}, Pods: []corev1.Pod{waits}}, Acts,
 			"ACTING; last tick 40s ago; version 1.0.0; 1 pod pending for 11m\n",
 			"a pod has waited for more than 10 minutes: shop/web"},
-		{"Karpenter leads", Objects{Deployment: told, Karpenter: leads}, Standby, "STANDBY: Karpenter acts", ""},
-		{"the ticks have ended", Objects{Deployment: old}, Silent, "SILENT: the last tick was 12m ago", ""},
+		{"Karpenter leads", Objects{Status: status.Contents{Deployment: told}, Karpenter: leads}, Standby, "STANDBY: Karpenter acts", ""},
+		{"the ticks have ended", Objects{Status: status.Contents{Deployment: old}}, Silent, "SILENT: the last tick was 12m ago", ""},
 		{"it never ticked", Objects{}, Silent, "SILENT: no tick was told", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func load(t *testing.T, directory string) *Objects {
 		}
 	}
 	loadJSON(t, filepath.Join(directory, "catalog.json"), &objects.Catalog)
-	loadJSON(t, filepath.Join(directory, "plan.json"), &objects.Plan)
+	loadJSON(t, filepath.Join(directory, "plan.json"), &objects.Status.Plan)
 	return objects
 }
 

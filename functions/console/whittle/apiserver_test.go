@@ -89,10 +89,10 @@ func TestStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(read.NodePools) != 1 || len(read.NodeClaims) != 1 || len(read.Pods) != 1 || len(read.Events) == 0 ||
-			read.Catalog == nil || read.Plan == nil {
+			read.Catalog == nil || read.Status.Plan == nil {
 			t.Errorf(
 				"%d pools, %d claims, %d pods, %d events, catalogue %v, plan %v", len(read.NodePools), len(read.NodeClaims),
-				len(read.Pods), len(read.Events), read.Catalog != nil, read.Plan,
+				len(read.Pods), len(read.Events), read.Catalog != nil, read.Status.Plan,
 			)
 		}
 	})

@@ -32,8 +32,10 @@ func (f *planFlags) readCluster(
 		return objects.Installed(err)
 	})
 	var told *status.Deployment
-	group.Go(func() (err error) {
-		if told, err = status.LastDeployment(reading, client); apierrors.IsForbidden(err) {
+	group.Go(func() error {
+		shown, err := status.Read(reading, client)
+		told = shown.Deployment
+		if apierrors.IsForbidden(err) {
 			return nil // a person's rights may not include it
 		}
 		return err

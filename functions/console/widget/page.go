@@ -29,6 +29,7 @@ type page struct {
 	Time      string
 	Choices   []choice
 	Tiles     []tile
+	Charts    []chart
 	Pools     []pool
 	Nodes     []node
 	Left      int  // nodes that the table leaves out
@@ -93,7 +94,7 @@ func pageOf(shown *view.View, options Options) page {
 	if options.NodePool != "" {
 		shown = shown.Of(options.NodePool)
 	}
-	p.Tiles = tiles(shown)
+	p.Tiles, p.Charts = tiles(shown), charts(shown)
 	for i := range shown.NodePools {
 		p.Pools = append(p.Pools, poolOf(&shown.NodePools[i]))
 	}

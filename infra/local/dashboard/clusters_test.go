@@ -52,6 +52,26 @@ func kinds() []kind {
 // extras are what each node costs beside its instance, in $/h: a volume and an address.
 const extras = 0.0072
 
+// day is a day with a busy afternoon and a night without ticks.
+func day() []status.Sample {
+	var samples []status.Sample
+	for quarter := range 96 {
+		if quarter > 50 && quarter < 58 {
+			continue
+		}
+		nodes, waited := 6+(quarter*7)%5, float64(quarter%4)*9
+		if quarter > 12 && quarter < 44 {
+			nodes, waited = nodes+12, waited*6
+		}
+		price := 0.31 * float64(nodes)
+		samples = append(samples, status.Sample{
+			Start: now.Add(-24*time.Hour + time.Duration(quarter)*status.SampleEvery),
+			Nodes: &nodes, PricePerHour: &price, PendingSeconds: &waited,
+		})
+	}
+	return samples
+}
+
 // busy is a working cluster with a number of nodes.
 func busy(nodes int) *view.View {
 	shown := &view.View{
@@ -113,6 +133,7 @@ func busy(nodes int) *view.View {
 				Message: "Pod should schedule on: nodeclaim/default-7b1f3",
 			})
 	}
+	shown.Day = day()
 	shown.Plan = &status.Plan{
 		Time: now.Add(-50 * time.Second), Pods: 31, Existing: 6, Unplaced: 1, PricePerHour: 0.8862, LowerBoundPerHour: 0.7941,
 		Nodes: []status.Nodes{
