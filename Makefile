@@ -34,6 +34,10 @@ unexport AWS_CA_BUNDLE
 # The modules that build Karpenter ask for a newer Go than Whittle. The go command fetches it.
 export GOTOOLCHAIN := auto
 
+# The Kubernetes version of the local world, such as 1.35; empty for that of testdata/controlplane/go.mod.
+kubernetes ?=
+export WHITTLE_KUBERNETES := $(kubernetes)
+
 .PHONY: help run up down compare build functions zips deploy release uninstall clean local test pages lint fuzz synth \
   browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
   fidelity contract test-product test-world FORCE

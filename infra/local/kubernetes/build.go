@@ -19,7 +19,12 @@ import (
 // buildRecipe is part of the cached binary's name: raise it when the way of building changes.
 const buildRecipe = "1"
 
-// Build compiles the control plane of the repository at root and returns the path of its binary.
+// OtherVersion names the environment variable that asks for another Kubernetes version, such as 1.35.
+// The module has a file go-1.35.mod for each version beside the one of go.mod.
+const OtherVersion = "WHITTLE_KUBERNETES"
+
+// Build compiles the control plane of the repository at root and returns the path of its binary. The
+// version is that of OtherVersion, or else of go.mod.
 // The binary stays below os.UserCacheDir()/whittle, so the next call returns at once if nothing has
 // changed. The first build takes about five minutes on two idle cores; progress gets a line every
 // ten seconds. Two processes that build at the same time build once. Build needs the go command,
@@ -33,16 +38,43 @@ func Build(ctx context.Context, root string, progress io.Writer) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("building the control plane: finding the cache directory (set HOME): %w", err)
 	}
-	binary, err := build(ctx, source, filepath.Join(caches, "whittle"), progress)
+	modfile, err := moduleFile(source, os.Getenv(OtherVersion))
+	if err != nil {
+		return "", fmt.Errorf("building the control plane: %w", err)
+	}
+	binary, err := build(ctx, source, modfile, filepath.Join(caches, "whittle"), progress)
 	if err != nil {
 		return "", fmt.Errorf("building the control plane in %q: %w", source, err)
 	}
 	return binary, nil
 }
 
-// build stores the binary of source below the directory cache.
-func build(ctx context.Context, source, cache string, progress io.Writer) (string, error) {
-	digest, err := sourceDigest(ctx, source)
+// moduleFile is the name of the file in source that requires the version, such as 1.35. The version
+// is empty for that of go.mod.
+func moduleFile(source, version string) (string, error) {
+	if version == "" {
+		return "go.mod", nil
+	}
+	name := "go-" + version + ".mod"
+	if isFile(filepath.Join(source, name)) {
+		return name, nil
+	}
+	found, err := filepath.Glob(filepath.Join(source, "go-*.mod"))
+	if err != nil {
+		return "", err
+	}
+	versions := make([]string, len(found))
+	for i, path := range found {
+		versions[i] = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "go-"), ".mod")
+	}
+	return "", fmt.Errorf("%s=%q: there is no such version, only %s; leave it empty for that of go.mod",
+		OtherVersion, version, strings.Join(versions, ", "))
+}
+
+// build stores the binary of source below the directory cache. modfile is the file in source that
+// stands for go.mod.
+func build(ctx context.Context, source, modfile, cache string, progress io.Writer) (string, error) {
+	digest, err := sourceDigest(ctx, source, modfile)
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +99,7 @@ func build(ctx context.Context, source, cache string, progress io.Writer) (strin
 		return binary, nil
 	}
 
-	version, err := kubernetesVersion(ctx, source)
+	version, err := kubernetesVersion(ctx, source, modfile)
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +111,7 @@ func build(ctx context.Context, source, cache string, progress io.Writer) (strin
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
 	output := filepath.Join(temporary, "controlplane")
-	if err := compile(ctx, source, version, output, report); err != nil {
+	if err := compile(ctx, source, modfile, version, output, report); err != nil {
 		return "", err
 	}
 	information, err := os.Stat(output)
@@ -95,7 +127,7 @@ func build(ctx context.Context, source, cache string, progress io.Writer) (strin
 }
 
 // sourceDigest identifies a build by the module's files, the Go version and the platform.
-func sourceDigest(ctx context.Context, source string) (string, error) {
+func sourceDigest(ctx context.Context, source, modfile string) (string, error) {
 	toolchain, err := goCommand(ctx, source, "env", "GOVERSION").Output()
 	if err != nil {
 		return "", fmt.Errorf("asking for the Go version: %w", withStandardError(err))
@@ -106,7 +138,8 @@ func sourceDigest(ctx context.Context, source string) (string, error) {
 	}
 	hash := sha256.New()
 	_, _ = fmt.Fprintln(hash, buildRecipe, strings.TrimSpace(string(toolchain)), runtime.GOOS, runtime.GOARCH)
-	for _, file := range append(files, filepath.Join(source, "go.mod"), filepath.Join(source, "go.sum")) {
+	sums := strings.TrimSuffix(modfile, ".mod") + ".sum"
+	for _, file := range append(files, filepath.Join(source, modfile), filepath.Join(source, sums)) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
@@ -122,23 +155,23 @@ func sourceDigest(ctx context.Context, source string) (string, error) {
 
 // kubernetesVersion reads the version of k8s.io/kubernetes that the module requires, such as
 // "v1.36.3".
-func kubernetesVersion(ctx context.Context, source string) (string, error) {
-	output, err := goCommand(ctx, source, "mod", "edit", "-json").Output()
+func kubernetesVersion(ctx context.Context, source, modfile string) (string, error) {
+	output, err := goCommand(ctx, source, "mod", "edit", "-json", modfile).Output()
 	if err != nil {
-		return "", fmt.Errorf("reading go.mod: %w", withStandardError(err))
+		return "", fmt.Errorf("reading %s: %w", modfile, withStandardError(err))
 	}
 	var module struct {
 		Require []struct{ Path, Version string }
 	}
 	if err := json.Unmarshal(output, &module); err != nil {
-		return "", fmt.Errorf("reading go.mod: %w", err)
+		return "", fmt.Errorf("reading %s: %w", modfile, err)
 	}
 	for _, requirement := range module.Require {
 		if requirement.Path == "k8s.io/kubernetes" {
 			return requirement.Version, nil
 		}
 	}
-	return "", errors.New("go.mod does not require k8s.io/kubernetes: add it")
+	return "", fmt.Errorf("%s does not require k8s.io/kubernetes: add it", modfile)
 }
 
 // goCommand runs the go command in the nested module, for this machine, whatever the caller

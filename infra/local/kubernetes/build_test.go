@@ -54,7 +54,7 @@ func TestBuildIsDoneOnce(t *testing.T) {
 	var binaries [2]string
 	for i := range progress {
 		builds.Go(func() {
-			binary, err := build(t.Context(), source, cache, &progress[i])
+			binary, err := build(t.Context(), source, "go.mod", cache, &progress[i])
 			if err != nil {
 				t.Error(err)
 			}
@@ -80,7 +80,7 @@ func TestBuildIsDoneOnce(t *testing.T) {
 	}
 
 	var again bytes.Buffer
-	binary, err := build(t.Context(), source, cache, &again)
+	binary, err := build(t.Context(), source, "go.mod", cache, &again)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,11 +88,11 @@ func TestBuildIsDoneOnce(t *testing.T) {
 		t.Errorf("an unchanged module was built again, to %q: %s", binary, again.String())
 	}
 	writeSource(t, source, "main_test.go", "package main\n")
-	if binary, err = build(t.Context(), source, cache, &again); err != nil || binary != binaries[0] {
+	if binary, err = build(t.Context(), source, "go.mod", cache, &again); err != nil || binary != binaries[0] {
 		t.Errorf("a test file changed the build: %q, %v", binary, err)
 	}
 	writeSource(t, source, "more.go", "package main\n")
-	if binary, err = build(t.Context(), source, cache, &again); err != nil || binary == binaries[0] {
+	if binary, err = build(t.Context(), source, "go.mod", cache, &again); err != nil || binary == binaries[0] {
 		t.Errorf("a source file did not change the build: %q, %v", binary, err)
 	}
 }
@@ -108,7 +108,7 @@ func TestBuildReportsErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			source, cache := smallModule(t), t.TempDir()
 			writeSource(t, source, test.path, test.content)
-			binary, err := build(t.Context(), source, cache, &bytes.Buffer{})
+			binary, err := build(t.Context(), source, "go.mod", cache, &bytes.Buffer{})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("the error should contain %q: %v (binary %q)", test.want, err, binary)
 			}
@@ -120,11 +120,21 @@ func TestBuildReportsErrors(t *testing.T) {
 			t.Errorf("the error should name %q: %v", root, err)
 		}
 	})
+	t.Run("no such version", func(t *testing.T) {
+		source := smallModule(t)
+		writeSource(t, source, "go-1.35.mod", "module example.com/controlplane\n")
+		if name, err := moduleFile(source, "1.35"); name != "go-1.35.mod" || err != nil {
+			t.Errorf("1.35 is in %q: %v", name, err)
+		}
+		if name, err := moduleFile(source, "1.2"); err == nil || !strings.Contains(err.Error(), "only 1.35;") {
+			t.Errorf("the error should name the versions: %v (%q)", err, name)
+		}
+	})
 	t.Run("no time", func(t *testing.T) {
 		source, cache := smallModule(t), t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := build(ctx, source, cache, &bytes.Buffer{}); !errors.Is(err, context.Canceled) {
+		if _, err := build(ctx, source, "go.mod", cache, &bytes.Buffer{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("the error should say that it was cancelled: %v", err)
 		}
 	})

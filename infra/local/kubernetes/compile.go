@@ -9,9 +9,9 @@ import (
 )
 
 // compile runs the go command for output and keeps report current.
-func compile(ctx context.Context, source, version, output string, report *report) error {
+func compile(ctx context.Context, source, modfile, version, output string, report *report) error {
 	report.setStage("fetching modules")
-	packages, err := goCommand(ctx, source, "list", "-mod=readonly", "-deps", ".").Output()
+	packages, err := goCommand(ctx, source, "list", "-mod=readonly", "-modfile", modfile, "-deps", ".").Output()
 	if err != nil {
 		return fmt.Errorf("listing packages: %w", withStandardError(err))
 	}
@@ -22,7 +22,7 @@ func compile(ctx context.Context, source, version, output string, report *report
 		// Packages that the build cache has already are not listed: the count need not reach the total.
 		return fmt.Sprintf("compiling and linking, %d of up to %d packages", listing.count(), total)
 	})
-	command := goCommand(ctx, source, "build", "-v", "-mod=readonly", "-buildvcs=false", "-trimpath",
+	command := goCommand(ctx, source, "build", "-v", "-mod=readonly", "-modfile", modfile, "-buildvcs=false", "-trimpath",
 		"-ldflags", linkerFlags(version), "-o", output, ".")
 	command.Stderr = listing
 	if err := command.Run(); err != nil {

@@ -4,7 +4,8 @@
 // restriction, bearer tokens checked by a webhook, service addresses, cluster DNS.
 //
 // Build compiles the binary from the nested module testdata/controlplane, once for each version of
-// it. Start runs one; several can run side by side. The process ends when Stop is called or its
+// it. The module requires one version of Kubernetes in go.mod, and others in go-1.35.mod and the
+// like. Start runs one; several can run side by side. The process ends when Stop is called or its
 // parent dies. There is no kubelet and no cloud controller manager: the simulator of the machines
 // registers their nodes, reports their pods, and deletes the nodes of terminated instances.
 //
