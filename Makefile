@@ -130,8 +130,9 @@ test-product:
 test-world:
 	go test -C infra/local -timeout 20m ./...
 
-pages: ## run the commands of the pages that need no account, and check that the others exist
+pages: ## run the commands of the pages, and check that those that need an account exist
 	go test -count=1 -run 'Page|README' ./functions/console/whittle ./shared
+	@$(MAKE) --no-print-directory run
 
 lint: ## run gofmt, go vet and golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; \

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/whittle-dev/whittle/functions/console/check"
@@ -14,16 +13,7 @@ import (
 // checked runs `whittle check` as the operator, and expects that nothing stands in the way of another
 // deployment.
 func checked(t *testing.T, w *world.World, cluster string) {
-	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(t.TempDir(), "whittle")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./functions/console/whittle")
-	build.Dir = root
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	program := commandLine(t)
 	command := exec.CommandContext(t.Context(), program, "check", "-cluster", cluster, "-kubeconfig",
 		w.ControlPlane.Kubeconfig, "-o", "json")
 	command.Env = append(os.Environ(), w.Environment()...)

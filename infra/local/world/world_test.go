@@ -60,6 +60,7 @@ func TestWorld(t *testing.T) {
 	t.Run("the check before a deployment finds nothing in the way", func(t *testing.T) {
 		checked(t, first.World, first.setup.Name)
 	})
+	t.Run("the commands of the pages run", func(t *testing.T) { commandsOfPages(t, first.World, first.setup) })
 	t.Run("a message that fails comes back after seconds", func(t *testing.T) { comesBack(t, first.World) })
 	t.Run("the alarm rings for dead letters", func(t *testing.T) {
 		alarmsRing(t, first.World)
