@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -54,6 +55,12 @@ func encodeJSONList(kind *Kind, objects []*Object, meta metav1.ListMeta) (*http.
 	items := make([]json.RawMessage, len(objects))
 	for i, object := range objects {
 		items[i] = object.json
+		if !kind.Custom { // the list says the kind of built-in objects
+			raw := maps.Clone(object.raw)
+			delete(raw, "kind")
+			delete(raw, "apiVersion")
+			items[i], _ = json.Marshal(raw) // it was encoded before
+		}
 	}
 	body, err := json.Marshal(map[string]any{
 		"kind": kind.Name + "List", "apiVersion": kind.apiVersion(), "metadata": meta, "items": items,

@@ -69,6 +69,9 @@ func kinds() []*Kind {
 	}
 }
 
+// hasGeneration reports whether the API server counts the generations of the kind's specs.
+func (k *Kind) hasGeneration() bool { return k.Custom || k == Pods || k == Budgets || k == DaemonSets }
+
 // apiVersion is the kind's field apiVersion.
 func (k *Kind) apiVersion() string {
 	if k.Group == "" {

@@ -254,14 +254,19 @@ func (s *Server) post(t target, body []byte) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.namespace != "" {
-		metadataOf(raw)["namespace"] = t.namespace
-	}
+	s.place(t, raw)
 	object, err := s.store.create(t.kind, raw)
 	if err != nil {
 		return nil, err
 	}
 	return respond(http.StatusCreated, "application/json", object.json), nil
+}
+
+// place gives an object the namespace of the request's path.
+func (s *Server) place(t target, raw map[string]any) {
+	if t.namespace != "" {
+		metadataOf(raw)["namespace"] = t.namespace
+	}
 }
 
 // current returns the object of a write, if it fulfils the write's conditions.
@@ -286,14 +291,21 @@ func (s *Server) put(t target, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	current, err := s.current(t, raw)
+	if apierrors.IsNotFound(err) && t.kind == Leases {
+		return s.post(t, body) // a lease may be created by an update
+	}
 	if err != nil {
 		return nil, err
 	}
-	if t.kind.Custom && metadataOf(raw)["resourceVersion"] == nil {
+	if (t.kind.Custom || t.kind == Leases) && metadataOf(raw)["resourceVersion"] == nil {
 		return nil, invalid(t.kind, t.name, "metadata.resourceVersion: must be specified for an update")
 	}
+	s.place(t, raw)
 	if t.kind.HasStatus {
 		keep(raw, current.raw, "status")
+	}
+	if err := checkFinalizers(t, raw, current); err != nil {
+		return nil, err
 	}
 	return s.written(s.store.replace(current, raw))
 }
@@ -315,19 +327,37 @@ func (s *Server) patch(t target, body []byte) (*http.Response, error) {
 		keep(raw, current.raw, "status")
 	}
 	raw = cloned(raw)
-	if deleting := current.Meta.GetDeletionTimestamp() != nil; deleting && addsFinalizer(raw, current) {
-		return nil, invalid(t.kind, t.name,
-			"metadata.finalizers: no new finalizers can be added if the object is being deleted")
+	dropEmpty(metadataOf(raw), "labels", "annotations", "finalizers")
+	if t.kind == ConfigMaps {
+		dropEmpty(raw, "data")
+	}
+	if t.kind == Pods && nominatesBound(raw, current) {
+		return nil, invalid(t.kind, t.name, "status.nominatedNodeName: may not be set on pods that are already bound to a node")
+	}
+	if err := checkFinalizers(t, raw, current); err != nil {
+		return nil, err
 	}
 	return s.written(s.store.replace(current, raw))
 }
 
-func addsFinalizer(raw map[string]any, current *Object) bool {
+// nominatesBound reports whether a write nominates a node for a pod that has one.
+func nominatesBound(raw map[string]any, current *Object) bool {
+	pod, _ := current.Typed.(*corev1.Pod)
+	status, _ := raw["status"].(map[string]any)
+	node, _ := status["nominatedNodeName"].(string)
+	return pod.Spec.NodeName != "" && node != "" && node != pod.Status.NominatedNodeName
+}
+
+// checkFinalizers refuses a new finalizer of an object that is being deleted.
+func checkFinalizers(t target, raw map[string]any, current *Object) error {
 	finalizers, _ := metadataOf(raw)["finalizers"].([]any)
-	return slices.ContainsFunc(finalizers, func(one any) bool {
+	if current.Meta.GetDeletionTimestamp() == nil || !slices.ContainsFunc(finalizers, func(one any) bool {
 		name, _ := one.(string)
 		return !slices.Contains(current.Meta.GetFinalizers(), name)
-	})
+	}) {
+		return nil
+	}
+	return invalid(t.kind, t.name, "metadata.finalizers: no new finalizers can be added if the object is being deleted")
 }
 
 func (s *Server) written(object *Object, err error) (*http.Response, error) {
@@ -344,6 +374,17 @@ func keep(raw, earlier map[string]any, names ...string) {
 			raw[name] = value
 		} else {
 			delete(raw, name)
+		}
+	}
+}
+
+// dropEmpty removes fields without content, which the API server does not write.
+func dropEmpty(of map[string]any, names ...string) {
+	for _, name := range names {
+		entries, isMap := of[name].(map[string]any)
+		list, isList := of[name].([]any)
+		if isMap && len(entries) == 0 || isList && len(list) == 0 {
+			delete(of, name)
 		}
 	}
 }
@@ -439,11 +480,35 @@ func (s *Server) evict(t target, body []byte) (*http.Response, error) {
 			return true
 		})
 	}
+	if wanted := options.Preconditions; wanted == nil || wanted.UID == nil || *wanted.UID == pod.UID {
+		if err := s.markEvicted(current); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := s.remove(t, options); err != nil {
 		return nil, err
 	}
 	return respond(http.StatusCreated, "application/json",
 		[]byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`)), nil
+}
+
+// markEvicted notes on a pod that it was evicted, as the API server does before it deletes the pod.
+func (s *Server) markEvicted(current *Object) error {
+	status, _ := current.raw["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	if slices.ContainsFunc(conditions, func(condition any) bool {
+		fields, _ := condition.(map[string]any)
+		return fields["type"] == string(corev1.DisruptionTarget)
+	}) {
+		return nil
+	}
+	conditions = append(slices.Clone(conditions), map[string]any{
+		"type": string(corev1.DisruptionTarget), "status": "True", "reason": "EvictionByEvictionAPI",
+		"lastTransitionTime": s.store.now().UTC().Format(time.RFC3339),
+	})
+	raw, _ := merge(current.raw, map[string]any{"status": map[string]any{"conditions": conditions}}).(map[string]any)
+	_, err := s.store.replace(current, cloned(raw))
+	return err
 }
 
 // budgetOf returns the pod's disruption budget, or nil. The simulation gives a pod at most one.

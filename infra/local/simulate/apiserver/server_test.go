@@ -95,7 +95,7 @@ func TestAFinalizerHoldsADeletedObject(t *testing.T) {
 		!strings.Contains(string(body), "deletionTimestamp") {
 		t.Fatalf("%d %s", code, body)
 	}
-	if code, _ := w.patch(claims+"/a", `{"metadata":{"finalizers":["x/y","x/z"]}}`); code != http.StatusBadRequest {
+	if code, _ := w.patch(claims+"/a", `{"metadata":{"finalizers":["x/y","x/z"]}}`); code != http.StatusUnprocessableEntity {
 		t.Errorf("a new finalizer of a deleted object returns %d", code)
 	}
 	w.patch(claims+"/a", `{"metadata":{"finalizers":[]}}`)

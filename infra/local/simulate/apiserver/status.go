@@ -26,7 +26,9 @@ func conflict(kind *Kind, name, why string) error {
 }
 
 func invalid(kind *Kind, name, why string) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("%s %q is invalid: %s", kind.Name, name, why))
+	err := apierrors.NewInvalid(schema.GroupKind{Group: kind.Group, Kind: kind.Name}, name, nil)
+	err.ErrStatus.Message = fmt.Sprintf("%s %q is invalid: %s", kind.Name, name, why)
+	return err
 }
 
 func expired() error {

@@ -243,7 +243,10 @@ func (s *Store) create(kind *Kind, raw map[string]any) (*Object, error) {
 	s.uids++
 	metadata["uid"] = fmt.Sprintf("00000000-0000-4000-8000-%012d", s.uids)
 	metadata["creationTimestamp"] = s.now().UTC().Format(time.RFC3339)
-	metadata["generation"] = int64(1)
+	delete(metadata, "generation")
+	if kind.hasGeneration() {
+		metadata["generation"] = float64(1)
+	}
 	delete(metadata, "deletionTimestamp")
 	if kind.Custom && kind.HasStatus {
 		delete(raw, "status")
@@ -300,11 +303,13 @@ func (s *Store) replace(current *Object, raw map[string]any) (*Object, error) {
 	if reflect.DeepEqual(raw, current.raw) {
 		return current, nil
 	}
-	if !reflect.DeepEqual(raw["spec"], current.raw["spec"]) {
+	if current.Kind.hasGeneration() && !reflect.DeepEqual(raw["spec"], current.raw["spec"]) {
 		metadata["generation"] = current.Meta.GetGeneration() + 1
 	}
 	finalizers, _ := metadata["finalizers"].([]any)
-	if metadata["deletionTimestamp"] != nil && len(finalizers) == 0 && current.Kind != Pods {
+	// A pod whose grace has not ended goes when its kubelet says so.
+	grace, _ := metadata["deletionGracePeriodSeconds"].(float64)
+	if metadata["deletionTimestamp"] != nil && len(finalizers) == 0 && grace == 0 {
 		object, err := s.object(current.Kind, raw)
 		if err != nil {
 			return nil, err
@@ -335,9 +340,11 @@ func (s *Store) Delete(current *Object, grace *int64) *Object {
 			return current
 		}
 	}
+	again := metadata["deletionTimestamp"] != nil
 	metadata["deletionTimestamp"] = s.now().UTC().Add(time.Duration(seconds) * time.Second).Format(time.RFC3339)
-	if current.Kind == Pods {
-		metadata["deletionGracePeriodSeconds"] = float64(seconds)
+	metadata["deletionGracePeriodSeconds"] = float64(seconds)
+	if current.Kind.hasGeneration() && !again {
+		metadata["generation"] = float64(current.Meta.GetGeneration() + 1)
 	}
 	object, err := s.store(current.Kind, normal(raw))
 	if err != nil {

@@ -102,9 +102,7 @@ func (w *Watch) Event(change Change) []byte {
 		return w.encode("MODIFIED", change.After, change.Version)
 	case after:
 		return w.encode("ADDED", change.After, change.Version)
-	case before && change.After != nil:
-		return w.encode("DELETED", change.After, change.Version)
-	case before:
+	case before: // also where the object remains and does not match any more
 		return w.encode("DELETED", change.Before, change.Version)
 	}
 	return nil
