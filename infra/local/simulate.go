@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -130,17 +132,44 @@ func runSimulation(ctx context.Context) error {
 	if err := explain(ctx, program, folder, results); err != nil || os.Getenv(simulateSame) == "" {
 		return err
 	}
-	return sameSeeds(ctx, program)
+	return sameSeeds(ctx, program, folder, results)
 }
 
-// sameSeeds runs seeds several times, with different numbers of processors, and compares what happens.
-func sameSeeds(ctx context.Context, program string) error {
-	command := exec.CommandContext(ctx, program, "-test.run", "^TestTheSameSeedIsTheSameSimulation$", "-test.timeout", "0")
-	command.Env = append(os.Environ(), "GOGC=400")
-	if said, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("two runs of a seed differ: %w\n%.5000s", err, said)
+// comparedSeeds is how many seeds are simulated again.
+const comparedSeeds = 8
+
+// sameSeeds simulates the first seeds again, in other processes with one and with four processors, and
+// compares what happened with the results.
+func sameSeeds(ctx context.Context, program, folder string, results []simulate.Result) error {
+	hashes := map[uint64]string{}
+	for i := range results {
+		hashes[results[i].Seed] = results[i].Hash
 	}
-	fmt.Println("each run of a seed is the same")
+	seeds := slices.Sorted(maps.Keys(hashes))
+	first, number := seeds[0], min(len(seeds), comparedSeeds)
+	var running errgroup.Group
+	for _, processors := range []int{1, 4} {
+		running.Go(func() error {
+			again, err := simulateOnce(ctx, program, filepath.Join(folder, fmt.Sprint("again-", processors)),
+				fmt.Sprint("SIMULATE_SEED=", first), fmt.Sprint("SIMULATE_SEEDS=", number), fmt.Sprint("GOMAXPROCS=", processors))
+			if err != nil {
+				return err
+			}
+			if len(again) != number {
+				return fmt.Errorf("%d of %d seeds were simulated again", len(again), number)
+			}
+			for i := range again {
+				if one := &again[i]; one.Hash != hashes[one.Seed] {
+					return fmt.Errorf("two runs of seed %d differ, the second with %d processors", one.Seed, processors)
+				}
+			}
+			return nil
+		})
+	}
+	if err := running.Wait(); err != nil {
+		return err
+	}
+	fmt.Printf("%d seeds are the same in other processes, with one and with four processors\n", number)
 	return nil
 }
 
@@ -175,7 +204,7 @@ func simulateSeedsWith(
 // simulateOnce runs the program with variables, and reads its results.
 func simulateOnce(ctx context.Context, program, file string, settings ...string) ([]simulate.Result, error) {
 	command := exec.CommandContext(ctx, program, "-test.run", "^TestSimulate$", "-test.timeout", "0")
-	command.Env = append(os.Environ(), append(settings, "GOMAXPROCS=1", "GOGC=400", "SIMULATE_RESULTS="+file)...)
+	command.Env = append(append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "SIMULATE_RESULTS="+file), settings...)
 	if said, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the simulation failed: %w\n%.5000s", err, said)
 	}
