@@ -9,9 +9,15 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 )
 
-// startControllerManager starts kube-controller-manager with its default controllers and without a
-// port. waitForControllers observes more than its health endpoint would tell.
-func startControllerManager(configuration configuration) (*component, error) {
+// controllerManager is kube-controller-manager before its start.
+type controllerManager struct {
+	settings *options.KubeControllerManagerOptions
+	flags    *pflag.FlagSet
+}
+
+// newControllerManager makes the flags. They come before those of the other components, because
+// version 1.34 sets defaults of the feature gates, which all components share.
+func newControllerManager() (*controllerManager, error) {
 	settings, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return nil, err
@@ -21,6 +27,12 @@ func startControllerManager(configuration configuration) (*component, error) {
 	for _, set := range sets.FlagSets {
 		flags.AddFlagSet(set)
 	}
+	return &controllerManager{settings, flags}, nil
+}
+
+// start starts the default controllers, without a port. waitForControllers observes more than a health
+// endpoint would tell.
+func (m *controllerManager) start(configuration configuration) (*component, error) {
 	arguments := []string{
 		"--kubeconfig=" + configuration.kubeconfig,
 		"--leader-elect=false",
@@ -34,20 +46,22 @@ func startControllerManager(configuration configuration) (*component, error) {
 		"--node-monitor-period=" + configuration.nodeMonitorPeriod.String(),
 		fmt.Sprintf("--kube-api-qps=%d", configuration.controllerManagerQPS),
 		fmt.Sprintf("--kube-api-burst=%d", 2*configuration.controllerManagerQPS),
-		"--controller-shutdown-timeout=" + stopPatience.String(),
 		"--profiling=false",
+	}
+	if name := "controller-shutdown-timeout"; m.flags.Lookup(name) != nil { // from 1.35 on
+		arguments = append(arguments, "--"+name+"="+stopPatience.String())
 	}
 	if configuration.nodeMonitorGracePeriod > 0 {
 		arguments = append(arguments, "--node-monitor-grace-period="+configuration.nodeMonitorGracePeriod.String())
 	}
-	if err := flags.Parse(arguments); err != nil {
+	if err := m.flags.Parse(arguments); err != nil {
 		return nil, err
 	}
-	if err := applyFeatureGates(settings.ComponentGlobalsRegistry); err != nil {
+	if err := applyFeatureGates(m.settings.ComponentGlobalsRegistry); err != nil {
 		return nil, err
 	}
 	manager := start("kube-controller-manager", func(ctx context.Context) error {
-		config, err := settings.Config(
+		config, err := m.settings.Config(
 			ctx, app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases(),
 		)
 		if err != nil {

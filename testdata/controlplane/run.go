@@ -64,6 +64,10 @@ func run(ctx context.Context, configuration configuration, output io.Writer) err
 	// would warn of each.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, os.Stderr))
 
+	manager, err := newControllerManager()
+	if err != nil {
+		return fmt.Errorf("preparing kube-controller-manager: %w", err)
+	}
 	database, err := startEtcd(ctx, configuration.dataDirectory)
 	if err != nil {
 		return endOf(ctx, fmt.Errorf("starting etcd: %w", err))
@@ -84,7 +88,7 @@ func run(ctx context.Context, configuration configuration, output io.Writer) err
 	if err != nil {
 		return fmt.Errorf("starting kube-scheduler: %w", err)
 	}
-	controllerManager, err := startControllerManager(configuration)
+	controllerManager, err := manager.start(configuration)
 	if err != nil {
 		scheduler.stop()
 		return fmt.Errorf("starting kube-controller-manager: %w", err)

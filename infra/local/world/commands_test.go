@@ -12,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
 	"github.com/whittle-dev/whittle/shared/pagetest"
@@ -43,13 +47,7 @@ func commandsOfPages(t *testing.T, w *world.World, setup scenario.Setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pods, err := setup.Client.Pods(t.Context(), "kube-system", "")
-	if err != nil || len(pods) == 0 {
-		t.Fatalf("%d pods, %v", len(pods), err)
-	}
-	pod := pods[0].Namespace + "/" + pods[0].Name
-	names := strings.NewReplacer("NAMESPACE/NAME", pod, "-cluster prod", "-cluster "+setup.Name,
-		"deployment/web -n shop", "deployment/coredns -n kube-system")
+	names := strings.NewReplacer("NAMESPACE/NAME", shopPod(t, setup.Client), "-cluster prod", "-cluster "+setup.Name)
 	program, ran := commandLine(t), map[string]bool{}
 	for path, text := range pages {
 		for _, command := range pagetest.Commands(text, "bin/whittle") {
@@ -71,6 +69,44 @@ func commandsOfPages(t *testing.T, w *world.World, setup scenario.Setup) {
 	if len(ran) < 5 {
 		t.Errorf("only %d commands were run: does the test still find them?", len(ran))
 	}
+}
+
+// shopPod creates the Deployment that pages explain, web in the namespace shop, and returns its pod. No
+// scheduler places the pod, so that nothing is launched for it.
+func shopPod(t *testing.T, client *scenario.Client) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	if _, err := client.Core.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"app": "web"}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	deployment.Spec.Template.Labels = labels
+	deployment.Spec.Template.Spec = corev1.PodSpec{
+		SchedulerName: "nobody", Containers: []corev1.Container{{Name: "web", Image: "web"}},
+	}
+	deployments := client.Core.AppsV1().Deployments("shop")
+	if _, err := deployments.Create(t.Context(), deployment, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := deployments.Delete(context.WithoutCancel(t.Context()), "web", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 600 {
+		pods, err := client.Pods(t.Context(), "shop", "app=web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pods) > 0 {
+			return pods[0].Namespace + "/" + pods[0].Name
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("the Deployment has no pod after a minute")
+	return ""
 }
 
 // runsOnCluster says why the command fails, if it does. One that follows the cluster is ended.
