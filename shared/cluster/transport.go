@@ -11,6 +11,9 @@ type transport struct {
 	next   http.RoundTripper
 }
 
+// WrappedRoundTripper is the next transport, by which client-go finds the one that cancels requests.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
 // RoundTrip sends the request with a token. It repeats a request once whose token was refused, even
 // a write, because the API server has not acted on it. A connection may be lost while the container
 // is frozen. RoundTrip then repeats a read only, because a write may have taken effect.

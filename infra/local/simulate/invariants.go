@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
 // unclaimedGrace is how long an instance may run without a claim. Lists of EC2 lag by a minute here, and a
@@ -139,6 +141,8 @@ func (r *Run) released(claim *api.NodeClaim) {
 // decided checks what a function orders at the moment in which it sends the call, because a call that
 // arrives late was decided before.
 func (r *Run) decided(c *call) {
+	r.checkLease(c)
+	r.checkDeletion(c)
 	if !c.isKubernetes() || c.request.Method != http.MethodDelete || c.invocation.function != "disrupt" {
 		return
 	}
@@ -157,6 +161,70 @@ func (r *Run) decided(c *call) {
 	r.checkReplacements(claim)
 	r.checkProtection(claim)
 	r.checkBudget(claim)
+}
+
+// leases are the Leases under which functions decide alone.
+func leases() map[string]string {
+	return map[string]string{"provision": "whittle-provision", "disrupt": "whittle-disrupt"}
+}
+
+// leaseClocks is how far a clock may be off in seeds that check Leases. A Lease tells its end by the clock
+// of its holder, and others give it five seconds more. With clocks further apart two passes may run at a
+// time, and all other invariants hold nevertheless.
+const leaseClocks = 2 * time.Second
+
+// checkLease holds that a function changes nothing that matters while another invocation has its Lease.
+func (r *Run) checkLease(c *call) {
+	name, has := leases()[c.invocation.function]
+	if !has || !c.changes() || r.weather.clocks > leaseClocks {
+		return
+	}
+	object := r.store.Get(apiserver.Leases, cluster.Namespace, name)
+	if object == nil {
+		return
+	}
+	lease, _ := object.Typed.(*coordinationv1.Lease)
+	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" && *holder != c.invocation.name {
+		r.violate("%s sends %s, and %s has the lease %s", c.invocation.name, c.short(), *holder, name)
+	}
+}
+
+// changes reports whether the call launches, ends or marks nodes.
+func (c *call) changes() bool {
+	if !c.isKubernetes() {
+		return c.operation() == "CreateFleet" || c.operation() == "TerminateInstances"
+	}
+	path := c.request.URL.Path
+	return c.request.Method != http.MethodGet && (strings.Contains(path, "/nodeclaims") || strings.HasPrefix(path, "/api/v1/nodes/"))
+}
+
+// checkDeletion holds that no function deletes a pod whose eviction its disruption budget forbids, while the
+// pod's machine runs. Only a node with a termination grace period may end such a pod.
+func (r *Run) checkDeletion(c *call) {
+	rest, ofPod := strings.CutPrefix(c.request.URL.Path, "/api/v1/namespaces/")
+	namespace, name, found := strings.Cut(rest, "/pods/")
+	if !c.isKubernetes() || c.request.Method != http.MethodDelete || !ofPod || !found {
+		return
+	}
+	object := r.store.Get(apiserver.Pods, namespace, name)
+	if object == nil {
+		return
+	}
+	pod, _ := object.Typed.(*corev1.Pod)
+	budget := apiserver.BudgetOf(r.store, pod)
+	if pod.DeletionTimestamp != nil || budget == nil || budget.Status.DisruptionsAllowed > 0 {
+		return
+	}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		if pod.Spec.NodeName != "" && claim.Status.NodeName == pod.Spec.NodeName && hasGrace(claim) {
+			return
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.machines)) {
+		if m := r.machines[id]; m.pods[pod.UID] && !m.off {
+			r.violate("%s deletes pod %s, whose disruption budget %s forbids its eviction", c.name, pod.Name, budget.Name)
+		}
+	}
 }
 
 // current reports whether the deletion would be carried out now.

@@ -469,7 +469,7 @@ func (s *Server) evict(t target, body []byte) (*http.Response, error) {
 		options.Preconditions, options.GracePeriodSeconds = given.Preconditions, given.GracePeriodSeconds
 	}
 	pod, _ := current.Typed.(*corev1.Pod)
-	budget := s.budgetOf(pod)
+	budget := BudgetOf(s.store, pod)
 	switch {
 	case budget == nil || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodPending:
 	case budget.Status.ObservedGeneration < budget.Generation || budget.Status.DisruptionsAllowed <= 0:
@@ -511,9 +511,9 @@ func (s *Server) markEvicted(current *Object) error {
 	return err
 }
 
-// budgetOf returns the pod's disruption budget, or nil. The simulation gives a pod at most one.
-func (s *Server) budgetOf(pod *corev1.Pod) *policyv1.PodDisruptionBudget {
-	for _, budget := range List[policyv1.PodDisruptionBudget](s.store, Budgets) {
+// BudgetOf returns the pod's disruption budget, or nil. The simulation gives a pod at most one.
+func BudgetOf(store *Store, pod *corev1.Pod) *policyv1.PodDisruptionBudget {
+	for _, budget := range List[policyv1.PodDisruptionBudget](store, Budgets) {
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 		if err == nil && budget.Namespace == pod.Namespace && selector.Matches(labels.Set(pod.Labels)) {
 			return budget

@@ -49,5 +49,39 @@ func Faults() []Fault {
 				File: "shared/fleet/launch.go", Old: "\t\"fmt\"\n", New: "\t\"fmt\"\n\t\"time\"\n",
 			}},
 		},
+		{
+			Name: "death-by-tag-filter",
+			What: "lifecycle takes an instance for gone that EC2's list by tags leaves out",
+			Replacements: []overlay.Replacement{{
+				File: "functions/lifecycle/decide.go", Old: "view.Instances, view.Absent = byID[id], s.absent[id]",
+				New: "view.Instances, view.Absent = byID[id], s.absent[id] || s.instancesListed && len(byID[id]) == 0",
+			}, {
+				File: "functions/lifecycle/decide.go",
+				Old:  "if instance, described := s.described[id]; described {",
+				New:  "if instance, described := s.described[id]; described && !s.instancesListed {",
+			}, {
+				File: "functions/lifecycle/nodeclaim/halted.go",
+				Old:  "return p.view.Absent && !ready && p.launchedFor() >= surelyKnownWithin", New: "return p.view.Absent && !ready",
+			}, {
+				File: "functions/lifecycle/nodeclaim/halted.go", Old: "p.do(RequireHalted{InstanceID: id})", New: "_ = id",
+			}},
+		},
+		{
+			Name: "lease-not-asked",
+			What: "provision launches without its Lease",
+			Replacements: []overlay.Replacement{{
+				File: "shared/cluster/lease.go",
+				Old:  "return now.Before(spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds)*time.Second + clockLeeway))",
+				New:  "return false",
+			}},
+		},
+		{
+			Name: "evictions-by-deletion",
+			What: "lifecycle deletes pods where it should ask for their eviction",
+			Replacements: []overlay.Replacement{{
+				File: "functions/lifecycle/perform.go", Old: "err := p.client.Evict(ctx, pod)",
+				New: "err := p.client.DeletePod(ctx, pod, nil)",
+			}},
+		},
 	}
 }
