@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ spec:
 `, cluster, w.ControlPlane.Endpoint, base64.StdEncoding.EncodeToString(w.ControlPlane.CertificateAuthority),
 		w.ControlPlane.ServiceCIDR)
 	powershell := "Write-Output 'own'"
-	return []family{
+	all := []family{
 		{
 			"al2", api.AMIFamilyAL2, "{name: amazon-eks-node-1.32-v*, owner: amazon}", linux("al2"), "#!/bin/bash\necho own\n",
 			"Amazon Linux 2", "",
@@ -76,6 +77,11 @@ spec:
 		},
 		{"custom", api.AMIFamilyCustom, "{alias: al2023@latest}", linux("custom"), own, "Amazon Linux 2023", ""},
 	}
+	if strings.HasPrefix(w.ControlPlane.Version, "v1.34.") {
+		// EKS's first image of Windows Server 2025 is for 1.35.
+		all = slices.DeleteFunc(all, func(f family) bool { return f.family == api.AMIFamilyWindows2025 })
+	}
+	return all
 }
 
 func (f family) apply(t *testing.T, setup scenario.Setup, variables map[string]string) {
