@@ -26,6 +26,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/gang"
 	"github.com/whittle-dev/whittle/shared/planner/isolate"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -167,7 +168,7 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	if err := observe.Spread(ctx, r.client, r.spread, made.Pods); err != nil {
 		return nil, errors.Join(unresolved, unstored, err)
 	}
-	if err := observe.Details(ctx, r.client, made); err != nil {
+	if err := errors.Join(observe.Details(ctx, r.client, made), observe.Gangs(ctx, r.client, made)); err != nil {
 		return nil, errors.Join(unresolved, unstored, err)
 	}
 	return made, errors.Join(unresolved, unstored)
@@ -307,16 +308,17 @@ func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 			r.nominate(pods[name], name)
 		}
 	}
-	if !short {
-		r.explain(ctx, decided)
+	if short {
+		return true, errors.Join(unwritten, unlaunched)
 	}
-	return short, errors.Join(unwritten, unlaunched)
+	r.explain(ctx, decided)
+	return false, errors.Join(unwritten, unlaunched, r.returnParts(ctx, snapshot, decided))
 }
 
 // solve asks the planner, and logs and measures the plan.
 func (r *pass) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
 	start := r.now()
-	decided, panicked := isolate.Plan(snapshot, planner.Solve)
+	decided, panicked := isolate.Plan(snapshot, gang.Whole(planner.Solve))
 	if panicked != nil {
 		slog.ErrorContext(ctx, "the planner panics on some pods, and plans for the others", "error", panicked)
 	}

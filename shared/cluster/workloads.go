@@ -9,7 +9,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
 // DeploymentOf reads the Deployment that owns the pod's ReplicaSet. It returns nil, and no error,
@@ -58,4 +61,15 @@ func ignoreGone(err error) error {
 
 func workloadPath(plural, namespace, name string) string {
 	return fmt.Sprintf("/apis/apps/v1/namespaces/%s/%s/%s", url.PathEscape(namespace), plural, url.PathEscape(name))
+}
+
+// PodGroups lists every PodGroup of scheduler-plugins. It returns none for a cluster that does not know
+// the kind.
+func (c *Client) PodGroups(ctx context.Context) ([]api.PodGroup, error) {
+	var list api.PodGroupList
+	err := c.readJSON(ctx, api.PodGroupsPath, &list, versionParameter, cachedVersion)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return list.Items, err
 }

@@ -59,6 +59,17 @@ func Details(ctx context.Context, client *cluster.Client, s *plan.Snapshot) erro
 	return group.Wait()
 }
 
+// Gangs reads the gangs of the snapshot's pods, and nothing where no pod names one. An error may be tried
+// again.
+func Gangs(ctx context.Context, client *cluster.Client, s *plan.Snapshot) error {
+	if !slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return plan.GangOf(&pod).Name != "" }) {
+		return nil
+	}
+	groups, err := client.PodGroups(ctx)
+	s.Gangs = plan.GangsOf(groups)
+	return err
+}
+
 // mostNamespaces is how many namespaces are read one by one. Of more, the whole cluster is read.
 const mostNamespaces = 5
 

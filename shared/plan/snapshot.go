@@ -16,6 +16,8 @@ type Snapshot struct {
 	// (scheduling.IsProvisionable), and those that leaving nodes will evict
 	// (scheduling.IsReschedulable). A plan answers for every one of them.
 	Pods []corev1.Pod `json:"pods,omitempty"`
+	// Gangs are the groups of pods that are of use only together. Package gang plans them.
+	Gangs []Gang `json:"gangs,omitempty"`
 	// Nodes are the existing nodes and those in flight. Leaving nodes are among them, since they
 	// count against limits until they are gone.
 	Nodes     []Node         `json:"nodes,omitempty"`

@@ -185,6 +185,9 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 	"storage.k8s.io/v1 CSINode": kind(
 		func(r *reader) *[]storagev1.CSINode { return &r.manifests.CSINodes }, false, nil,
 	),
+	api.PodGroupAPIVersion + " " + api.PodGroupKind: kind(
+		func(r *reader) *[]api.PodGroup { return &r.manifests.PodGroups }, true, nil,
+	),
 	"policy/v1 PodDisruptionBudget": kind(
 		func(r *reader) *[]policyv1.PodDisruptionBudget { return &r.manifests.PodDisruptionBudgets }, true, nil,
 	),

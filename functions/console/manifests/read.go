@@ -16,6 +16,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/spread"
@@ -29,6 +30,8 @@ type Manifests struct {
 	snapshot.Objects
 	// Selectors are those of Services and of the controllers of pods, for default topology spread.
 	Selectors []spread.Selector
+	// PodGroups are the gangs of pods.
+	PodGroups []api.PodGroup
 	// Old are the objects of kinds before karpenter.sh/v1. Objects has what they become.
 	Old legacy.Objects
 	// Warnings are one line each, for people: unknown kinds and fields, and what a plan has to assume.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/gang"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -117,7 +118,7 @@ func (f *planFlags) plan(
 	}
 	runtime.GC() // what reading has left behind is not the planner's to clear away
 	began := time.Now()
-	made.plan = planner.Solve(made.snapshot)
+	made.plan = gang.Whole(planner.Solve)(made.snapshot)
 	made.took = time.Since(began)
 	made.problems = report.PoolProblems(made.snapshot)
 	return made, nil
@@ -181,6 +182,7 @@ func (f *planFlags) readFiles(
 		return err
 	}
 	m.assemble(table, now)
+	m.snapshot.Gangs = plan.GangsOf(read.PodGroups)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -85,5 +86,5 @@ func (f *planFlags) readCluster(
 	}
 	err := observe.Details(ctx, client, m.snapshot)
 	m.snapshot.Pods = waiting
-	return err
+	return errors.Join(err, observe.Gangs(ctx, client, m.snapshot))
 }

@@ -148,8 +148,10 @@ func brokenUserData(t *testing.T, w *world.World, setup scenario.Setup, variable
 		wait(t, "an event on pool "+broken.name, func(ctx context.Context) (bool, string, error) {
 			list, err := setup.Client.Core.CoreV1().Events("default").List(ctx,
 				metav1.ListOptions{FieldSelector: "involvedObject.name=" + broken.name + ",reason=" + api.ReasonNodeClassNotReady})
-			return err == nil && len(list.Items) > 0 &&
-				strings.Contains(list.Items[0].Message, "spec.userData"), fmt.Sprint(list), err
+			// An earlier event may say that the class was not read yet.
+			return err == nil && slices.ContainsFunc(list.Items, func(event corev1.Event) bool {
+				return strings.Contains(event.Message, "spec.userData")
+			}), fmt.Sprint(list), err
 		})
 		deletePod(t, setup, broken.name)
 	}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/whittle-dev/whittle/functions/provision/intent"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/observe"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+)
+
+// returnParts deletes the claims that were launched for a part of a gang whose other part has no place.
+// Lifecycle ends their instances. The plan comes from the watch cache, which may lag. returnParts therefore
+// reads everything again, past the cache. A claim that has changed since stays until the next pass.
+func (r *pass) returnParts(ctx context.Context, planned *plan.Snapshot, decided *plan.Plan) error {
+	returned := intent.Returns(planned, decided)
+	if len(returned) == 0 {
+		return nil
+	}
+	objects, err := observe.Objects(ctx, r.client.Consistent())
+	if err != nil {
+		return err
+	}
+	seen, err := snapshot.Disruption(objects, r.client.CertificateAuthority())
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, claim := range intent.StillReturned(returned, seen) {
+		slog.InfoContext(ctx, "deleting nodeclaim of a gang that is not whole", "NodeClaim", claim.Name)
+		if err := r.client.DeleteUnchangedNodeClaim(ctx, claim); !cluster.IsConflict(err) {
+			failures = append(failures, err)
+		}
+	}
+	return errors.Join(failures...)
+}

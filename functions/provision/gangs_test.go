@@ -1,0 +1,95 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// podGroup defines the kind PodGroup with the fields that Whittle reads, and creates one. It stands for the
+// definition that scheduler-plugins installs.
+func (e *environment) podGroup(name string, least int) {
+	e.t.Helper()
+	definition := map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{
+			"name":        "podgroups.scheduling.x-k8s.io",
+			"annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, of a test"},
+		},
+		"spec": map[string]any{
+			"group": "scheduling.x-k8s.io", "scope": "Namespaced",
+			"names": map[string]any{"kind": "PodGroup", "listKind": "PodGroupList", "plural": "podgroups", "singular": "podgroup"},
+			"versions": []any{map[string]any{
+				"name": "v1alpha1", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{
+					"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+				}},
+			}},
+		},
+	}
+	e.try(e.client.Apply(e.t.Context(), &unstructured.Unstructured{Object: definition}))
+	group := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": api.PodGroupAPIVersion, "kind": api.PodGroupKind,
+		"metadata": map[string]any{"namespace": "default", "name": name}, "spec": map[string]any{"minMember": int64(least)},
+	}}
+	e.until("the kind PodGroup", func() bool { return e.client.Apply(e.t.Context(), group) == nil })
+	e.until("the PodGroup in the watch cache", func() bool {
+		groups, err := e.client.PodGroups(e.t.Context())
+		return err == nil && len(groups) > 0
+	})
+}
+
+// member makes a pod one of the gang, in a zone.
+func member(gang, zone string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Labels = map[string]string{api.PodGroupLabelKey: gang}
+		pod.Spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: zone}
+	}
+}
+
+// TestNoNodeIsLaunchedForAPartOfAGang lets EC2 lack one of two zones in which a gang must run. Another pod
+// gets its node meanwhile, and the gang as soon as EC2 has room.
+func TestNoNodeIsLaunchedForAPartOfAGang(t *testing.T) {
+	e := newEnvironment(t)
+	e.podGroup("training", 2)
+	e.pod("first", "3", member("training", "us-east-1a"))
+	e.pass()
+	if claims := e.standing(); len(claims) > 0 {
+		t.Fatalf("one of two pods gets %d claims", len(claims))
+	}
+	if said := strings.Join(e.events("first", "FailedScheduling"), "\n"); !strings.Contains(said, "2 pods at a time, and 1 wait or run") {
+		t.Errorf("it says %q", said)
+	}
+	e.pod("second", "3", member("training", "us-east-1b"))
+	e.ec2.Starve(ec2.Starvation{Zone: "us-east-1b"})
+	e.pod("alone", "3", selecting(corev1.LabelTopologyZone, "us-east-1c")) // on a node of its own
+	e.pass()
+	e.untilCached()
+	for _, claim := range e.standing() {
+		if strings.Contains(claim.Annotations[api.NominatedPodsAnnotationKey], e.uid("first")) {
+			t.Errorf("the claim %s stands for a part of the gang", claim.Name)
+		}
+	}
+	if len(e.standing()) != 1 {
+		t.Errorf("%d claims, want the one of the pod that is alone", len(e.standing()))
+	}
+}
+
+// uid is that of a pod.
+func (e *environment) uid(name string) string {
+	e.t.Helper()
+	pods, err := e.client.UnboundPods(e.t.Context())
+	e.try(err)
+	for i := range pods {
+		if pods[i].Name == name {
+			return string(pods[i].UID)
+		}
+	}
+	e.t.Fatalf("there is no pod %q", name)
+	return ""
+}

@@ -1,0 +1,109 @@
+package intent
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// Returns are the claims to give back because they were launched for a part of a gang whose other part has
+// no place now: EC2 ran short between two fleets, or a node was lost. The gang's pods cannot use them. A
+// claim stays if the plan has any pod on it, if a pod runs on its node, or if it was launched for other
+// pods as well.
+func Returns(snapshot *plan.Snapshot, decided *plan.Plan) []*api.NodeClaim {
+	out := leftOut(snapshot, decided)
+	if len(out) == 0 {
+		return nil
+	}
+	var returned []*api.NodeClaim
+	for i := range snapshot.Nodes {
+		node := &snapshot.Nodes[i]
+		if claim := node.NodeClaim; claim != nil && claim.DeletionTimestamp == nil && !isUsed(node, decided) &&
+			isOnlyFor(claim, out) {
+			returned = append(returned, claim)
+		}
+	}
+	return returned
+}
+
+// leftOut are the UIDs of the waiting pods of gangs of which the plan places no pod.
+func leftOut(snapshot *plan.Snapshot, decided *plan.Plan) map[string]bool {
+	gangs := map[plan.GangRef]bool{} // false once a pod has a place
+	for i := range snapshot.Gangs {
+		gangs[snapshot.Gangs[i].GangRef] = true
+	}
+	if len(gangs) == 0 {
+		return nil
+	}
+	unplaced := map[plan.PodRef]bool{}
+	for i := range decided.Unplaced {
+		unplaced[decided.Unplaced[i].Pod] = true
+	}
+	for i := range snapshot.Pods {
+		if pod := &snapshot.Pods[i]; !unplaced[plan.RefOf(pod)] {
+			gangs[plan.GangOf(pod)] = false
+		}
+	}
+	out := map[string]bool{}
+	for i := range snapshot.Pods {
+		if pod := &snapshot.Pods[i]; gangs[plan.GangOf(pod)] {
+			out[string(pod.UID)] = true
+		}
+	}
+	return out
+}
+
+// isUsed reports whether pods run on the node or shall.
+func isUsed(node *plan.Node, decided *plan.Plan) bool {
+	for i := range node.Pods {
+		if occupies(&node.Pods[i]) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(decided.Nominations, func(n plan.Nomination) bool {
+		return n.NodeClaimName == node.NodeClaim.Name
+	})
+}
+
+// occupies reports whether the pod on a node would be lost with it.
+func occupies(pod *corev1.Pod) bool {
+	return !scheduling.IsOwnedByDaemonSet(pod) && !scheduling.IsStatic(pod) && !scheduling.IsTerminal(pod)
+}
+
+// isOnlyFor reports whether the claim was planned for these pods alone.
+func isOnlyFor(claim *api.NodeClaim, pods map[string]bool) bool {
+	list := claim.Annotations[api.NominatedPodsAnnotationKey]
+	for uid := range strings.SplitSeq(list, ",") {
+		if !pods[uid] {
+			return false
+		}
+	}
+	return list != ""
+}
+
+// StillReturned are the claims of Returns, as they are in what was read since: no pod runs on their node,
+// and each pod that they were launched for still waits.
+func StillReturned(returned []*api.NodeClaim, now *disruption.Snapshot) []*api.NodeClaim {
+	names, waiting := map[string]bool{}, map[string]bool{}
+	for _, claim := range returned {
+		names[claim.Name] = true
+	}
+	for _, pod := range now.Waiting {
+		waiting[string(pod.UID)] = true
+	}
+	var still []*api.NodeClaim
+	for i := range now.Nodes {
+		node := &now.Nodes[i]
+		if names[node.Claim.Name] && node.Claim.DeletionTimestamp == nil && isOnlyFor(node.Claim, waiting) &&
+			!slices.ContainsFunc(node.Pods, occupies) {
+			still = append(still, node.Claim)
+		}
+	}
+	return still
+}

@@ -1,0 +1,105 @@
+package intent_test
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/functions/provision/intent"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+func TestClaimsOfAPartOfAGangGoBack(t *testing.T) {
+	pod := func(name, gang string) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{api.PodGroupLabelKey: gang},
+		}}
+	}
+	claim := func(name, pods string, running ...corev1.Pod) plan.Node {
+		made := &api.NodeClaim{}
+		made.Name, made.Annotations = name, map[string]string{api.NominatedPodsAnnotationKey: pods}
+		return plan.Node{NodeClaim: made, Node: &corev1.Node{}, Pods: running}
+	}
+	ending := claim("ending", "one")
+	ending.NodeClaim.DeletionTimestamp = &metav1.Time{}
+	daemon := pod("daemon", "")
+	daemon.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", Controller: new(bool)}}
+	*daemon.OwnerReferences[0].Controller = true
+	snapshot := &plan.Snapshot{
+		Pods: []corev1.Pod{pod("one", "torn"), pod("two", "torn"), pod("three", "whole"), pod("four", "whole"), pod("free", "")},
+		Gangs: []plan.Gang{
+			{GangRef: plan.GangRef{Namespace: "default", Name: "torn"}, MinMember: 2},
+			{GangRef: plan.GangRef{Namespace: "default", Name: "whole"}, MinMember: 1},
+		},
+		Nodes: []plan.Node{
+			claim("torn", "one"), claim("torn-with-daemon", "two", daemon), claim("shared", "one,free"), claim("whole", "three"),
+			claim("busy", "two", pod("runs", "")), claim("wanted", "one"), claim("unknown", ""), ending, {Node: &corev1.Node{}},
+		},
+	}
+	unplaced := func(names ...string) []plan.Unplaced {
+		var list []plan.Unplaced
+		for _, name := range names {
+			list = append(list, plan.Unplaced{Pod: plan.PodRef{Namespace: "default", Name: name, UID: name}})
+		}
+		return list
+	}
+	returns := func(decided *plan.Plan) []string {
+		var names []string
+		for _, claim := range intent.Returns(snapshot, decided) {
+			names = append(names, claim.Name)
+		}
+		return names
+	}
+	decided := &plan.Plan{
+		Unplaced:    unplaced("one", "two", "four", "free"),
+		Nominations: []plan.Nomination{{Pod: plan.PodRef{Name: "other"}, NodeClaimName: "wanted"}},
+	}
+	if got, want := returns(decided), []string{"torn", "torn-with-daemon"}; !slices.Equal(got, want) {
+		t.Errorf("returns %q, want %q", got, want)
+	}
+	if got := returns(&plan.Plan{Unplaced: unplaced("two")}); len(got) > 0 {
+		t.Errorf("a gang with a place for some returns %q", got)
+	}
+	snapshot.Gangs = nil
+	if got := returns(decided); len(got) > 0 {
+		t.Errorf("without gangs it returns %q", got)
+	}
+}
+
+// TestNothingGoesBackOnAnOldRead gives claims that were to go back to a later read, in which some are in use.
+func TestNothingGoesBackOnAnOldRead(t *testing.T) {
+	node := func(name, pods string, running ...*corev1.Pod) disruption.Node {
+		claim := &api.NodeClaim{}
+		claim.Name, claim.Annotations = name, map[string]string{api.NominatedPodsAnnotationKey: pods}
+		return disruption.Node{Claim: claim, Pods: running}
+	}
+	pod := func(uid string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}
+	}
+	now := &disruption.Snapshot{
+		Waiting: []*corev1.Pod{pod("one"), pod("two")},
+		Nodes: []disruption.Node{
+			node("idle", "one,two"), node("taken", "one", pod("stranger")), node("bound-elsewhere", "one,three"), node("other", "two"),
+		},
+	}
+	now.Nodes = append(now.Nodes, node("ending", "one"))
+	now.Nodes[4].Claim.DeletionTimestamp = &metav1.Time{}
+	var returned []*api.NodeClaim
+	for _, name := range []string{"idle", "taken", "bound-elsewhere", "ending", "gone"} {
+		claim := &api.NodeClaim{}
+		claim.Name = name
+		returned = append(returned, claim)
+	}
+	var names []string
+	for _, claim := range intent.StillReturned(returned, now) {
+		names = append(names, claim.Name)
+	}
+	if want := []string{"idle"}; !slices.Equal(names, want) {
+		t.Errorf("returns %q, want %q", names, want)
+	}
+}

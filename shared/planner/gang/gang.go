@@ -1,0 +1,190 @@
+// Package gang plans groups of pods of which a part is of no use: all that a gang needs, or nothing.
+//
+// Its place: functions and the command line plan through it. The planner itself plans pod by pod and
+// knows nothing of gangs.
+package gang
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// attempts bounds how many gangs without room for all are tried again by themselves. Each attempt is a
+// plan.
+const attempts = 4
+
+// Whole returns a solver whose plans place at least the least number of pods of a gang, or none. The
+// solver is asked once where every gang is whole. Otherwise the pods of the other gangs are left out,
+// and the most important of these gangs are tried again, one at a time: where two gangs compete for
+// room, neither may have all of it.
+//
+// Pods that run count. A plan that leaves a gang out says in Unplaced what the gang lacks.
+func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Plan {
+	return func(s *plan.Snapshot) *plan.Plan {
+		decided := solve(s)
+		all := gangsOf(s)
+		left := short(all, decided)
+		if len(left) == 0 {
+			return decided
+		}
+		why := decided
+		rest := without(s, left)
+		decided = solve(rest)
+		for _, g := range left[:min(len(left), attempts)] {
+			others := slices.DeleteFunc(slices.Clone(left), func(other *gang) bool { return other == g })
+			tried := without(s, others)
+			attempt := solve(tried)
+			if len(short(all, attempt, others...)) > 0 {
+				g.why = attempt
+				continue
+			}
+			left, decided = others, attempt
+		}
+		// Without the others a gang that was whole may be short: nothing gives it more room, but the order of
+		// pods differs. It waits as well.
+		for again := short(all, decided, left...); len(again) > 0; again = short(all, decided, left...) {
+			left = append(left, again...)
+			decided = solve(without(s, left))
+		}
+		for _, g := range left {
+			if g.why == nil {
+				g.why = why
+			}
+			decided.Unplaced = append(decided.Unplaced, g.unplaced()...)
+		}
+		slices.SortFunc(decided.Unplaced, func(a, b plan.Unplaced) int { return plan.CompareRefs(a.Pod, b.Pod) })
+		return decided
+	}
+}
+
+// gang is a gang with the pods that wait for a place.
+type gang struct {
+	*plan.Gang
+	pods     []plan.PodRef
+	waits    map[plan.PodRef]bool
+	runs     int // pods that have a node and keep it
+	priority int32
+	oldest   time.Time
+	// why is the last plan in which the gang was too small.
+	why *plan.Plan
+}
+
+// gangsOf returns the gangs with pods that wait, the most important first: by the greatest priority of
+// a pod, then by age.
+func gangsOf(s *plan.Snapshot) []*gang {
+	byName := map[plan.GangRef]*gang{}
+	for i := range s.Gangs {
+		byName[s.Gangs[i].GangRef] = &gang{Gang: &s.Gangs[i], waits: map[plan.PodRef]bool{}}
+	}
+	if len(byName) == 0 {
+		return nil
+	}
+	var all []*gang
+	for i := range s.Pods {
+		pod := &s.Pods[i]
+		g := byName[plan.GangOf(pod)]
+		if g == nil {
+			continue
+		}
+		priority, created := int32(0), pod.CreationTimestamp.Time
+		if pod.Spec.Priority != nil {
+			priority = *pod.Spec.Priority
+		}
+		if len(g.pods) == 0 {
+			all = append(all, g)
+			g.priority, g.oldest = priority, created
+		}
+		g.priority = max(g.priority, priority)
+		if created.Before(g.oldest) {
+			g.oldest = created
+		}
+		g.pods = append(g.pods, plan.RefOf(pod))
+		g.waits[plan.RefOf(pod)] = true
+	}
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			pod := &s.Nodes[i].Pods[j]
+			if g := byName[plan.GangOf(pod)]; g != nil && !g.waits[plan.RefOf(pod)] && keepsItsNode(pod) {
+				g.runs++
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *gang) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), a.oldest.Compare(b.oldest),
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// keepsItsNode reports whether a pod on a node counts as running.
+func keepsItsNode(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && !scheduling.IsTerminal(pod)
+}
+
+// placed is how many of the gang's waiting pods the plan places.
+func (g *gang) placed(decided *plan.Plan) int {
+	count := len(g.pods)
+	for i := range decided.Unplaced {
+		if g.waits[decided.Unplaced[i].Pod] {
+			count--
+		}
+	}
+	return count
+}
+
+// short returns the gangs of which the plan places too few pods, in their order. Except are gangs that the
+// plan was not asked for.
+func short(all []*gang, decided *plan.Plan, except ...*gang) []*gang {
+	var found []*gang
+	for _, g := range all {
+		if !slices.Contains(except, g) && g.runs+g.placed(decided) < g.MinMember {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
+// without is the snapshot without the waiting pods of the gangs.
+func without(s *plan.Snapshot, gangs []*gang) *plan.Snapshot {
+	rest := *s
+	rest.Pods = make([]corev1.Pod, 0, len(s.Pods))
+	for i := range s.Pods {
+		ref := plan.RefOf(&s.Pods[i])
+		if !slices.ContainsFunc(gangs, func(g *gang) bool { return g.waits[ref] }) {
+			rest.Pods = append(rest.Pods, s.Pods[i])
+		}
+	}
+	return &rest
+}
+
+// unplaced says for each waiting pod of the gang what the gang lacks.
+func (g *gang) unplaced() []plan.Unplaced {
+	placed := g.placed(g.why)
+	need := fmt.Sprintf("the gang %q needs %d pods at a time, of which %d run and %d more have a place: nothing is launched for "+
+		"a part of it", g.Namespace+"/"+g.Name, g.MinMember, g.runs, placed)
+	lacks := len(g.pods) + g.runs
+	if lacks < g.MinMember {
+		need = fmt.Sprintf("the gang %q needs %d pods at a time, and %d wait or run: create the others, or lower "+
+			"spec.minMember of its PodGroup", g.Namespace+"/"+g.Name, g.MinMember, lacks)
+	}
+	reasons := []plan.Reason{{Message: need}}
+	for i := range g.why.Unplaced {
+		if g.waits[g.why.Unplaced[i].Pod] && lacks >= g.MinMember {
+			reasons = append(reasons, g.why.Unplaced[i].Reasons...)
+			break
+		}
+	}
+	list := make([]plan.Unplaced, len(g.pods))
+	for i, pod := range g.pods {
+		list[i] = plan.Unplaced{Pod: pod, Reasons: reasons}
+	}
+	return list
+}

@@ -1,0 +1,162 @@
+package gang_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/gang"
+	"github.com/whittle-dev/whittle/shared/planner/stagetest"
+)
+
+var began = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// of makes a pod a member of a gang, created some minutes after the others.
+func of(name string, minutes int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Labels[api.PodGroupLabelKey] = name
+		pod.CreationTimestamp = metav1.NewTime(began.Add(time.Duration(minutes) * time.Minute))
+	}
+}
+
+func needs(name string, least int) plan.Gang {
+	return plan.Gang{GangRef: plan.GangRef{Namespace: "default", Name: name}, MinMember: least}
+}
+
+// limited is a snapshot whose pool may have so many cores.
+func limited(cores string, pods ...corev1.Pod) *plan.Snapshot {
+	s := stagetest.Snapshot([]catalog.InstanceType{stagetest.Type("four", 4, 16, 0.2, "us-east-1a")}, pods...)
+	s.NodePools[0].Spec.Limits = api.Limits{corev1.ResourceCPU: resource.MustParse(cores)}
+	return s
+}
+
+// places counts the pods that the plan places, by the beginnings of their names.
+func places(s *plan.Snapshot, decided *plan.Plan) map[string]int {
+	unplaced := map[plan.PodRef]bool{}
+	for _, one := range decided.Unplaced {
+		unplaced[one.Pod] = true
+	}
+	count := map[string]int{}
+	for i := range s.Pods {
+		if ref := plan.RefOf(&s.Pods[i]); !unplaced[ref] {
+			group, _, _ := strings.Cut(ref.Name, "-")
+			count[group]++
+		}
+	}
+	return count
+}
+
+func TestAGangIsPlannedWholeOrNotAtAll(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		cores string
+		pods  [][]corev1.Pod
+		gangs []plan.Gang
+		want  map[string]int
+		says  string
+	}{
+		{
+			"without gangs", "8", [][]corev1.Pod{stagetest.Pods(4, "a", "3", "1Gi")}, nil, map[string]int{"a": 2}, "limit",
+		},
+		{
+			"with room for all", "16", [][]corev1.Pod{stagetest.Pods(4, "a", "3", "1Gi", of("a", 0))},
+			[]plan.Gang{needs("a", 4)}, map[string]int{"a": 4}, "",
+		},
+		{
+			"with room for a part", "12", [][]corev1.Pod{stagetest.Pods(4, "a", "3", "1Gi", of("a", 0))},
+			[]plan.Gang{needs("a", 4)}, map[string]int{},
+			`the gang "default/a" needs 4 pods at a time, of which 0 run and 3 more have a place: nothing is launched`,
+		},
+		{
+			"with room for the least", "12", [][]corev1.Pod{stagetest.Pods(4, "a", "3", "1Gi", of("a", 0))},
+			[]plan.Gang{needs("a", 3)}, map[string]int{"a": 3}, "limit",
+		},
+		{
+			"with room for either of two", "16", [][]corev1.Pod{
+				stagetest.Pods(3, "young", "3", "1Gi", of("young", 5)), stagetest.Pods(3, "old", "3", "1Gi", of("old", 0)),
+			}, []plan.Gang{needs("young", 3), needs("old", 3)}, map[string]int{"old": 3}, `the gang "default/young"`,
+		},
+		{
+			"beside one that can never be", "12", [][]corev1.Pod{
+				stagetest.Pods(9, "giant", "3", "1Gi", of("giant", 0)), stagetest.Pods(3, "small", "3", "1Gi", of("small", 5)),
+			}, []plan.Gang{needs("giant", 9), needs("small", 3)}, map[string]int{"small": 3}, `the gang "default/giant"`,
+		},
+		{
+			"beside other pods", "16", [][]corev1.Pod{
+				stagetest.Pods(4, "a", "3", "1Gi", of("a", 0)), stagetest.Pods(2, "b", "3", "1Gi", of("", 9)),
+			}, []plan.Gang{needs("a", 5)}, map[string]int{"b": 2}, "needs 5 pods at a time, and 4 wait or run: create the others",
+		},
+		{
+			"of a group that does not exist", "8", [][]corev1.Pod{stagetest.Pods(4, "a", "3", "1Gi", of("none", 0))},
+			[]plan.Gang{needs("other", 4)}, map[string]int{"a": 2}, "limit",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := limited(test.cores)
+			for _, pods := range test.pods {
+				s.Pods = append(s.Pods, pods...)
+			}
+			s.Gangs = test.gangs
+			decided := gang.Whole(planner.Solve)(s)
+			if got := places(s, decided); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("places %v, want %v", got, test.want)
+			}
+			var said strings.Builder
+			for _, one := range decided.Unplaced {
+				for _, reason := range one.Reasons {
+					said.WriteString(reason.String() + "\n")
+				}
+			}
+			if !strings.Contains(said.String(), test.says) {
+				t.Errorf("it says\n%swant %q", said.String(), test.says)
+			}
+			if again := gang.Whole(planner.Solve)(s); !reflect.DeepEqual(again, decided) {
+				t.Error("two plans of a snapshot differ")
+			}
+		})
+	}
+}
+
+// TestPodsThatRunCount gives a gang of which three pods run a place for the fourth.
+func TestPodsThatRunCount(t *testing.T) {
+	member := func(name string) corev1.Pod { return stagetest.Pod(name, "1", "1Gi", of("a", 0)) }
+	s := limited("100", member("fourth"))
+	s.Gangs = []plan.Gang{needs("a", 4)}
+	leaving := member("leaving")
+	leaving.DeletionTimestamp = &metav1.Time{Time: began}
+	s.Nodes = []plan.Node{stagetest.Node("full", "us-east-1a", 3, member("one"), member("two"), member("three"))}
+	if decided := gang.Whole(planner.Solve)(s); len(decided.Unplaced) > 0 || len(decided.NodeClaims) != 1 {
+		t.Errorf("%+v", decided)
+	}
+	s.Nodes = []plan.Node{stagetest.Node("full", "us-east-1a", 3, member("one"), member("two"), leaving)}
+	if decided := gang.Whole(planner.Solve)(s); len(decided.Unplaced) != 1 || len(decided.NodeClaims) > 0 {
+		t.Errorf("a pod that leaves counts as running: %+v", decided)
+	}
+}
+
+// TestManyGangsTakeFewPlans bounds the plans that a hostile tenant can ask for.
+func TestManyGangsTakeFewPlans(t *testing.T) {
+	s := limited("8")
+	for i := range 40 {
+		name := "gang" + string(rune('a'+i%26)) + string(rune('a'+i/26))
+		s.Pods = append(s.Pods, stagetest.Pods(3, name, "3", "1Gi", of(name, i))...)
+		s.Gangs = append(s.Gangs, needs(name, 3))
+	}
+	plans := 0
+	decided := gang.Whole(func(s *plan.Snapshot) *plan.Plan {
+		plans++
+		return planner.Solve(s)
+	})(s)
+	if plans > 7 || len(decided.Unplaced) != 120 {
+		t.Errorf("%d plans, %d pods without a place", plans, len(decided.Unplaced))
+	}
+}
