@@ -26,7 +26,7 @@ const attempts = 4
 // and the most important of these gangs are tried again, one at a time: where two gangs compete for
 // room, neither may have all of it.
 //
-// Pods that run count. A plan that leaves a gang out says in Unplaced what the gang lacks.
+// The solver is asked at most ten times. Pods that run count. A plan that leaves a gang out says in Unplaced what the gang lacks.
 func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Plan {
 	return func(s *plan.Snapshot) *plan.Plan {
 		decided := solve(s)
@@ -48,10 +48,16 @@ func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Pla
 			}
 			left, decided = others, attempt
 		}
-		// Without the others a gang that was whole may be short: nothing gives it more room, but the order of
-		// pods differs. It waits as well.
-		for again := short(all, decided, left...); len(again) > 0; again = short(all, decided, left...) {
-			left = append(left, again...)
+		// Among fewer pods a gang that was whole may be short, because pods come in another order. It waits as
+		// well, and in the end all gangs do.
+		for turn := range attempts {
+			again := short(all, decided, left...)
+			if len(again) == 0 {
+				break
+			}
+			if left = append(left, again...); turn == attempts-1 {
+				left = all
+			}
 			decided = solve(without(s, left))
 		}
 		for _, g := range left {

@@ -160,3 +160,25 @@ func TestManyGangsTakeFewPlans(t *testing.T) {
 		t.Errorf("%d plans, %d pods without a place", plans, len(decided.Unplaced))
 	}
 }
+
+// TestPlansEndWhereNoGangIsEverWhole gives a solver that never places the last pod, whatever it is given.
+func TestPlansEndWhereNoGangIsEverWhole(t *testing.T) {
+	s := limited("8")
+	for i := range 20 {
+		name := "gang" + string(rune('a'+i))
+		s.Pods = append(s.Pods, stagetest.Pods(2, name, "1", "1Gi", of(name, i))...)
+		s.Gangs = append(s.Gangs, needs(name, 2))
+	}
+	plans := 0
+	decided := gang.Whole(func(s *plan.Snapshot) *plan.Plan {
+		plans++
+		made := &plan.Plan{}
+		if len(s.Pods) > 0 {
+			made.Unplaced = []plan.Unplaced{{Pod: plan.RefOf(&s.Pods[len(s.Pods)-1])}}
+		}
+		return made
+	})(s)
+	if plans > 10 || len(decided.Unplaced) != 40 {
+		t.Errorf("%d plans, %d pods without a place", plans, len(decided.Unplaced))
+	}
+}
