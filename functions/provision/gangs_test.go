@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -77,6 +79,35 @@ func TestNoNodeIsLaunchedForAPartOfAGang(t *testing.T) {
 	}
 	if len(e.standing()) != 1 {
 		t.Errorf("%d claims, want the one of the pod that is alone", len(e.standing()))
+	}
+}
+
+// TestOtherPodsDoNotWaitForPodGroups lets the API server refuse to list PodGroups.
+func TestOtherPodsDoNotWaitForPodGroups(t *testing.T) {
+	e := newEnvironment(t)
+	e.podGroup("training", 2)
+	e.pod("first", "3", member("training", "us-east-1a"))
+	e.pod("second", "3", member("training", "us-east-1a"))
+	e.pod("alone", "3", selecting(corev1.LabelTopologyZone, "us-east-1c"))
+	h := e.handler(alive())
+	h.connection = fixed{e.connectThrough(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.URL.Path == api.PodGroupsPath {
+				return nil, errors.New("no way to the PodGroups")
+			}
+			return next.RoundTrip(request)
+		})
+	})}
+	if _, err := h.handle(t.Context(), tick("1")); err == nil {
+		t.Error("the tick is not tried again")
+	}
+	claims := e.standing()
+	if len(claims) != 1 || claims[0].Annotations[api.NominatedPodsAnnotationKey] != e.uid("alone") {
+		t.Errorf("claims %+v, want the one of the pod that is alone", claims)
+	}
+	e.pass()
+	if len(e.instances()) < 2 {
+		t.Error("the gang still waits once its group is read")
 	}
 }
 

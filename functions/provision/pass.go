@@ -168,10 +168,15 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	if err := observe.Spread(ctx, r.client, r.spread, made.Pods); err != nil {
 		return nil, errors.Join(unresolved, unstored, err)
 	}
-	if err := errors.Join(observe.Details(ctx, r.client, made), observe.Gangs(ctx, r.client, made)); err != nil {
+	if err := observe.Details(ctx, r.client, made); err != nil {
 		return nil, errors.Join(unresolved, unstored, err)
 	}
-	return made, errors.Join(unresolved, unstored)
+	ungrouped := observe.Gangs(ctx, r.client, made)
+	if ungrouped != nil {
+		slog.WarnContext(ctx, "podgroups not read, and their pods wait", "error", ungrouped)
+		made.Pods = slices.DeleteFunc(slices.Clone(made.Pods), func(pod corev1.Pod) bool { return plan.GangOf(&pod).Name != "" })
+	}
+	return made, errors.Join(unresolved, unstored, ungrouped)
 }
 
 // holdMisfits takes the pods out of the snapshot that did not fit the node launched for them, until
