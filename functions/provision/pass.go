@@ -174,7 +174,9 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	ungrouped := observe.Gangs(ctx, r.client, made)
 	if ungrouped != nil {
 		slog.WarnContext(ctx, "podgroups not read, and their pods wait", "error", ungrouped)
-		made.Pods = slices.DeleteFunc(slices.Clone(made.Pods), func(pod corev1.Pod) bool { return plan.GangOf(&pod).Name != "" })
+		made.Pods = slices.DeleteFunc(slices.Clone(made.Pods), func(pod corev1.Pod) bool {
+			return plan.GangOf(&pod).Name != ""
+		})
 	}
 	return made, errors.Join(unresolved, unstored, ungrouped)
 }

@@ -100,12 +100,14 @@ func Read(ctx context.Context, store Store) (Contents, error) {
 	if err != nil || stored == nil {
 		return Contents{}, err
 	}
-	contents := Contents{Plan: &Plan{}, Deployment: &Deployment{}, Day: dayOf(stored.Data)}
-	if json.Unmarshal([]byte(stored.Data[planKey]), contents.Plan) != nil || contents.Plan.Time.IsZero() {
-		contents.Plan = nil
+	contents := Contents{Day: dayOf(stored.Data)}
+	var plan Plan
+	if json.Unmarshal([]byte(stored.Data[planKey]), &plan) == nil && !plan.Time.IsZero() {
+		contents.Plan = &plan
 	}
-	if json.Unmarshal([]byte(stored.Data[deploymentKey]), contents.Deployment) != nil || contents.Deployment.Tick.IsZero() {
-		contents.Deployment = nil
+	var deployment Deployment
+	if json.Unmarshal([]byte(stored.Data[deploymentKey]), &deployment) == nil && !deployment.Tick.IsZero() {
+		contents.Deployment = &deployment
 	}
 	return contents, nil
 }

@@ -195,24 +195,19 @@ func (c *call) changes() bool {
 		return c.operation() == "CreateFleet" || c.operation() == "TerminateInstances"
 	}
 	path := c.request.URL.Path
-	return c.request.Method != http.MethodGet && (strings.Contains(path, "/nodeclaims") || strings.HasPrefix(path, "/api/v1/nodes/"))
+	return c.request.Method != http.MethodGet &&
+		(strings.Contains(path, "/nodeclaims") || strings.HasPrefix(path, "/api/v1/nodes/"))
 }
 
 // checkDeletion holds that no function deletes a pod whose eviction its disruption budget forbids, while the
 // pod's machine runs. Only a node with a termination grace period may end such a pod.
 func (r *Run) checkDeletion(c *call) {
-	rest, ofPod := strings.CutPrefix(c.request.URL.Path, "/api/v1/namespaces/")
-	namespace, name, found := strings.Cut(rest, "/pods/")
-	if !c.isKubernetes() || c.request.Method != http.MethodDelete || !ofPod || !found {
+	pod := r.deletedPod(c)
+	if pod == nil || pod.DeletionTimestamp != nil {
 		return
 	}
-	object := r.store.Get(apiserver.Pods, namespace, name)
-	if object == nil {
-		return
-	}
-	pod, _ := object.Typed.(*corev1.Pod)
 	budget := apiserver.BudgetOf(r.store, pod)
-	if pod.DeletionTimestamp != nil || budget == nil || budget.Status.DisruptionsAllowed > 0 {
+	if budget == nil || budget.Status.DisruptionsAllowed > 0 {
 		return
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
@@ -225,6 +220,21 @@ func (r *Run) checkDeletion(c *call) {
 			r.violate("%s deletes pod %s, whose disruption budget %s forbids its eviction", c.name, pod.Name, budget.Name)
 		}
 	}
+}
+
+// deletedPod is the pod that the call deletes, or nil.
+func (r *Run) deletedPod(c *call) *corev1.Pod {
+	rest, ofNamespace := strings.CutPrefix(c.request.URL.Path, "/api/v1/namespaces/")
+	namespace, name, ofPod := strings.Cut(rest, "/pods/")
+	if !c.isKubernetes() || c.request.Method != http.MethodDelete || !ofNamespace || !ofPod {
+		return nil
+	}
+	object := r.store.Get(apiserver.Pods, namespace, name)
+	if object == nil {
+		return nil
+	}
+	pod, _ := object.Typed.(*corev1.Pod)
+	return pod
 }
 
 // current reports whether the deletion would be carried out now.

@@ -26,7 +26,8 @@ const attempts = 4
 // and the most important of these gangs are tried again, one at a time: where two gangs compete for
 // room, neither may have all of it.
 //
-// The solver is asked at most ten times. Pods that run count. A plan that leaves a gang out says in Unplaced what the gang lacks.
+// The solver is asked at most ten times. Pods that run count. A plan that leaves a gang out says in
+// Unplaced what the gang lacks.
 func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Plan {
 	return func(s *plan.Snapshot) *plan.Plan {
 		decided := solve(s)
@@ -174,8 +175,8 @@ func without(s *plan.Snapshot, gangs []*gang) *plan.Snapshot {
 // unplaced says for each waiting pod of the gang what the gang lacks.
 func (g *gang) unplaced() []plan.Unplaced {
 	placed := g.placed(g.why)
-	need := fmt.Sprintf("the gang %q needs %d pods at a time, of which %d run and %d more have a place: nothing is launched for "+
-		"a part of it", g.Namespace+"/"+g.Name, g.MinMember, g.runs, placed)
+	need := fmt.Sprintf("the gang %q needs %d pods at a time, of which %d run and %d more have a place: nothing is "+
+		"launched for a part of it", g.Namespace+"/"+g.Name, g.MinMember, g.runs, placed)
 	lacks := len(g.pods) + g.runs
 	if lacks < g.MinMember {
 		need = fmt.Sprintf("the gang %q needs %d pods at a time, and %d wait or run: create the others, or lower "+

@@ -40,16 +40,19 @@ type answer struct {
 	body map[string]any
 }
 
+// sender sends a request and returns the answer.
+type sender func(method, target, body string, headers map[string]string) (answer, error)
+
 // peer is one of two servers that get the same requests.
 type peer struct {
-	send func(method, target, body string, headers map[string]string) (answer, error)
+	send sender
 	// versions and uids are those of objects as this server last showed them, and lists the versions of
 	// its lists, the oldest first.
 	versions, uids map[string]string
 	lists          []string
 }
 
-func newPeer(send func(string, string, string, map[string]string) (answer, error)) *peer {
+func newPeer(send sender) *peer {
 	return &peer{send: send, versions: map[string]string{}, uids: map[string]string{}}
 }
 
@@ -322,7 +325,7 @@ func TestTheModelAnswersLikeKubernetes(t *testing.T) {
 	}
 }
 
-func compareHistory(t *testing.T, send func(string, string, string, map[string]string) (answer, error), number uint64) {
+func compareHistory(t *testing.T, send sender, number uint64) {
 	t.Helper()
 	random, seed := rand.New(rand.NewPCG(number, 20)), fmt.Sprint("s", number)
 	store := apiserver.NewStore(time.Now)
@@ -407,7 +410,7 @@ func startPlane(t *testing.T) *kubernetes.ControlPlane {
 }
 
 // realServer sends requests to the real API server. It waits until pods may be created there.
-func realServer(t *testing.T, plane *kubernetes.ControlPlane) func(string, string, string, map[string]string) (answer, error) {
+func realServer(t *testing.T, plane *kubernetes.ControlPlane) sender {
 	t.Helper()
 	client, err := rest.HTTPClientFor(plane.RESTConfig())
 	if err != nil {
@@ -426,6 +429,7 @@ func realServer(t *testing.T, plane *kubernetes.ControlPlane) func(string, strin
 		if err != nil {
 			return answer{}, err
 		}
+		defer func() { _ = response.Body.Close() }()
 		return read(response)
 	}
 	limit, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -451,7 +455,7 @@ func realServer(t *testing.T, plane *kubernetes.ControlPlane) func(string, strin
 }
 
 // modelServer sends requests to the model.
-func modelServer(server *apiserver.Server) func(string, string, string, map[string]string) (answer, error) {
+func modelServer(server *apiserver.Server) sender {
 	return func(method, target, body string, headers map[string]string) (answer, error) {
 		request, err := http.NewRequest(method, target, http.NoBody)
 		if err != nil {
@@ -460,12 +464,13 @@ func modelServer(server *apiserver.Server) func(string, string, string, map[stri
 		for name, value := range headers {
 			request.Header.Set(name, value)
 		}
-		return read(server.Serve(request, []byte(body)))
+		response := server.Serve(request, []byte(body))
+		defer func() { _ = response.Body.Close() }()
+		return read(response)
 	}
 }
 
 func read(response *http.Response) (answer, error) {
-	defer func() { _ = response.Body.Close() }()
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		return answer{}, err
@@ -499,7 +504,7 @@ func metadataOf(encoded []byte) (map[string]any, error) {
 }
 
 // watched returns the events of the real server's watch.
-func watched(t *testing.T, send func(string, string, string, map[string]string) (answer, error), query url.Values) []string {
+func watched(t *testing.T, send sender, query url.Values) []string {
 	t.Helper()
 	given, err := send(http.MethodGet, claims+"?"+query.Encode(), "", nil)
 	if err != nil || given.code != http.StatusOK {

@@ -332,7 +332,7 @@ func (s *Server) patch(t target, body []byte) (*http.Response, error) {
 		dropEmpty(raw, "data")
 	}
 	if t.kind == Pods && nominatesBound(raw, current) {
-		return nil, invalid(t.kind, t.name, "status.nominatedNodeName: may not be set on pods that are already bound to a node")
+		return nil, invalid(t.kind, t.name, "status.nominatedNodeName: may not be set on pods that are bound to a node")
 	}
 	if err := checkFinalizers(t, raw, current); err != nil {
 		return nil, err

@@ -61,7 +61,8 @@ func Faults() []Fault {
 				New:  "if instance, described := s.described[id]; described && !s.instancesListed {",
 			}, {
 				File: "functions/lifecycle/nodeclaim/halted.go",
-				Old:  "return p.view.Absent && !ready && p.launchedFor() >= surelyKnownWithin", New: "return p.view.Absent && !ready",
+				Old:  "return p.view.Absent && !ready && p.launchedFor() >= surelyKnownWithin",
+				New:  "return p.view.Absent && !ready",
 			}, {
 				File: "functions/lifecycle/nodeclaim/halted.go", Old: "p.do(RequireHalted{InstanceID: id})", New: "_ = id",
 			}},
