@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
 	"github.com/whittle-dev/whittle/shared/api"
 	servers "github.com/whittle-dev/whittle/shared/cluster/clustertest"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 // TestALaggingAPIServerRemovesNoNode closes the budget after the watch cache has stopped.
@@ -58,5 +61,43 @@ func TestAClaimThatChangesAtTheLastMomentStays(t *testing.T) {
 	l.mustTick(t)
 	if readClaim(t, "meddled").DeletionTimestamp != nil {
 		t.Error("deleted although it had changed")
+	}
+}
+
+// deaf loses the answer of the write that marks a node.
+type deaf struct{ edge }
+
+func (d deaf) PatchNodeClaimStatus(
+	ctx context.Context, name string, patch map[string]any,
+) (*api.NodeClaim, error) {
+	stored, err := d.edge.PatchNodeClaimStatus(ctx, name, patch)
+	if err == nil && api.ConditionTrue(stored.Status.Conditions, api.ConditionTypeDisruptionReason) {
+		return nil, errors.New("connection reset by peer")
+	}
+	return stored, err
+}
+
+// TestAMarkWhoseAnswerIsLostTakesOfTheBudget has an empty node and a drifted one, and a budget of one.
+func TestAMarkWhoseAnswerIsLostTakesOfTheBudget(t *testing.T) {
+	pool(t, "1")
+	offers(t)
+	initialized(t, "empty", "drifted")
+	server.Pod(t, "guest-drifted", "node-drifted")
+	t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/guest-drifted"); server.EndPods(t, "node-drifted") })
+	drift(t, "drifted")
+	l := newHarness(t, nil)
+	l.ahead = time.Minute
+	server.Patch(t, api.NodeClaimsPath+"/empty", map[string]any{"metadata": map[string]any{
+		"annotations": map[string]string{disruption.EmptySinceAnnotationKey: l.now().Add(-time.Hour).Format(time.RFC3339)},
+	}})
+	client := edge{Client: server.Client(t, nil)}
+	l.connect = func(context.Context) (kubernetes, error) { return deaf{client}, nil }
+	if err := l.tick(t); err == nil {
+		t.Fatal("the pass does not tell of the lost answer")
+	}
+	marked := api.ConditionTrue(readClaim(t, "empty").Status.Conditions, api.ConditionTypeDisruptionReason)
+	if !marked || isTainted(t, "drifted") || isBeingReplaced(t, "drifted") {
+		t.Errorf("the empty node is marked: %t, the drifted one is tainted: %t, replaced: %t",
+			marked, isTainted(t, "drifted"), isBeingReplaced(t, "drifted"))
 	}
 }

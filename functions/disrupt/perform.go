@@ -46,6 +46,7 @@ type performer struct {
 func (p *performer) do(ctx context.Context, task decide.Task) error {
 	for _, step := range task.Steps {
 		if err := p.step(ctx, task.Node, step); err != nil {
+			p.assumeMarked(task)
 			if errors.Is(err, errNotEmpty) {
 				// The next pass finds the taint on a node that is not empty, and removes it.
 				p.lookAgain(p.now().Add(disruption.EmptyAfter))
@@ -55,6 +56,19 @@ func (p *performer) do(ctx context.Context, task decide.Task) error {
 		}
 	}
 	return nil
+}
+
+// assumeMarked shows the conditions of a task that failed, as if all were written. A step before the
+// failure marked the node perhaps, and an answer that was lost hides a write. The next pass goes on
+// with a marked node, so that the budgets of this pass have to count it.
+func (p *performer) assumeMarked(task decide.Task) {
+	for _, step := range task.Steps {
+		if set, isCondition := step.(decide.SetCondition); isCondition {
+			shown := task.Node.Claim.DeepCopy()
+			api.SetCondition(&shown.Status.Conditions, set.Condition, p.now())
+			task.Node.Claim = shown
+		}
+	}
 }
 
 // lookAgain makes the next pass due at the time, unless it is due earlier. A zero time changes
