@@ -24,12 +24,26 @@ func (f functions) members() []function {
 	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.watch, f.catalog, f.console}
 }
 
-// groupsOf returns the function's Kubernetes groups. The second group of disrupt has the right that
-// the setting podDeletionCost needs.
+// groupsOf returns the function's Kubernetes groups. The second and further ones have the rights that the
+// settings podDeletionCost, capacityBuffers and provisioningRequests need.
 func groupsOf(c *cluster, f function) []string {
 	groups := []string{"whittle:" + f.name}
 	if f.name == "disrupt" && c.configuration.podDeletionCost {
 		groups = append(groups, "whittle:pod-deletion-cost")
+	}
+	for _, setting := range []struct {
+		on    bool
+		group string
+	}{
+		{c.configuration.capacityBuffers, "whittle:capacity-buffers"},
+		{c.configuration.provisioningRequests, "whittle:provisioning-requests"},
+	} {
+		if setting.on && (f.name == "provision" || f.name == "disrupt") {
+			groups = append(groups, setting.group)
+		}
+		if setting.on && f.name == "provision" {
+			groups = append(groups, setting.group+"-status")
+		}
 	}
 	return groups
 }

@@ -86,6 +86,10 @@ type clusterConfiguration struct {
 	karpenterServiceAccounts string
 	// terminateFirst has the reasons for which nodes may end before their replacement.
 	terminateFirst []string
+	// provisioningRequests makes provision and disrupt carry out ProvisioningRequests.
+	provisioningRequests bool
+	// capacityBuffers makes provision and disrupt keep room for the pods of CapacityBuffers.
+	capacityBuffers bool
 	// podDeletionCost makes disrupt write the deletion costs of pods.
 	podDeletionCost bool
 	// rebootForRepair makes functions reboot an unhealthy node where that may help.

@@ -90,6 +90,7 @@ type functionProperties struct {
 
 func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 	dryRun, podCosts := enabled(c.configuration.dryRun), enabled(c.configuration.podDeletionCost)
+	buffers, requests := enabled(c.configuration.capacityBuffers), enabled(c.configuration.provisioningRequests)
 	karpenter, written := jsii.String(c.configuration.karpenterServiceAccounts), jsii.String("")
 	if c.configuration.metrics != metrics.DetailFew {
 		written = jsii.String(string(c.configuration.metrics))
@@ -128,6 +129,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DEFAULT_TOPOLOGY_SPREAD":    jsii.String(c.configuration.defaultTopologySpread),
 				"DISABLE_DRY_RUN":            jsii.String(c.configuration.disableDryRun),
 				"POD_DELETION_COST":          podCosts,
+				"CAPACITY_BUFFERS":           buffers,
+				"PROVISIONING_REQUESTS":      requests,
 				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
 				"DRY_RUN":                    dryRun,
 				"EVENT_BUS":                  eventBusOf(c),
@@ -181,6 +184,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 				"POD_DELETION_COST":          podCosts,
+				"CAPACITY_BUFFERS":           buffers,
+				"PROVISIONING_REQUESTS":      requests,
 				"TERMINATE_FIRST":            jsii.String(strings.Join(c.configuration.terminateFirst, ",")),
 				"REBOOT_FOR_REPAIR":          enabled(c.configuration.rebootForRepair),
 			}),

@@ -196,6 +196,19 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.podDeletionCost, err = truth(value); return err },
 		},
 		{
+			key: "provisioningRequests", fallback: "`false`", example: "true",
+			meaning: "`true` launches nodes for [ProvisioningRequests](../functions/provision/README.md), which Kueue makes: " +
+				"Cluster Autoscaler's flag --enable-provisioning-requests. Let only one of them act. The cluster needs their " +
+				"CustomResourceDefinition",
+			set: func(c *cluster, value any) (err error) { c.provisioningRequests, err = truth(value); return err },
+		},
+		{
+			key: "capacityBuffers", fallback: "`false`", example: "true",
+			meaning: "`true` keeps room on nodes for the pods of [CapacityBuffers](../functions/provision/README.md): " +
+				"Karpenter's gate CapacityBuffer. The cluster needs their CustomResourceDefinition",
+			set: func(c *cluster, value any) (err error) { c.capacityBuffers, err = truth(value); return err },
+		},
+		{
 			key: "rebootForRepair", fallback: "`false`", example: "true",
 			meaning: "`true` reboots a node with a GPU error that a reboot may end, instead of replacing it: Karpenter's " +
 				"gate RebootForRepair",

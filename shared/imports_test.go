@@ -123,6 +123,13 @@ func layers() []layer {
 				"shared/plan shared/scheduling shared/volumes",
 			deciding: true,
 		},
+		{path: "shared/virtual", imports: "shared/plan shared/scheduling shared/snapshot", deciding: true},
+		{
+			path:     "shared/provisioningrequest",
+			imports:  "shared/api shared/plan shared/scheduling shared/virtual",
+			deciding: true,
+		},
+		{path: "shared/buffer", imports: "shared/api shared/plan shared/scheduling shared/virtual", deciding: true},
 		{path: "shared/launch", imports: "shared/api shared/catalog shared/nodeclass shared/scheduling", deciding: true},
 
 		// Edge: clients of Kubernetes, EC2, SQS and CloudWatch. They carry out decisions and make
@@ -135,7 +142,11 @@ func layers() []layer {
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/launch shared/nodeclass"},
 		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/kubelet shared/launch"},
 		{path: "shared/status", imports: "shared/api shared/cluster"},
-		{path: "shared/observe", imports: "shared/api shared/cluster shared/plan shared/snapshot shared/spread"},
+		{
+			path: "shared/observe",
+			imports: "shared/api shared/buffer shared/cluster shared/plan shared/provisioningrequest shared/scheduling " +
+				"shared/snapshot shared/spread shared/virtual",
+		},
 		{
 			path:    "shared/classes",
 			imports: "shared/api shared/cluster shared/fleet shared/inventory shared/kubelet shared/nodeclass",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/spread"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
@@ -72,6 +74,8 @@ type edge struct {
 	// managedCosts says that disrupt writes the deletion costs of pods.
 	managedCosts bool
 	spread       spread.Defaults
+	// virtual says whose virtual pods keep nodes.
+	virtual observe.Virtual
 }
 
 func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error) {
@@ -97,9 +101,13 @@ func (e edge) Catalog(ctx context.Context) (*catalog.Snapshot, error) {
 // shifted away are marked, so that nothing ends them.
 func (e edge) Objects(ctx context.Context) (*snapshot.Objects, error) {
 	objects, err := observe.Objects(ctx, e.Client.Consistent())
-	if err == nil {
-		objects.ShieldShifted(e.shifts.Known(ctx, e.Client), time.Now())
+	if err != nil {
+		return nil, err
 	}
+	objects.ShieldShifted(e.shifts.Known(ctx, e.Client), time.Now())
+	// Without the virtual pods their nodes would look empty, so that an error ends the pass.
+	virtual, err := e.virtual.Bound(ctx, e.Client.Consistent(), objects, planner.Solve)
+	objects.Pods = append(slices.Clip(objects.Pods), virtual...)
 	return objects, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -52,6 +53,10 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		h.podCosts = &settledFleet{}
 	}
 	h.rebootForRepair = settings.Enabled("REBOOT_FOR_REPAIR") // Karpenter's gate RebootForRepair
+	virtual := observe.Virtual{
+		Buffers:  settings.Enabled("CAPACITY_BUFFERS"), // Karpenter's gate CapacityBuffer
+		Requests: settings.Enabled("PROVISIONING_REQUESTS"),
+	}
 	spread := function.DefaultSpread(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	h.metrics = function.Recorder(settings, h.cluster)
@@ -66,7 +71,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		client, err := connection.Client(ctx)
 		return edge{
 			Client: client, preference: preference, minValues: minValues, shifts: shifts, managedCosts: managedCosts,
-			spread: spread,
+			spread: spread, virtual: virtual,
 		}, err
 	}
 	h.publisher = publish.New(loaded, time.Now)

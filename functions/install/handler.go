@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/cfn"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/function"
 )
@@ -137,7 +139,14 @@ func define(ctx context.Context, client *settling, definition *unstructured.Unst
 	if err != nil {
 		return false, err
 	}
-	if !slices.Contains(there.Versions, wanted) {
+	lacks := !slices.Contains(there.Versions, wanted)
+	if lacks && strings.HasSuffix(definition.GetName(), "."+api.AutoscalingGroup) {
+		// Another autoscaler's. Whittle works without buffers.
+		slog.WarnContext(ctx, "keeping the existing definition, which lacks a version: capacity buffers do not work",
+			"definition", definition.GetName(), "managers", there.Managers, "version", wanted)
+		return false, nil
+	}
+	if lacks {
 		return false, fmt.Errorf("customresourcedefinition %q exists, managed by %v, and serves %v but not %s: upgrade "+
 			"Karpenter's CRDs first, to 1.0 or later",
 			definition.GetName(), there.Managers, there.Versions, wanted)

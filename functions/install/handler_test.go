@@ -123,21 +123,42 @@ func TestKarpentersDefinitionsAreKept(t *testing.T) {
 	}
 }
 
-func TestDefinitionsWithoutTheVersionAreRefusedByName(t *testing.T) {
-	wipe(t)
-	old := definitions(t)[0]
+// older installs the named definition as another one's, with the version v1beta0 alone.
+func older(t *testing.T, name string) unstructured.Unstructured {
+	t.Helper()
+	all := definitions(t)
+	old := all[slices.IndexFunc(all, func(d unstructured.Unstructured) bool { return d.GetName() == name })]
 	versions, _, err := unstructured.NestedSlice(old.Object, "spec", "versions")
 	if err != nil {
 		t.Fatal(err)
 	}
-	versions[0].(map[string]any)["name"] = "v1beta1"
+	versions[0].(map[string]any)["name"] = "v1beta0"
 	if err := unstructured.SetNestedSlice(old.Object, versions[:1], "spec", "versions"); err != nil {
 		t.Fatal(err)
 	}
 	foreign(t, &old)
+	return old
+}
+
+// TestAnOlderDefinitionOfBuffersIsKept has one of another autoscaler.
+func TestAnOlderDefinitionOfBuffersIsKept(t *testing.T) {
+	wipe(t)
+	old := older(t, api.CapacityBufferResource+"."+api.AutoscalingGroup)
+	if _, err := newInstallation(t).install(t.Context(), cfn.RequestUpdate); err != nil {
+		t.Error(err)
+	}
+	if by := managers(t, &old); slices.Contains(by, cluster.FieldManager) {
+		t.Errorf("the old definition is written by %q", by)
+	}
+	wipe(t)
+}
+
+func TestDefinitionsWithoutTheVersionAreRefusedByName(t *testing.T) {
+	wipe(t)
+	old := older(t, api.NodePoolCRD)
 	i := newInstallation(t)
-	_, err = i.install(t.Context(), cfn.RequestUpdate)
-	for _, part := range []string{old.GetName(), "helm", "v1beta1", "upgrade Karpenter's CRDs first"} {
+	_, err := i.install(t.Context(), cfn.RequestUpdate)
+	for _, part := range []string{old.GetName(), "helm", "v1beta0", "upgrade Karpenter's CRDs first"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error is %v, want one that says %q", err, part)
 		}

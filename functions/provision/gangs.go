@@ -5,18 +5,19 @@ import (
 	"errors"
 	"log/slog"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/functions/provision/intent"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/observe"
-	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // returnParts deletes the claims that were launched for a part of a gang whose other part has no place.
 // Lifecycle ends their instances. The plan comes from the watch cache, which may lag. returnParts therefore
 // reads everything again, past the cache. A claim that has changed since stays until the next pass.
-func (r *pass) returnParts(ctx context.Context, planned *plan.Snapshot, decided *plan.Plan) error {
-	returned := intent.Returns(planned, decided)
+func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim) error {
 	if len(returned) == 0 {
 		return nil
 	}
@@ -28,8 +29,18 @@ func (r *pass) returnParts(ctx context.Context, planned *plan.Snapshot, decided 
 	if err != nil {
 		return err
 	}
+	var requested []corev1.Pod
+	if r.provisioningRequests {
+		requests, err := r.readRequests(ctx, r.client.Consistent(), objects)
+		if err != nil {
+			return err
+		}
+		for i := range requests {
+			requested = append(requested, requests[i].Pods...)
+		}
+	}
 	var failures []error
-	for _, claim := range intent.StillReturned(returned, seen) {
+	for _, claim := range intent.StillReturned(returned, seen, requested) {
 		slog.InfoContext(ctx, "deleting nodeclaim of a gang that is not whole", "NodeClaim", claim.Name)
 		if err := r.client.DeleteUnchangedNodeClaim(ctx, claim); !cluster.IsConflict(err) {
 			failures = append(failures, err)

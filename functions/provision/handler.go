@@ -65,6 +65,12 @@ type handler struct {
 	spread     spread.Defaults // of pods without constraints
 	// managedCosts says that disrupt writes the deletion costs of pods.
 	managedCosts bool
+	// provisioningRequests launches nodes for ProvisioningRequests.
+	provisioningRequests bool
+	// capacityBuffers keeps room for the pods of CapacityBuffers.
+	capacityBuffers bool
+	refilled        atomic.Int64 // when this container last planned for virtual pods, in Unix nanoseconds
+	headroom        atomic.Pointer[status.Headroom]
 
 	// The rest is a warm container's cache: the events of the last minutes, the last message to
 	// its own queue, and the free addresses of subnets.
@@ -167,7 +173,8 @@ func (h *handler) reportTick(ctx context.Context, client *cluster.Client) {
 	h.reported.Store(now.Unix())
 	if err := status.PutDeployment(ctx, client, status.Deployment{
 		Tick: now.UTC().Truncate(time.Second), Version: version.String(), PreferencePolicy: string(h.preference),
-		MinValuesPolicy: string(h.minValues), DefaultTopologySpread: h.spread,
+		MinValuesPolicy: string(h.minValues), DefaultTopologySpread: h.spread, CapacityBuffers: h.capacityBuffers,
+		Headroom: h.headroom.Load(),
 	}, time.Duration(h.waited.Swap(0))); err != nil {
 		slog.WarnContext(ctx, "the tick is not shown in the status", "error", err)
 	}
@@ -181,6 +188,11 @@ func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (needed,
 	now := h.now()
 	if err != nil || pending.Count > 0 {
 		return pending.Count > 0, h.watch.IsRecent(now.Add(-pending.Youngest), now), err
+	}
+	for _, due := range []func(context.Context, *cluster.Client) (bool, error){h.requestsDue, h.buffersDue} {
+		if due, err := due(ctx, client); err != nil || due {
+			return due, false, err
+		}
 	}
 	pools, claims, err := readReplicas(ctx, client)
 	off := err == nil && intent.ReplicasOff(pools, claims, now)

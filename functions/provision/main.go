@@ -34,7 +34,9 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	}
 	unchecked := settings.Enabled("DISABLE_DRY_RUN") // Karpenter's setting, about the dry runs of launches
 	h.managedCosts = settings.Enabled("POD_DELETION_COST")
-	expressions := settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
+	h.provisioningRequests = settings.Enabled("PROVISIONING_REQUESTS")
+	h.capacityBuffers = settings.Enabled("CAPACITY_BUFFERS") // Karpenter's gate CapacityBuffer
+	expressions := settings.Enabled("NODE_CLASS_CEL")        // Karpenter's gate NodeClassCEL
 	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	h.metrics = function.Recorder(settings, h.cluster)

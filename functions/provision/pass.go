@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -28,10 +29,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/gang"
 	"github.com/whittle-dev/whittle/shared/planner/isolate"
+	"github.com/whittle-dev/whittle/shared/provisioningrequest"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/status"
+	"github.com/whittle-dev/whittle/shared/virtual"
 )
 
 const (
@@ -67,6 +71,9 @@ type pass struct {
 	classTypes map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
 	pools      []api.NodePool
 	static     []api.NodePool // those with spec.replicas
+	buffers    []buffer.Buffer
+	requests   []provisioningrequest.Request
+	placed     []plan.Nomination // by the last plan, those of virtual pods included
 
 	// Results of the look.
 	fresh     freshTokens
@@ -165,6 +172,8 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 		r.reportIncompatible(ctx, &made.NodePools[i], made)
 	}
 	unstored := r.holdMisfits(ctx, made)
+	unrequested := r.addRequests(ctx, made, objects)
+	unbuffered := r.addBuffers(ctx, made, objects.LimitRanges)
 	if err := observe.Spread(ctx, r.client, r.spread, made.Pods); err != nil {
 		return nil, errors.Join(unresolved, unstored, err)
 	}
@@ -175,10 +184,10 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	if ungrouped != nil {
 		slog.WarnContext(ctx, "podgroups not read, and their pods wait", "error", ungrouped)
 		made.Pods = slices.DeleteFunc(slices.Clone(made.Pods), func(pod corev1.Pod) bool {
-			return plan.GangOf(&pod).Name != ""
+			return plan.GangOf(&pod).Name != "" && !scheduling.IsVirtual(&pod)
 		})
 	}
-	return made, errors.Join(unresolved, unstored, ungrouped)
+	return made, errors.Join(unresolved, unstored, ungrouped, unbuffered, unrequested)
 }
 
 // holdMisfits takes the pods out of the snapshot that did not fit the node launched for them, until
@@ -290,9 +299,10 @@ func (r *pass) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 // capacity.
 func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, err error) {
 	if len(snapshot.Pods) == 0 {
+		r.tell(ctx, snapshot, virtual.Outcome{})
 		return false, nil
 	}
-	decided := r.solve(ctx, snapshot)
+	decided, outcome, returned := r.solve(ctx, snapshot)
 	claims := make([]api.NodeClaim, len(decided.NodeClaims))
 	for i := range decided.NodeClaims {
 		claims[i] = decided.NodeClaims[i].NodeClaim
@@ -318,27 +328,40 @@ func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 	if short {
 		return true, errors.Join(unwritten, unlaunched)
 	}
+	r.tell(ctx, snapshot, outcome)
 	r.explain(ctx, decided)
-	return false, errors.Join(unwritten, unlaunched, r.returnParts(ctx, snapshot, decided))
+	return false, errors.Join(unwritten, unlaunched, r.returnParts(ctx, returned))
 }
 
-// solve asks the planner, and logs and measures the plan.
-func (r *pass) solve(ctx context.Context, snapshot *plan.Snapshot) *plan.Plan {
+// tell writes what a plan has found on the objects that asked for virtual pods.
+func (r *pass) tell(ctx context.Context, snapshot *plan.Snapshot, outcome virtual.Outcome) {
+	r.writeBuffers(ctx, snapshot, outcome)
+	r.writeRequests(ctx, snapshot, outcome)
+}
+
+// solve asks the planner, and logs and measures the plan. The plan speaks of real pods only: what it has
+// for virtual ones is returned beside it, and so are the claims that gangs give back.
+func (r *pass) solve(
+	ctx context.Context, snapshot *plan.Snapshot,
+) (decided *plan.Plan, outcome virtual.Outcome, returned []*api.NodeClaim) {
 	start := r.now()
-	decided, panicked := isolate.Plan(snapshot, gang.Whole(planner.Solve))
+	made, panicked := isolate.Plan(snapshot, gang.Whole(planner.Solve))
 	if panicked != nil {
 		slog.ErrorContext(ctx, "the planner panics on some pods, and plans for the others", "error", panicked)
 	}
+	decided, returned, r.placed = made, intent.Returns(snapshot, made), slices.Clone(made.Nominations)
+	outcome = virtual.Take(decided)
+	pods := len(snapshot.Pods) - len(outcome.Known)
 	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
-		"pods", len(snapshot.Pods), "nodeclaims", len(decided.NodeClaims),
+		"pods", pods, "virtual-pods", len(outcome.Known), "nodeclaims", len(decided.NodeClaims),
 		"nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),
 		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
 	if len(decided.NodeClaims) > 0 {
 		r.metrics.Write(metrics.Count(metrics.PlanDollars, decided.PricePerHour),
 			metrics.Count(metrics.PlanBoundDollars, decided.LowerBoundPerHour))
-		r.shown = summary(decided, len(snapshot.Pods), start)
+		r.shown = summary(decided, pods, start)
 	}
-	return decided
+	return decided, outcome, returned
 }
 
 // show plans as always, logs the plan, and does nothing. It is the dry run.
@@ -346,7 +369,7 @@ func (r *pass) show(ctx context.Context, snapshot *plan.Snapshot) {
 	if len(snapshot.Pods) == 0 {
 		return
 	}
-	decided := r.solve(ctx, snapshot)
+	decided, _, _ := r.solve(ctx, snapshot)
 	for i := range decided.NodeClaims {
 		planned := &decided.NodeClaims[i]
 		slog.InfoContext(ctx, "dry run: would create nodeclaim",

@@ -32,6 +32,9 @@ func peoplesAnnotations() []Annotation {
 		{Key: DisruptionCostAnnotationKey, On: []string{"pod"},
 			Meaning: "What the pod's eviction costs: an integer, where 134217728 counts as much as an ordinary pod. " +
 				"It wins over `controller.kubernetes.io/pod-deletion-cost`."},
+		{Key: ConsumeRequestAnnotationKey, On: []string{"pod"},
+			Meaning: "Name of the ProvisioningRequest that has room for the pod. No node is launched for the pod meanwhile."},
+		{Key: OldConsumeRequestAnnotationKey, On: []string{"pod"}, Meaning: "The same under its former name."},
 		{Key: PodDeletionCostAnnotationKey, On: []string{"pod"},
 			Meaning: "The same for a pod without `karpenter.sh/disruption-cost`. It does not count with the setting " +
 				"`podDeletionCost`, which writes it on pods where you have not."},

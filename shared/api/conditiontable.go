@@ -20,7 +20,8 @@ type ConditionType struct {
 // object gets them.
 func ConditionTypes() []ConditionType {
 	return slices.Concat(
-		nodePoolConditions(), nodeClaimConditions(), nodeClassConditions(), nodeOverlayConditions(), oldConditions(),
+		nodePoolConditions(), nodeClaimConditions(), nodeClassConditions(), nodeOverlayConditions(), bufferConditions(),
+		requestConditions(), oldConditions(),
 	)
 }
 
@@ -110,6 +111,31 @@ func nodeOverlayConditions() []ConditionType {
 		{Type: ConditionReady, Meaning: "The overlay applies.", Reasons: readyReasons()},
 	}
 	return ofKind(NodeOverlayKind, conditions)
+}
+
+func bufferConditions() []ConditionType {
+	conditions := []ConditionType{
+		{Type: ConditionReadyForProvisioning, Meaning: "The buffer's pods are known.",
+			Reasons: []string{ReasonBufferResolved, ReasonPodTemplateNotFound, ReasonScalableRefNotFound,
+				ReasonResolutionFailed}},
+		{Type: ConditionProvisioning, Meaning: "Nodes have room for all of the buffer's pods.",
+			Reasons: []string{ReasonFitsExistingCapacity, ReasonRequiresNewCapacity, ReasonNotReadyForProvisioning,
+				ReasonBufferEmpty}},
+	}
+	return ofKind(CapacityBufferKind, conditions)
+}
+
+func requestConditions() []ConditionType {
+	conditions := []ConditionType{
+		{Type: ConditionAccepted, Meaning: "Whittle plans for the request."},
+		{Type: ConditionProvisioned, Meaning: "Nodes that are initialized have room for all of the request's pods.",
+			Reasons: []string{ReasonCapacityIsFound, ReasonCapacityIsProvisioned, ReasonCapacityIsNotFound}},
+		{Type: ConditionFailed, Meaning: "The request has ended without room.",
+			Reasons: []string{ReasonFailedToCreatePods, ReasonCapacityIsNotFound}},
+		{Type: ConditionBookingExpired, Meaning: "No room is held for the request any more.",
+			Reasons: []string{ReasonCapacityReservationTimeEnded, ReasonCapacityBookingConsumed}},
+	}
+	return ofKind(ProvisioningRequestKind, conditions)
 }
 
 // oldConditions are those of the kinds before NodePool and EC2NodeClass.

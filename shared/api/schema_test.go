@@ -42,6 +42,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		{Group, NodeClaimResource, NodeClaim{}},
 		{AWSGroup, EC2NodeClassResource, EC2NodeClass{}},
 		{Group, NodeOverlayResource, NodeOverlay{}},
+		{AutoscalingGroup, CapacityBufferResource, CapacityBuffer{}},
 	} {
 		t.Run(kind.plural, func(t *testing.T) {
 			crd := readCRD(t, kind.group, kind.plural)

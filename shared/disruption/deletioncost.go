@@ -123,7 +123,8 @@ func (s *Snapshot) nodeCosts(priceOf func(*api.NodeClaim) (float64, bool), now t
 func (s *Snapshot) mayBeEmptied(node *Node, now time.Time) bool {
 	return node.mayBeReplaced(now) && protection.Blocked(node.Pods, s.Budgets, now) == "" &&
 		!slices.ContainsFunc(node.Pods, func(pod *corev1.Pod) bool {
-			return Counts(*pod) && pod.Namespace != metav1.NamespaceSystem && !isOf(pod, "ReplicaSet", "Job")
+			return Counts(*pod) && pod.Namespace != metav1.NamespaceSystem && !isOf(pod, "ReplicaSet", "Job") &&
+				!scheduling.IsVirtual(pod)
 		})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/spread"
 )
@@ -62,11 +63,13 @@ func Details(ctx context.Context, client *cluster.Client, s *plan.Snapshot) erro
 // Gangs reads the gangs of the snapshot's pods, and nothing where no pod names one. An error may be tried
 // again.
 func Gangs(ctx context.Context, client *cluster.Client, s *plan.Snapshot) error {
-	if !slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return plan.GangOf(&pod).Name != "" }) {
+	if !slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool {
+		return plan.GangOf(&pod).Name != "" && !scheduling.IsVirtual(&pod)
+	}) {
 		return nil
 	}
 	groups, err := client.PodGroups(ctx)
-	s.Gangs = plan.GangsOf(groups)
+	s.Gangs = append(s.Gangs, plan.GangsOf(groups)...)
 	return err
 }
 

@@ -1,6 +1,8 @@
 package scheduling
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +35,14 @@ func PodRequests(pod *corev1.Pod) corev1.ResourceList {
 // container has a limit and no request, the API server will set the request to the limit.
 func DaemonPodRequests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 	pod := &corev1.Pod{Spec: *template.Spec.DeepCopy()}
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+	SetRequestsFromLimits(&pod.Spec)
+	return PodRequests(pod)
+}
+
+// SetRequestsFromLimits gives containers with a limit and no request the limit as their request, as
+// the API server does. It changes the containers in place.
+func SetRequestsFromLimits(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			for name, limit := range containers[i].Resources.Limits {
 				if _, ok := containers[i].Resources.Requests[name]; ok {
@@ -46,8 +55,17 @@ func DaemonPodRequests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 			}
 		}
 	}
-	return PodRequests(pod)
 }
+
+// VirtualUIDPrefix begins the UID of a virtual pod, which exists in plans only. No API server gives
+// such a UID.
+const VirtualUIDPrefix = "virtual-"
+
+// IsVirtual reports whether the pod exists in plans only: a CapacityBuffer keeps room for it.
+func IsVirtual(pod *corev1.Pod) bool { return IsVirtualUID(string(pod.UID)) }
+
+// IsVirtualUID reports whether the UID is that of a virtual pod.
+func IsVirtualUID(uid string) bool { return strings.HasPrefix(uid, VirtualUIDPrefix) }
 
 // IsProvisionable reports whether a new node could help a pod. The scheduler found no node for it
 // (PodScheduled is False with the reason Unschedulable), and it belongs to no DaemonSet and is not

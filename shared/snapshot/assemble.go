@@ -71,6 +71,11 @@ func unseen(pod *corev1.Pod, now time.Time) bool {
 	return scheduling.IsUnseen(pod) && now.Sub(pod.CreationTimestamp.Time) < unseenUntil
 }
 
+// Nodes is the planner's snapshot of the nodes alone: no pod waits, and no node can be bought.
+func Nodes(o *Objects) *plan.Snapshot {
+	return &plan.Snapshot{Nodes: nodes(o), DaemonSets: daemonSets(o), Namespaces: o.Namespaces}
+}
+
 // nodes joins nodes, claims and the pods bound to them.
 func nodes(o *Objects) []plan.Node {
 	claims := map[string]*api.NodeClaim{}

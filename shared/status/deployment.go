@@ -20,6 +20,20 @@ type Deployment struct {
 	MinValuesPolicy  string `json:"minValuesPolicy"`
 	// DefaultTopologySpread are the constraints of pods that have none.
 	DefaultTopologySpread []corev1.TopologySpreadConstraint `json:"defaultTopologySpread,omitempty"`
+	// CapacityBuffers says that plans keep room for the pods of CapacityBuffers.
+	CapacityBuffers bool `json:"capacityBuffers,omitempty"`
+	// Headroom is what they keep, as of the last plan; nil without a buffer.
+	Headroom *Headroom `json:"headroom,omitempty"`
+}
+
+// Headroom is the room on nodes that CapacityBuffers keep.
+type Headroom struct {
+	Buffers int `json:"buffers"`
+	// Pods are those that there should be room for, and Placed those of them that nodes have room for.
+	Pods   int `json:"pods"`
+	Placed int `json:"placed"`
+	// PricePerHour is the part of these nodes' prices in US dollars that the room takes.
+	PricePerHour float64 `json:"pricePerHour"`
 }
 
 // PutDeployment stores what the deployment tells, and adds the longest time that a pod has waited

@@ -188,6 +188,12 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 	api.PodGroupAPIVersion + " " + api.PodGroupKind: kind(
 		func(r *reader) *[]api.PodGroup { return &r.manifests.PodGroups }, true, nil,
 	),
+	"v1 PodTemplate": kind(
+		func(r *reader) *[]corev1.PodTemplate { return &r.podTemplates }, true, nil,
+	),
+	api.CapacityBufferAPIVersion + " " + api.CapacityBufferKind: kind(
+		func(r *reader) *[]api.CapacityBuffer { return &r.buffers }, true, nil,
+	),
 	"policy/v1 PodDisruptionBudget": kind(
 		func(r *reader) *[]policyv1.PodDisruptionBudget { return &r.manifests.PodDisruptionBudgets }, true, nil,
 	),

@@ -18,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/document"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/api/legacy"
+	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/spread"
 )
@@ -32,6 +33,8 @@ type Manifests struct {
 	Selectors []spread.Selector
 	// PodGroups are the gangs of pods.
 	PodGroups []api.PodGroup
+	// Buffers are the CapacityBuffers with the pods that they keep room for.
+	Buffers []buffer.Buffer
 	// Old are the objects of kinds before karpenter.sh/v1. Objects has what they become.
 	Old legacy.Objects
 	// Warnings are one line each, for people: unknown kinds and fields, and what a plan has to assume.
@@ -76,6 +79,7 @@ func readDocuments(documents []*document.Document, faults error) (*Manifests, er
 		return nil, err
 	}
 	r.complete()
+	r.resolveBuffers()
 	r.manifests.ForgetOwnNominations()
 	r.warnClassless()
 	r.manifests.Warnings = append(r.manifests.Warnings, lines(r.unknown)...)
@@ -96,6 +100,8 @@ type reader struct {
 	controllers     []corev1.ReplicationController
 	services        []corev1.Service
 	priorityClasses []schedulingv1.PriorityClass
+	podTemplates    []corev1.PodTemplate
+	buffers         []api.CapacityBuffer
 
 	seen map[string]seen
 	// skipped and unknown are kinds and fields that get one warning each. silent are kinds that get

@@ -168,6 +168,19 @@ func (v *View) sum() string {
 	if v.Unpriced > 0 {
 		text += fmt.Sprintf("; without %d of unknown price", v.Unpriced)
 	}
+	if v.Headroom != nil {
+		text += "; " + v.HeadroomText()
+	}
+	return text
+}
+
+// HeadroomText says what CapacityBuffers cost, and whether nodes have room for their pods. There must be
+// Headroom.
+func (v *View) HeadroomText() string {
+	text := fmt.Sprintf("headroom $%.4f/h", v.Headroom.PricePerHour)
+	if v.Headroom.Placed < v.Headroom.Pods {
+		text += fmt.Sprintf(" for %d of %d pods", v.Headroom.Placed, v.Headroom.Pods)
+	}
 	return text
 }
 

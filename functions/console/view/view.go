@@ -49,6 +49,8 @@ type View struct {
 	Unpriced int `json:"unpriced,omitempty"`
 	// Savings compares the instances' prices with those of the same types on demand.
 	Savings catalog.Savings `json:"savings"`
+	// Headroom is the room that CapacityBuffers keep; nil without a buffer.
+	Headroom *status.Headroom `json:"headroom,omitempty"`
 	// Plan is the last plan with new nodes; nil before the first.
 	Plan *status.Plan `json:"plan,omitempty"`
 	// Day has samples of the last day, the oldest first.
@@ -172,6 +174,9 @@ func Of(objects *Objects, now time.Time) *View {
 	if leader := objects.Karpenter.Leader; leader != nil {
 		view.Standby = leader.String()
 		view.StandsBack = view.Standby
+	}
+	if told := objects.Status.Deployment; told != nil {
+		view.Headroom = told.Headroom
 	}
 	view.ShiftedZones = shiftedZones(objects, now)
 	if c := objects.Catalog; c != nil {

@@ -344,3 +344,19 @@ func TestTextOfOthersIsPlain(t *testing.T) {
 		t.Errorf("source %q, message %q, want %q", shown.Source, shown.Message, want)
 	}
 }
+
+func TestHeadroomIsShown(t *testing.T) {
+	for want, headroom := range map[string]*status.Headroom{
+		"; headroom $0.4200/h\n":                 {Buffers: 1, Pods: 3, Placed: 3, PricePerHour: 0.42},
+		"; headroom $0.1000/h for 1 of 3 pods\n": {Buffers: 1, Pods: 3, Placed: 1, PricePerHour: 0.1},
+	} {
+		told := &status.Deployment{Tick: now, Headroom: headroom}
+		var tables bytes.Buffer
+		if err := Of(&Objects{Status: status.Contents{Deployment: told}}, now).WriteTables(&tables, Form{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(tables.String(), want) {
+			t.Errorf("the tables lack %q:\n%s", want, tables.String())
+		}
+	}
+}

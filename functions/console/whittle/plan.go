@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/gang"
 
@@ -183,6 +184,7 @@ func (f *planFlags) readFiles(
 	}
 	m.assemble(table, now)
 	m.snapshot.Gangs = plan.GangsOf(read.PodGroups)
+	m.snapshot.Pods = append(m.snapshot.Pods, buffer.Pods(read.Buffers)...)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/instancetypes"
 	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/inventory"
@@ -55,6 +56,10 @@ func (f *planFlags) readCluster(
 		return err
 	}
 	f.follow(told, problems)
+	buffers, err := readBuffers(ctx, client, told, m.objects)
+	if err != nil {
+		return err
+	}
 	if err := observe.Spread(ctx, client, f.spread, m.objects.Pods); err != nil {
 		return err
 	}
@@ -78,13 +83,24 @@ func (f *planFlags) readCluster(
 	m.pools, m.objects.NodePools = m.objects.NodePools, usable
 	m.assemble(table, now)
 	snapshot.AddUnlaunched(m.snapshot, m.objects)
+	m.snapshot.Pods = append(m.snapshot.Pods, buffer.Pods(buffers)...)
 	waiting := m.snapshot.Pods
 	if f.details {
 		for i := range m.snapshot.Nodes {
 			m.snapshot.Pods = append(m.snapshot.Pods, m.snapshot.Nodes[i].Pods...)
 		}
 	}
-	err := observe.Details(ctx, client, m.snapshot)
+	err = observe.Details(ctx, client, m.snapshot)
 	m.snapshot.Pods = waiting
 	return errors.Join(err, observe.Gangs(ctx, client, m.snapshot))
+}
+
+// readBuffers reads the CapacityBuffers where the deployment keeps room for them.
+func readBuffers(
+	ctx context.Context, client *cluster.Client, told *status.Deployment, o *snapshot.Objects,
+) ([]buffer.Buffer, error) {
+	if told == nil || !told.CapacityBuffers {
+		return nil, nil
+	}
+	return observe.Buffers(ctx, client, o.LimitRanges)
 }

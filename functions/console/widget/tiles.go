@@ -30,6 +30,9 @@ func price(shown *view.View) tile {
 		figure.Note = fmt.Sprintf("instances $%.4f/h, extras $%.4f/h; %s", shown.PricePerHour-shown.ExtrasPerHour,
 			shown.ExtrasPerHour, figure.Note)
 	}
+	if shown.Headroom != nil {
+		figure.Note += "; " + shown.HeadroomText()
+	}
 	if shown.Unpriced > 0 {
 		figure.Note += fmt.Sprintf("; %d of unknown price", shown.Unpriced)
 	}

@@ -20,8 +20,8 @@ const SystemNamespace = "whittle-system"
 //go:embed crds/*.yaml namespace.yaml rbac/*.yaml
 var files embed.FS
 
-// CRDs returns the CustomResourceDefinitions of NodePool, NodeClaim, NodeOverlay and EC2NodeClass,
-// and of the older kinds Provisioner and AWSNodeTemplate.
+// CRDs returns the CustomResourceDefinitions of NodePool, NodeClaim, NodeOverlay, EC2NodeClass and
+// CapacityBuffer, and of the older kinds Provisioner and AWSNodeTemplate.
 func CRDs() ([]unstructured.Unstructured, error) {
 	return read("crds/*.yaml")
 }

@@ -29,7 +29,7 @@ func TestCRDsAreTheKinds(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		api.EC2NodeClassCRD, api.NodeClaimCRD, api.NodePoolCRD, api.NodeOverlayCRD, legacy.ProvisionerCRD,
-		legacy.AWSNodeTemplateCRD,
+		legacy.AWSNodeTemplateCRD, api.CapacityBufferResource + "." + api.AutoscalingGroup,
 	}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

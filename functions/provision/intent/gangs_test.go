@@ -96,7 +96,7 @@ func TestNothingGoesBackOnAnOldRead(t *testing.T) {
 		returned = append(returned, claim)
 	}
 	var names []string
-	for _, claim := range intent.StillReturned(returned, now) {
+	for _, claim := range intent.StillReturned(returned, now, nil) {
 		names = append(names, claim.Name)
 	}
 	if want := []string{"idle"}; !slices.Equal(names, want) {

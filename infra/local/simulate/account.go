@@ -119,6 +119,7 @@ func createRole(config aws.Config) error {
 func setEnvironment(key, secret string) error {
 	for name, value := range map[string]string{
 		"CLUSTER_NAME": clusterName, "TICK_INTERVAL": "10s", "WATCH_FUNCTION": "watch", "AWS_REGION": region,
+		"CAPACITY_BUFFERS": "true", "PROVISIONING_REQUESTS": "true",
 		"PROVISION_QUEUE_URL": queuesHost + "provision", "LIFECYCLE_QUEUE_URL": queuesHost + "lifecycle",
 		"DISRUPT_QUEUE_URL": queuesHost + "disrupt", "INTERRUPT_QUEUE_URL": queuesHost + "interrupt",
 		"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "",

@@ -41,7 +41,13 @@ func (r *Run) furnish() error {
 			return err
 		}
 	}
-	return nil
+	if err := r.makeStorageClass(); err != nil {
+		return err
+	}
+	if err := r.makeBuffer(); err != nil {
+		return err
+	}
+	return r.makeStatic()
 }
 
 // pool is a NodePool. The seed chooses its limits and its disruption.
@@ -99,6 +105,8 @@ type workload struct {
 	capacity string // capacity type, empty for any
 	zone     string // empty for any
 	kept     bool   // do-not-disrupt
+	volumes  bool   // each of its pods has a volume
+	slots    int    // how many pods with volumes it has had at a time
 	budget   int    // how many of its pods may be unavailable; 0 for no budget
 	made     int
 }
@@ -125,6 +133,7 @@ func (r *Run) begins() {
 			l.zone = region + string('a'+rune(e.Number(0, 2, name, "which zone")))
 		}
 		l.kept = e.Chance(0.15, name, "kept")
+		l.volumes = e.Chance(0.25, name, "volumes")
 		if e.Chance(0.5, name, "budget") {
 			l.budget = e.Number(1, 2, name, "unavailable")
 		}
@@ -132,6 +141,8 @@ func (r *Run) begins() {
 		r.guard(l)
 		r.shift(l, share, 0)
 	}
+	r.scaleStatic(0)
+	r.askForRooms()
 	r.storms()
 	r.shortages()
 }
@@ -198,6 +209,13 @@ func podName(l *workload) string { return fmt.Sprintf("%s-%d", l.name, l.made) }
 func (r *Run) replicate() {
 	pods := apiserver.List[corev1.Pod](r.store, apiserver.Pods)
 	for _, l := range r.workloads {
+		if l.volumes {
+			if err := r.replicateSlots(l, pods); err != nil {
+				r.violate("a pod with a volume cannot be made: %v", err)
+				return
+			}
+			continue
+		}
 		var present []*corev1.Pod
 		for _, pod := range pods {
 			if pod.Labels["app"] == l.name && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
@@ -212,12 +230,16 @@ func (r *Run) replicate() {
 			}
 		}
 		for n := l.count; n < len(present); n++ {
-			pod := present[n]
-			if object := r.store.Get(apiserver.Pods, pod.Namespace, pod.Name); object != nil {
-				r.evictions[string(pod.UID)] = "scaled down"
-				r.store.Delete(object, nil)
-			}
+			r.scaleDown(present[n])
 		}
 	}
 	r.result.Pods = max(r.result.Pods, len(pods))
+}
+
+// scaleDown deletes a pod that its workload needs no more.
+func (r *Run) scaleDown(pod *corev1.Pod) {
+	if object := r.store.Get(apiserver.Pods, pod.Namespace, pod.Name); object != nil {
+		r.evictions[string(pod.UID)] = "scaled down"
+		r.store.Delete(object, nil)
+	}
 }

@@ -17,6 +17,7 @@ import (
 func (r *Run) controllers() {
 	r.engine.Every(5*time.Second, 5*time.Second, r.watchNodes)
 	r.engine.Every(20*time.Second, 20*time.Second, r.collectPods)
+	r.engine.Every(10*time.Second, 10*time.Second, r.attachVolumes)
 	r.engine.Every(10*time.Second, 20*time.Second, r.forgetNodes)
 	r.engine.Every(time.Minute, time.Minute, r.bookmark)
 	r.engine.Every(time.Minute, time.Minute, r.expireEvents)
@@ -33,11 +34,14 @@ func (r *Run) react(change apiserver.Change) {
 	case apiserver.Pods:
 		r.soon("scheduler", 20*time.Millisecond, 500*time.Millisecond, r.schedule)
 		r.soon("replicas", 50*time.Millisecond, time.Second, r.replicate)
+		r.soon("volumes", 100*time.Millisecond, 2*time.Second, r.attachVolumes)
 		r.soon("budgets", 50*time.Millisecond, time.Second, r.countBudgets)
 		if change.After != nil {
 			pod, _ := change.After.Typed.(*corev1.Pod)
 			r.kubeletSees(pod)
 		}
+	case apiserver.Requests:
+		r.soon("jobs", 100*time.Millisecond, 3*time.Second, r.startJobs)
 	case apiserver.Nodes:
 		r.soon("scheduler", 20*time.Millisecond, 500*time.Millisecond, r.schedule)
 	}
@@ -61,7 +65,7 @@ func (r *Run) schedule() {
 		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil {
 			continue
 		}
-		chosen := choose(pod, nodes, rooms)
+		chosen := r.choose(pod, nodes, rooms)
 		apiserver.Update(r.store, apiserver.Pods, pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
 			if chosen == nil {
 				return setCondition(stored, corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable, now)
@@ -94,10 +98,10 @@ func (l *room) fits(pod *corev1.Pod) bool {
 }
 
 // choose returns the node for a pod, first the nominated one, or nil.
-func choose(pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room) *corev1.Node {
+func (r *Run) choose(pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room) *corev1.Node {
 	var best *corev1.Node
 	for _, node := range nodes {
-		if !mayRun(pod, node) || !rooms[node.Name].fits(pod) {
+		if !r.mayRun(pod, node) || !rooms[node.Name].fits(pod) {
 			continue
 		}
 		if node.Name == pod.Status.NominatedNodeName {
@@ -110,7 +114,10 @@ func choose(pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room) *core
 	return best
 }
 
-func mayRun(pod *corev1.Pod, node *corev1.Node) bool {
+func (r *Run) mayRun(pod *corev1.Pod, node *corev1.Node) bool {
+	if zone := r.zones[volumeOf(pod)]; zone != "" && node.Labels[corev1.LabelTopologyZone] != zone {
+		return false
+	}
 	for key, value := range pod.Spec.NodeSelector {
 		if node.Labels[key] != value {
 			return false

@@ -143,6 +143,9 @@ func (r *Run) released(claim *api.NodeClaim) {
 func (r *Run) decided(c *call) {
 	r.checkLease(c)
 	r.checkDeletion(c)
+	r.checkShrink(c)
+	r.checkUnmounted(c)
+	r.checkVirtual(c)
 	if !c.isKubernetes() || c.request.Method != http.MethodDelete || c.invocation.function != "disrupt" {
 		return
 	}
@@ -347,7 +350,7 @@ func (r *Run) settled() {
 		r.violate("the cluster was never ready")
 		return
 	}
-	problems := r.unsettled()
+	problems := slices.Concat(r.unsettled(), r.unsettledStatic(), r.unsettledBuffers(), r.unsettledRequests())
 	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
 		for _, letter := range r.mail[function].dead {
 			problems = append(problems, fmt.Sprintf("%s is a dead letter: %.200s", letter.id, letter.body))
@@ -381,12 +384,22 @@ func (r *Run) unsettled() []string {
 		case claim.DeletionTimestamp == nil && i == nil && age > patience:
 			problems = append(problems, fmt.Sprintf("nodeclaim %s has no live instance (%q)", claim.Name,
 				claim.Status.ProviderID))
+		case i != nil && claim.DeletionTimestamp == nil && !isBilledAs(i, claim):
+			problems = append(problems, fmt.Sprintf("nodeclaim %s says %s of %s in %s, and EC2 bills %s of %s in %s", claim.Name,
+				claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[api.CapacityTypeLabelKey],
+				claim.Labels[corev1.LabelTopologyZone], i.InstanceType, i.CapacityType, i.Zone))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(instances)) {
 		problems = append(problems, fmt.Sprintf("the instance %s has no nodeclaim", id))
 	}
 	return append(problems, r.unsettledPods()...)
+}
+
+// isBilledAs reports whether the claim's price is that of the instance: the type, how it is bought, and where.
+func isBilledAs(i *ec2.Instance, claim *api.NodeClaim) bool {
+	return claim.Labels[corev1.LabelInstanceTypeStable] == i.InstanceType &&
+		claim.Labels[api.CapacityTypeLabelKey] == i.CapacityType && claim.Labels[corev1.LabelTopologyZone] == i.Zone
 }
 
 // endsSince returns when nothing but machines held a leaving claim any more: at its deletion, or at the
@@ -405,8 +418,12 @@ func (r *Run) unsettledPods() []string {
 	var problems []string
 	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
 		switch age := time.Since(pod.CreationTimestamp.Time); {
+		case pod.DeletionTimestamp != nil && r.repairIsBlocked(pod.Spec.NodeName):
+			continue
 		case pod.DeletionTimestamp != nil && time.Since(pod.DeletionTimestamp.Time) > patience:
 			problems = append(problems, fmt.Sprintf("pod %s does not end", pod.Name))
+		case volumeOf(pod) != "" && age < patience+unmountWait:
+			continue // the volume may have to wait for a kubelet that is silent
 		case pod.DeletionTimestamp == nil && !podReady(pod) && age > patience && !r.mayWait(pod):
 			problems = append(problems, fmt.Sprintf("pod %s does not run (node %q, nominated for %q): %s", pod.Name,
 				pod.Spec.NodeName, pod.Status.NominatedNodeName, r.whyNot(pod)))
@@ -415,7 +432,23 @@ func (r *Run) unsettledPods() []string {
 	return problems
 }
 
-// whyNot says what keeps a pod from each node.
+// repairIsBlocked reports whether the node's machine has failed, and so many others of its pool that Whittle
+// repairs none, as Karpenter does.
+func (r *Run) repairIsBlocked(nodeName string) bool {
+	object := r.store.Get(apiserver.Nodes, "", nodeName)
+	m := r.machineOf(nodeName)
+	if object == nil || m == nil || !m.off {
+		return false
+	}
+	pool := r.store.Get(apiserver.NodePools, "", object.Meta.GetLabels()[api.NodePoolLabelKey])
+	if pool == nil {
+		return false
+	}
+	typed, _ := pool.Typed.(*api.NodePool)
+	return api.ConditionTrue(typed.Status.Conditions, api.ConditionTypeNodeRepairBlocked)
+}
+
+// whyNot says what keeps a pod from each node, and what an event says.
 func (r *Run) whyNot(pod *corev1.Pod) string {
 	var why []string
 	for _, node := range apiserver.List[corev1.Node](r.store, apiserver.Nodes) {
@@ -425,10 +458,16 @@ func (r *Run) whyNot(pod *corev1.Pod) string {
 				left.take(other)
 			}
 		}
-		why = append(why, fmt.Sprintf("%s may run it: %t, has %dm cores and %d MiB", node.Name, mayRun(pod, node), left.cpu,
+		why = append(why, fmt.Sprintf("%s may run it: %t, has %dm cores and %d MiB", node.Name, r.mayRun(pod, node), left.cpu,
 			left.memory>>20))
 	}
-	return strings.Join(why, ", ")
+	last := "no event"
+	for _, event := range apiserver.List[corev1.Event](r.store, apiserver.Events) {
+		if event.InvolvedObject.UID == pod.UID {
+			last = event.Reason + ": " + event.Message
+		}
+	}
+	return strings.Join(append(why, last), ", ")
 }
 
 // heldByPods reports whether pods that may not be evicted hold the claim's node, which has no termination
@@ -449,7 +488,7 @@ func (r *Run) heldByPods(claim *api.NodeClaim) bool {
 func (r *Run) mayWait(pod *corev1.Pod) bool {
 	cpu, memory := requests(pod)
 	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
-		if pool.Name == "default" || pod.Spec.NodeSelector[api.CapacityTypeLabelKey] != "spot" {
+		if pool.Name == "default" || pool.Name != staticPool && pod.Spec.NodeSelector[api.CapacityTypeLabelKey] != "spot" {
 			limit := pool.Spec.Limits[corev1.ResourceCPU]
 			used := r.usedOf(pool.Name)
 			least := int64(2)

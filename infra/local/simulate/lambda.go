@@ -27,6 +27,7 @@ type invocation struct {
 	began          time.Time
 	cancel         context.CancelFunc
 	calls          int
+	poolsRead      time.Time // when it last asked for NodePools past the watch cache
 	over           bool
 	// ended gets the answer. It gets false where the function was killed, took too long or failed.
 	ended func(answer []byte, ok bool)

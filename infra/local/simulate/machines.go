@@ -23,13 +23,14 @@ type machine struct {
 	lasts    time.Duration // until it does
 	warned   bool
 	pods     map[types.UID]bool
+	mounts   map[string]bool // persistent volumes
 }
 
 // power follows the state of an instance.
 func (r *Run) power(i ec2.Instance) {
 	m := r.machines[i.ID]
 	if m == nil {
-		m = &machine{pods: map[types.UID]bool{}}
+		m = &machine{pods: map[types.UID]bool{}, mounts: map[string]bool{}}
 		m.doomed = r.weather.happens(r.weather.interrupted, "interrupt", i.ID)
 		m.lasts = r.engine.Between(30*time.Second, 10*time.Minute, i.ID, "lasts")
 		r.machines[i.ID] = m
@@ -176,6 +177,7 @@ func (r *Run) kubeletSees(pod *corev1.Pod) {
 		r.engine.In(stop, func() {
 			if !m.off {
 				delete(m.pods, uid)
+				delete(m.mounts, volumeOf(pod))
 				r.store.Remove(apiserver.Pods, namespace, name, uid)
 			}
 		})
@@ -185,18 +187,29 @@ func (r *Run) kubeletSees(pod *corev1.Pod) {
 		return
 	}
 	m.pods[uid] = true
-	r.engine.In(r.engine.Between(200*time.Millisecond, 4*time.Second, string(uid), "starts"), func() {
-		if m.off {
-			return
+	starts := r.engine.Between(200*time.Millisecond, 4*time.Second, string(uid), "starts")
+	r.engine.In(starts, func() { r.startPod(m, pod) })
+}
+
+// startPod runs the pod when its volume is attached.
+func (r *Run) startPod(m *machine, pod *corev1.Pod) {
+	if m.off || !m.pods[pod.UID] {
+		return
+	}
+	if !r.isAttached(pod) {
+		r.engine.In(time.Second, func() { r.startPod(m, pod) })
+		return
+	}
+	apiserver.Update(r.store, apiserver.Pods, pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
+		if stored.UID != pod.UID || stored.DeletionTimestamp != nil {
+			return false
 		}
-		apiserver.Update(r.store, apiserver.Pods, namespace, name, func(stored *corev1.Pod) bool {
-			if stored.UID != uid || stored.DeletionTimestamp != nil {
-				return false
-			}
-			now := metav1.Now()
-			stored.Status.Phase, stored.Status.StartTime = corev1.PodRunning, &now
-			return setCondition(stored, corev1.PodReady, corev1.ConditionTrue, "", now)
-		})
+		if volume := volumeOf(pod); volume != "" {
+			m.mounts[volume] = true
+		}
+		now := metav1.Now()
+		stored.Status.Phase, stored.Status.StartTime = corev1.PodRunning, &now
+		return setCondition(stored, corev1.PodReady, corev1.ConditionTrue, "", now)
 	})
 }
 

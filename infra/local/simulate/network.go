@@ -187,6 +187,7 @@ func (r *Run) place(c *call) {
 		r.trace("%s %s: arrives %s late", c.name, c.what, fate.late)
 		there += fate.late
 	}
+	c.noteRead()
 	r.decided(c)
 	r.engine.In(there, func() { r.carryOut(c, fate, back) })
 }

@@ -49,6 +49,10 @@ type Run struct {
 	over       chan struct{}        // closed at the end
 	unclaimed  map[string]time.Time // instances without a claim, and since when
 	evictions  map[string]string    // what functions ordered about a pod, by its UID
+	started    map[string]bool      // requests whose jobs run
+	zones      map[string]string    // of persistent volumes, by their names
+	unwanted   map[string]time.Time // attachments that no pod needs, and since when
+	scales     []scale              // of the static pool, the oldest first; none without one
 	voluntary  map[string]time.Time // claims that disrupt has deleted, and when
 	violations map[string]bool
 }
@@ -66,6 +70,7 @@ func Simulate(options Options) Result {
 		options: options, over: make(chan struct{}), mail: map[string]*mail{}, live: map[string]*invocation{},
 		idle: map[string][]*container{}, running: map[string]int{},
 		machines: map[string]*machine{}, soonTasks: map[string]bool{}, unclaimed: map[string]time.Time{},
+		started: map[string]bool{}, zones: map[string]string{}, unwanted: map[string]time.Time{},
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
 	}
 	r.result = Result{Seed: options.Seed, Done: map[string]int{}}

@@ -92,6 +92,8 @@ func everyRightWasUsed(t *testing.T, stages []stage) {
 func unasked() map[string]string {
 	const planned = "disrupt plans by provision's code, which reads it for pods with volumes or constraints by namespace"
 	const short = "marks offerings that EC2 is short of, which has room for all in these scenarios"
+	const buffers = "belongs to the setting capacityBuffers, which is off here: tests of provision and disrupt have it"
+	const requests = "belongs to the setting provisioningRequests, which is off here: tests of provision and disrupt have it"
 	const spread = "follows the setting defaultTopologySpread, which is off here: package observe tries it"
 	return map[string]string{
 		"provision list services":               spread,
@@ -100,23 +102,32 @@ func unasked() map[string]string {
 		"provision list statefulsets apps":      spread,
 		"provision list podgroups scheduling.x-k8s.io": "follows a waiting pod that names a PodGroup, whose kind this cluster " +
 			"lacks: a test of provision has it",
-		"disrupt list services":                      spread,
-		"disrupt list replicationcontrollers":        spread,
-		"disrupt list replicasets apps":              spread,
-		"disrupt list statefulsets apps":             spread,
-		"disrupt list namespaces":                    planned,
-		"disrupt list persistentvolumes":             planned,
-		"disrupt list persistentvolumeclaims":        planned,
-		"disrupt list storageclasses storage.k8s.io": planned,
-		"disrupt list csinodes storage.k8s.io":       planned,
-		"disrupt create configmaps":                  short,
-		"disrupt update configmaps":                  short,
-		"provision create configmaps":                short,
-		"provision update configmaps":                short,
-		"interrupt create configmaps":                short,
-		"interrupt update configmaps":                short,
-		"pod-deletion-cost patch pods":               "belongs to disrupt where podDeletionCost is on, and it is off here",
-		"interrupt list pods":                        "checks who holds Karpenter's Lease, and no Karpenter runs",
+		"disrupt list services":                                                               spread,
+		"disrupt list replicationcontrollers":                                                 spread,
+		"disrupt list replicasets apps":                                                       spread,
+		"disrupt list statefulsets apps":                                                      spread,
+		"disrupt list namespaces":                                                             planned,
+		"disrupt list persistentvolumes":                                                      planned,
+		"disrupt list persistentvolumeclaims":                                                 planned,
+		"disrupt list storageclasses storage.k8s.io":                                          planned,
+		"disrupt list csinodes storage.k8s.io":                                                planned,
+		"disrupt create configmaps":                                                           short,
+		"disrupt update configmaps":                                                           short,
+		"provision create configmaps":                                                         short,
+		"provision update configmaps":                                                         short,
+		"interrupt create configmaps":                                                         short,
+		"interrupt update configmaps":                                                         short,
+		"capacity-buffers list capacitybuffers autoscaling.x-k8s.io":                          buffers,
+		"capacity-buffers get podtemplates":                                                   buffers,
+		"capacity-buffers get deployments apps":                                               buffers,
+		"capacity-buffers get statefulsets apps":                                              buffers,
+		"capacity-buffers get replicasets apps":                                               buffers,
+		"capacity-buffers-status patch capacitybuffers/status autoscaling.x-k8s.io":           buffers,
+		"provisioning-requests list provisioningrequests autoscaling.x-k8s.io":                requests,
+		"provisioning-requests get podtemplates":                                              requests,
+		"provisioning-requests-status patch provisioningrequests/status autoscaling.x-k8s.io": requests,
+		"pod-deletion-cost patch pods":                                                        "belongs to disrupt where podDeletionCost is on, and it is off here",
+		"interrupt list pods":                                                                 "checks who holds Karpenter's Lease, and no Karpenter runs",
 		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than " +
 			"these scenarios last",
 		"lifecycle delete pods": "ends pods that outstay their node's terminationGracePeriod",

@@ -89,7 +89,8 @@ func Nodes(body []byte) (found []corev1.Node, meta metav1.ListMeta, err error) {
 // annotationDomains are the domains of the annotations that are kept of pods. Others may be long,
 // such as the last applied configuration.
 var annotationDomains = []string{
-	"karpenter.sh", "whittle.dev", "cluster-autoscaler.kubernetes.io", "controller.kubernetes.io", "kubernetes.io",
+	"autoscaling.x-k8s.io", "karpenter.sh", "whittle.dev", "cluster-autoscaler.kubernetes.io",
+	"controller.kubernetes.io", "kubernetes.io",
 }
 
 // isRead reports whether functions read a pod's annotation.

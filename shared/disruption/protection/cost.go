@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 const (
@@ -20,6 +21,9 @@ const (
 // pod without priority and costs of its own. The owner's deletion cost counts unless deletion costs
 // are managed. One that Whittle wrote never counts.
 func EvictionCost(pod *corev1.Pod, managed bool) float64 {
+	if scheduling.IsVirtual(pod) {
+		return 0 // nobody notices
+	}
 	cost := 1.0
 	// The owner's own cost wins even where it cannot be read. The API server accepts any text here,
 	// and text that is not a number does not count.

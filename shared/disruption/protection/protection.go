@@ -145,6 +145,9 @@ func allowsNone(spec *policyv1.PodDisruptionBudgetSpec) bool {
 // Covering are the budgets that select the pod.
 func Covering(budgets []policyv1.PodDisruptionBudget, pod *corev1.Pod) []*policyv1.PodDisruptionBudget {
 	var covering []*policyv1.PodDisruptionBudget
+	if scheduling.IsVirtual(pod) {
+		return nil // nobody evicts it
+	}
 	for i := range budgets {
 		if budgets[i].Namespace != pod.Namespace {
 			continue

@@ -58,6 +58,12 @@ var (
 		func() any { return new(api.NodePool) }}
 	NodeOverlays = &Kind{"karpenter.sh", "v1alpha1", "nodeoverlays", "NodeOverlay", false, true, true,
 		func() any { return new(api.NodeOverlay) }}
+	PodTemplates = &Kind{"", "v1", "podtemplates", "PodTemplate", true, false, false,
+		func() any { return new(corev1.PodTemplate) }}
+	Requests = &Kind{api.AutoscalingGroup, "v1", api.ProvisioningRequestResource, api.ProvisioningRequestKind, true, true,
+		true, func() any { return new(api.ProvisioningRequest) }}
+	CapacityBuffers = &Kind{api.AutoscalingGroup, api.CapacityBufferVersion, "capacitybuffers", "CapacityBuffer", true,
+		true, true, func() any { return new(api.CapacityBuffer) }}
 	NodeClasses = &Kind{"karpenter.k8s.aws", "v1", "ec2nodeclasses", "EC2NodeClass", false, true, true,
 		func() any { return new(api.EC2NodeClass) }}
 )
@@ -66,6 +72,7 @@ func kinds() []*Kind {
 	return []*Kind{
 		Pods, Nodes, Namespaces, ConfigMaps, Events, Services, Limits, VolumeClaims, Volumes, DaemonSets, Leases,
 		Budgets, StorageClasses, Attachments, CSINodes, NodeClaims, NodePools, NodeOverlays, NodeClasses,
+		PodTemplates, CapacityBuffers, Requests,
 	}
 }
 

@@ -84,5 +84,43 @@ func Faults() []Fault {
 				New: "err := p.client.DeletePod(ctx, pod, nil)",
 			}},
 		},
+		{
+			Name: "volumes-not-awaited",
+			What: "lifecycle ends an instance before its volumes are detached",
+			Replacements: []overlay.Replacement{{
+				File: "functions/lifecycle/nodeclaim/volumes.go", Old: "if len(attached) > 0 {", New: "if len(attached) > 1000 {",
+			}},
+		},
+		{
+			Name: "writes-after-the-lease",
+			What: "disrupt goes on when its Lease has ended, which lasts 5 s",
+			Replacements: []overlay.Replacement{{
+				File: "functions/disrupt/handler.go", Old: "deadline := now.Add(time.Until(end) + function.Reserve)",
+				New: "_ = end\n\tdeadline := now.Add(5 * time.Second)",
+			}, {
+				File: "shared/cluster/fence.go", Old: "if f.released.Load() || !time.Now().Round(0).Before(f.ends) {",
+				New: "if f.released.Load() {",
+			}, {
+				File: "shared/cluster/fence.go", Old: "context.WithDeadline(ctx, f.ends)",
+				New: "context.WithDeadline(ctx, f.ends.Add(time.Hour))",
+			}},
+		},
+		{
+			Name: "lost-mark-not-counted",
+			What: "a node whose mark was written without an answer takes of no budget in the same pass",
+			Replacements: []overlay.Replacement{{
+				File: "functions/disrupt/perform.go", Old: "\t\t\tp.assumeMarked(task)\n", New: "",
+			}},
+		},
+		{
+			Name: "shrink-on-a-cached-nodepool",
+			What: "provision shrinks a static pool by what the watch cache shows",
+			Replacements: []overlay.Replacement{{
+				File: "functions/provision/shrink.go", Old: "observe.Objects(ctx, r.client.Consistent())",
+				New: "observe.Objects(ctx, r.client)",
+			}, {
+				File: "shared/observe/observe.go", Old: "client.Consistent().NodePools", New: "client.NodePools",
+			}},
+		},
 	}
 }

@@ -40,6 +40,9 @@ func amend(crd map[string]any, resource, group string) error {
 	case api.NodeOverlayResource:
 		version["name"] = api.OverlayVersion
 		return amendNodeOverlay(schema)
+	case api.CapacityBufferResource:
+		version["name"] = api.CapacityBufferVersion
+		return nil
 	case legacy.ProvisionerResource:
 		return nil // as lenient as it was: package legacy checks its objects
 	case legacy.AWSNodeTemplateResource:

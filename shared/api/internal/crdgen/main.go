@@ -27,6 +27,7 @@ func main() {
 	output := flag.String("output", ".", "the folder to write the manifests to")
 	resources := flag.String("resources", strings.Join([]string{
 		api.NodePoolResource, api.NodeClaimResource, api.EC2NodeClassResource, api.NodeOverlayResource,
+		api.CapacityBufferResource,
 	}, ","), "the resources of the package, with commas between them")
 	flag.Parse()
 	if err := run(*output, strings.Split(*resources, ",")); err != nil {
@@ -73,6 +74,9 @@ func write(folder, output, resource string) error {
 	group := api.Group
 	if resource == api.EC2NodeClassResource || resource == legacy.AWSNodeTemplateResource {
 		group = api.AWSGroup
+	}
+	if resource == api.CapacityBufferResource {
+		group = api.AutoscalingGroup
 	}
 	if err := amend(crd, resource, group); err != nil {
 		return err

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/buffer"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/nodecost"
+	"github.com/whittle-dev/whittle/shared/observe"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/status"
+	"github.com/whittle-dev/whittle/shared/virtual"
+)
+
+// refillEvery is how often a plan is made for CapacityBuffers while no pod waits: Karpenter's 30 s. A
+// pod that took the room of a buffer was bound at once, and no tick saw it wait.
+const refillEvery = 30 * time.Second
+
+// buffersDue reports whether a plan is due for CapacityBuffers: the first of a container, one for a
+// buffer that nobody has looked at since it changed, or one after a while.
+func (h *handler) buffersDue(ctx context.Context, client *cluster.Client) (bool, error) {
+	if !h.capacityBuffers {
+		return false, nil
+	}
+	buffers, err := observe.OwnBuffers(ctx, client)
+	if err != nil {
+		return false, err
+	}
+	if len(buffers) == 0 {
+		h.headroom.Store(nil)
+		return false, nil
+	}
+	for i := range buffers {
+		if !buffer.IsObserved(&buffers[i]) {
+			return true, nil
+		}
+	}
+	return h.refillDue(), nil
+}
+
+// refillDue reports whether this container's last plan for virtual pods is some time ago.
+func (h *handler) refillDue() bool {
+	return h.now().Sub(time.Unix(0, h.refilled.Load())) >= refillEvery
+}
+
+// planned notes that a plan for virtual pods is made.
+func (h *handler) planned() { h.refilled.Store(h.now().UnixNano()) }
+
+// addBuffers adds the pods that CapacityBuffers keep room for to those that wait. Pods wait for no
+// buffer: where one cannot be read, the plan is made without, and the error is for the next pass.
+func (r *pass) addBuffers(ctx context.Context, made *plan.Snapshot, ranges []corev1.LimitRange) error {
+	if !r.capacityBuffers {
+		return nil
+	}
+	buffers, err := observe.Buffers(ctx, r.client, ranges)
+	if err != nil {
+		slog.WarnContext(ctx, "capacitybuffers not read, and nothing is launched for them", "error", err)
+		return err
+	}
+	r.planned()
+	r.buffers = buffers
+	made.Pods = append(slices.Clip(made.Pods), buffer.Pods(buffers)...)
+	return nil
+}
+
+// writeBuffers writes what the plan has found for the buffers. Plans do not depend on it, so that a
+// failure is only logged.
+func (r *pass) writeBuffers(ctx context.Context, s *plan.Snapshot, outcome virtual.Outcome) {
+	if len(r.buffers) > 0 {
+		prices := nodecost.Of(r.catalog, s.NodeClasses, r.pools)
+		shown := status.Headroom{Buffers: len(r.buffers), Pods: len(buffer.Pods(r.buffers))}
+		shown.Placed, shown.PricePerHour = buffer.Headroom(outcome, r.buffers, s.Nodes, prices.PriceOfClaim)
+		r.headroom.Store(&shown)
+	}
+	for i := range r.buffers {
+		object := r.buffers[i].Object
+		wanted, changed := r.buffers[i].Status(outcome, r.now())
+		if !changed {
+			continue
+		}
+		if err := r.client.PatchCapacityBufferStatus(ctx, object, buffer.Patch(wanted)); err != nil {
+			slog.WarnContext(ctx, "the status of a capacitybuffer is not written",
+				"CapacityBuffer", object.Namespace+"/"+object.Name, "error", err)
+			continue
+		}
+		object.Status = wanted
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/observe"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/gang"
+	"github.com/whittle-dev/whittle/shared/provisioningrequest"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/virtual"
+)
+
+// requestsDue reports whether a plan is due for ProvisioningRequests: while one waits for its room, and
+// after a while for one whose room is booked.
+func (h *handler) requestsDue(ctx context.Context, client *cluster.Client) (bool, error) {
+	if !h.provisioningRequests {
+		return false, nil
+	}
+	objects, err := observe.OwnRequests(ctx, client)
+	if err != nil {
+		return false, err
+	}
+	booked := false
+	for i := range objects {
+		stage := provisioningrequest.StageOf(&objects[i])
+		if stage == provisioningrequest.Waits {
+			return true, nil
+		}
+		booked = booked || stage == provisioningrequest.Booked
+	}
+	return booked && h.refillDue(), nil
+}
+
+// addRequests adds the pods of ProvisioningRequests to those that wait. Those that wait for their room are
+// gangs. Real pods that a request has room for need no place. No other pod waits for requests: where one
+// cannot be read, the plan is made without, and the error is for the next pass.
+func (r *pass) addRequests(ctx context.Context, made *plan.Snapshot, objects *snapshot.Objects) error {
+	if !r.provisioningRequests {
+		return nil
+	}
+	requests, err := r.readRequests(ctx, r.client, objects)
+	if err != nil {
+		slog.WarnContext(ctx, "provisioningrequests not read, and nothing is launched for them", "error", err)
+		return err
+	}
+	r.planned()
+	r.requests = requests
+	made.Pods = slices.DeleteFunc(slices.Clone(made.Pods), func(pod corev1.Pod) bool {
+		return provisioningrequest.Consumed(&pod, requests)
+	})
+	for i := range requests {
+		if request := &requests[i]; request.Grows() {
+			addRequest(made, request)
+		}
+	}
+	return nil
+}
+
+// addRequest adds the request's pods, which are a gang while they wait for their room.
+func addRequest(made *plan.Snapshot, request *provisioningrequest.Request) {
+	made.Pods = append(made.Pods, request.Pods...)
+	if request.Stage == provisioningrequest.Waits {
+		made.Gangs = append(made.Gangs, request.Gang())
+	}
+}
+
+func (r *pass) readRequests(
+	ctx context.Context, client *cluster.Client, objects *snapshot.Objects,
+) ([]provisioningrequest.Request, error) {
+	all, err := observe.OwnRequests(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	return observe.Requests(ctx, client, all, objects)
+}
+
+// checkCapacity looks for room on existing nodes for the requests that ask for no other, beside the pods that
+// the plan has placed there.
+func (r *pass) checkCapacity(s *plan.Snapshot, outcome virtual.Outcome) virtual.Outcome {
+	asked := *s
+	asked.NodePools, asked.Pods, asked.Gangs = nil, nil, nil
+	asked.Nodes = withNominated(s, r.placed)
+	for i := range r.requests {
+		if request := &r.requests[i]; !request.Grows() {
+			addRequest(&asked, request)
+		}
+	}
+	if len(asked.Pods) == 0 {
+		return outcome
+	}
+	outcome.Adopt(virtual.Take(gang.Whole(planner.Solve)(&asked)), asked.Pods)
+	return outcome
+}
+
+// withNominated returns the nodes with the pods that a plan has placed on them.
+func withNominated(s *plan.Snapshot, nominations []plan.Nomination) []plan.Node {
+	pods := map[plan.PodRef]*corev1.Pod{}
+	for i := range s.Pods {
+		pods[plan.RefOf(&s.Pods[i])] = &s.Pods[i]
+	}
+	placed := map[plan.Nomination][]corev1.Pod{} // by node
+	for _, nomination := range nominations {
+		if pod := pods[nomination.Pod]; pod != nil {
+			nomination.Pod = plan.PodRef{}
+			placed[nomination] = append(placed[nomination], *pod)
+		}
+	}
+	nodes := slices.Clone(s.Nodes)
+	for i := range nodes {
+		var of plan.Nomination
+		if nodes[i].Node != nil {
+			of.NodeName = nodes[i].Node.Name
+		}
+		if nodes[i].NodeClaim != nil {
+			of.NodeClaimName = nodes[i].NodeClaim.Name
+		}
+		nodes[i].Pods = append(slices.Clip(nodes[i].Pods), placed[of]...)
+	}
+	return nodes
+}
+
+// writeRequests writes what the plan has found for the requests. A request that changed meanwhile gets its
+// conditions after a later plan. Plans do not depend on it, so that a failure is only logged.
+func (r *pass) writeRequests(ctx context.Context, s *plan.Snapshot, outcome virtual.Outcome) {
+	if len(r.requests) == 0 {
+		return
+	}
+	outcome = r.checkCapacity(s, outcome)
+	initialized := initializedNodes(s)
+	for i := range r.requests {
+		object := r.requests[i].Object
+		wanted, changed := r.requests[i].Conditions(outcome, initialized, r.now())
+		if !changed {
+			continue
+		}
+		err := r.client.PatchProvisioningRequestConditions(ctx, object, wanted)
+		if err = ignoreMoved(err); err != nil {
+			slog.WarnContext(ctx, "the status of a provisioningrequest is not written",
+				"ProvisioningRequest", object.Namespace+"/"+object.Name, "error", err)
+			continue
+		}
+		object.Status.Conditions = wanted
+	}
+}
+
+// initializedNodes returns whether the node of a nomination is initialized. Nodes of others count once
+// they have joined.
+func initializedNodes(s *plan.Snapshot) func(plan.Nomination) bool {
+	ready := map[string]bool{}
+	for i := range s.Nodes {
+		node := &s.Nodes[i]
+		if node.Node != nil && (node.NodeClaim == nil ||
+			api.ConditionTrue(node.NodeClaim.Status.Conditions, api.ConditionTypeInitialized)) {
+			ready[node.Node.Name] = true
+		}
+	}
+	return func(nomination plan.Nomination) bool { return ready[nomination.NodeName] }
+}

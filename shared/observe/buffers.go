@@ -1,0 +1,121 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/buffer"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/virtual"
+)
+
+const (
+	// mostBuffers bounds the buffers of one plan, because each is a read. The oldest count.
+	mostBuffers = 200
+	// parallelReads is how many of them are read at once.
+	parallelReads = 16
+)
+
+// OwnBuffers lists the CapacityBuffers that Whittle carries out, the oldest first.
+func OwnBuffers(ctx context.Context, client *cluster.Client) ([]api.CapacityBuffer, error) {
+	objects, err := client.CapacityBuffers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing capacitybuffers: %w", err)
+	}
+	objects = slices.DeleteFunc(objects, func(object api.CapacityBuffer) bool {
+		return object.DeletionTimestamp != nil || !buffer.IsOurs(&object)
+	})
+	slices.SortFunc(objects, func(a, b api.CapacityBuffer) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
+			strings.Compare(a.Name, b.Name))
+	})
+	return objects[:min(len(objects), mostBuffers)], nil
+}
+
+// Buffers reads the CapacityBuffers with what they name. A name of nothing is no error. Others may be
+// tried again, and then nothing is known of any buffer's pods.
+func Buffers(ctx context.Context, client *cluster.Client, ranges []corev1.LimitRange) ([]buffer.Buffer, error) {
+	objects, err := OwnBuffers(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	buffers := make([]buffer.Buffer, len(objects))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelReads)
+	for i := range objects {
+		group.Go(func() error {
+			source, err := sourceOf(ctx, client, &objects[i])
+			if err != nil {
+				return fmt.Errorf("capacitybuffer %s/%s: %w", objects[i].Namespace, objects[i].Name, err)
+			}
+			buffers[i] = buffer.Resolve(&objects[i], source, ranges)
+			return nil
+		})
+	}
+	return buffers, group.Wait()
+}
+
+// sourceOf reads what the buffer names, and returns nil where that is nothing.
+func sourceOf(ctx context.Context, client *cluster.Client, object *api.CapacityBuffer) (*buffer.Source, error) {
+	of, problem := buffer.ReferenceOf(object)
+	if problem != "" {
+		return nil, nil
+	}
+	template, err := client.TemplateOf(ctx, of.Kind, of.Namespace, of.Name)
+	if template == nil {
+		return nil, err
+	}
+	return &buffer.Source{Template: template.Pod, Generation: template.Generation, Replicas: template.Replicas}, nil
+}
+
+// Virtual says whose virtual pods keep nodes.
+type Virtual struct{ Buffers, Requests bool }
+
+// Bound reads the virtual pods that keep nodes, and returns those that the nodes of the objects have room
+// for, each with its node. A pod that nothing has room for keeps none. A request that existing nodes have no
+// room for yet keeps none either, unless it grows.
+func (v Virtual) Bound(
+	ctx context.Context, client *cluster.Client, o *snapshot.Objects, solve func(*plan.Snapshot) *plan.Plan,
+) ([]corev1.Pod, error) {
+	var pods []corev1.Pod
+	if v.Requests {
+		all, err := OwnRequests(ctx, client)
+		if err != nil {
+			return nil, err
+		}
+		requests, err := Requests(ctx, client, all, o)
+		if err != nil {
+			return nil, err
+		}
+		for i := range requests {
+			if requests[i].Grows() {
+				pods = append(pods, requests[i].Pods...)
+			}
+		}
+	}
+	if v.Buffers {
+		buffers, err := Buffers(ctx, client, o.LimitRanges)
+		if err != nil {
+			return nil, err
+		}
+		pods = append(pods, buffer.Pods(buffers)...)
+	}
+	if len(pods) == 0 {
+		return nil, nil
+	}
+	nodes := snapshot.Nodes(o)
+	nodes.Pods = pods
+	if err := Details(ctx, client, nodes); err != nil {
+		return nil, err
+	}
+	return virtual.Bind(nodes, pods, solve), nil
+}

@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/provisioningrequest"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+)
+
+// mostRequests bounds the ProvisioningRequests of one plan. The oldest count, and the others wait.
+const mostRequests = 50
+
+// OwnRequests lists the ProvisioningRequests of Whittle's classes, the oldest first.
+func OwnRequests(ctx context.Context, client *cluster.Client) ([]api.ProvisioningRequest, error) {
+	objects, err := client.ProvisioningRequests(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing provisioningrequests: %w", err)
+	}
+	objects = slices.DeleteFunc(objects, func(object api.ProvisioningRequest) bool {
+		return object.DeletionTimestamp != nil || !provisioningrequest.IsOurs(&object)
+	})
+	slices.SortFunc(objects, func(a, b api.ProvisioningRequest) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
+			strings.Compare(a.Name, b.Name))
+	})
+	return objects, nil
+}
+
+// Requests reads the PodTemplates of the requests that are not over, and returns these with their pods. The
+// objects show which real pods have come. A template that does not exist is no error. Others may be tried
+// again, and then nothing is known of any request's pods.
+func Requests(
+	ctx context.Context, client *cluster.Client, all []api.ProvisioningRequest, o *snapshot.Objects,
+) ([]provisioningrequest.Request, error) {
+	var open []*api.ProvisioningRequest
+	for i := range all {
+		if provisioningrequest.StageOf(&all[i]) != provisioningrequest.Over {
+			open = append(open, &all[i])
+		}
+	}
+	open = open[:min(len(open), mostRequests)]
+	templates, err := templatesOf(ctx, client, open)
+	if err != nil {
+		return nil, err
+	}
+	requests := make([]provisioningrequest.Request, len(open))
+	for i, object := range open {
+		requests[i] = provisioningrequest.Resolve(object, templates[object.Namespace], o.Pods, o.LimitRanges)
+	}
+	return requests, nil
+}
+
+// templatesOf reads the PodTemplates that the requests name, each once, by namespace and name.
+func templatesOf(
+	ctx context.Context, client *cluster.Client, requests []*api.ProvisioningRequest,
+) (map[string]map[string]*corev1.PodTemplateSpec, error) {
+	found := map[string]map[string]*corev1.PodTemplateSpec{}
+	asked := map[types.NamespacedName]bool{}
+	var mutex sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelReads)
+	for _, request := range requests {
+		for i := range request.Spec.PodSets {
+			name := types.NamespacedName{Namespace: request.Namespace, Name: request.Spec.PodSets[i].PodTemplateRef.Name}
+			if asked[name] {
+				continue
+			}
+			asked[name] = true
+			group.Go(func() error {
+				template, err := client.TemplateOf(ctx, "PodTemplate", name.Namespace, name.Name)
+				if err != nil || template == nil {
+					return err
+				}
+				mutex.Lock()
+				defer mutex.Unlock()
+				if found[name.Namespace] == nil {
+					found[name.Namespace] = map[string]*corev1.PodTemplateSpec{}
+				}
+				found[name.Namespace][name.Name] = &template.Pod
+				return nil
+			})
+		}
+	}
+	return found, group.Wait()
+}
