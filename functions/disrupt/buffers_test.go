@@ -86,10 +86,9 @@ func TestABufferKeepsTheNodesItNeeds(t *testing.T) {
 	}
 }
 
-// TestABookedRequestKeepsItsNode has a request that is provisioned, and then over.
-func TestABookedRequestKeepsItsNode(t *testing.T) {
-	pool(t, "100%")
-	initialized(t, "booked")
+// booked is a request for one pod whose room is booked, and a function that knows it.
+func booked(t *testing.T) (*api.ProvisioningRequest, *harness) {
+	t.Helper()
 	buffer(t, 0) // for its PodTemplate
 	request := &api.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "training", UID: "u", CreationTimestamp: metav1.Now(),
@@ -103,6 +102,14 @@ func TestABookedRequestKeepsItsNode(t *testing.T) {
 	client := edge{virtual: observe.Virtual{Requests: true},
 		Client: server.Client(t, func(next http.RoundTripper) http.RoundTripper { return knows{next, request} })}
 	l.connect = func(context.Context) (kubernetes, error) { return client, nil }
+	return request, l
+}
+
+// TestABookedRequestKeepsItsNode has a request that is provisioned, and then over.
+func TestABookedRequestKeepsItsNode(t *testing.T) {
+	pool(t, "100%")
+	initialized(t, "booked")
+	request, l := booked(t)
 	ends := func() bool {
 		for range 3 {
 			l.mustTick(t)
@@ -118,6 +125,17 @@ func TestABookedRequestKeepsItsNode(t *testing.T) {
 	if !ends() {
 		t.Error("the node stays when the booking has ended")
 	}
+}
+
+// TestABookedRequestIsNotMoved has an on-demand node that spot would be cheaper than.
+func TestABookedRequestIsNotMoved(t *testing.T) {
+	pool(t, "100%")
+	settleAtOnce(t)
+	offers(t)
+	w := newWorld(t)
+	w.fill("part", 1)
+	_, l := booked(t)
+	l.staysSettled(t, w)
 }
 
 // knows is an API server with one ProvisioningRequest, whose definition this cluster lacks.

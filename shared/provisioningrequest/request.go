@@ -94,6 +94,8 @@ func Resolve(
 		}
 		pod := virtual.Of(template, object.Namespace, object.CreationTimestamp, ranges)
 		pod.Labels = withGang(pod.Labels, r.Gang().Name)
+		// Consolidation would move the room while the real pods come.
+		pod.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
 		r.Pods = append(r.Pods, virtual.Copies(pod, fmt.Sprintf("%s-%d", object.Name, i),
 			fmt.Sprintf("%s%s-%d", identityPrefix, object.UID, i), int(set.Count))...)
 	}

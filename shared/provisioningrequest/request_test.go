@@ -139,7 +139,8 @@ func TestThePodsOfARequest(t *testing.T) {
 	for i := range r.Pods {
 		pod := &r.Pods[i]
 		uids[string(pod.UID)] = true
-		if !scheduling.IsVirtual(pod) || plan.GangOf(pod) != r.Gang().GangRef || pod.Labels["job"] != "training" {
+		if !scheduling.IsVirtual(pod) || plan.GangOf(pod) != r.Gang().GangRef || pod.Labels["job"] != "training" ||
+			pod.Annotations[api.DoNotDisruptAnnotationKey] != "true" {
 			t.Errorf("pod %s has the UID %s and the labels %v", pod.Name, pod.UID, pod.Labels)
 		}
 	}
