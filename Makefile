@@ -177,7 +177,7 @@ conformance: ## check clients and local AWS against moto, service models and Kar
 	go test -C infra/local -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' ./conformance
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 	go test -C testdata/instancetypes/peer -timeout 15m ./...
-	go test -C testdata/peer -timeout 15m -run 'Hash|Kubelet|Answer|Interface' . ./answers
+	go test -C testdata/peer -timeout 15m -run 'Hash|Kubelet|Answer|Interface|CapacityBuffer' . ./answers
 	go test -C testdata/formats -timeout 15m ./...
 
 chaos: export CHAOS_SEED := $(seed)
