@@ -196,6 +196,20 @@ func TestOnlyRoomOnNodesIsBound(t *testing.T) {
 	}
 }
 
+// TestTheOldestBuffersComeFirst has three buffers of a thousand pods, and a bound of two thousand.
+func TestTheOldestBuffersComeFirst(t *testing.T) {
+	var all []buffer.Buffer
+	for range 3 {
+		all = append(all, buffer.Resolve(made(func(s *api.CapacityBufferSpec) { ofTemplate(s); s.Replicas = number(1000) }),
+			&buffer.Source{Template: requesting("1", "1Gi")}, nil))
+	}
+	buffer.Bound(all, 2000)
+	if got := len(buffer.Pods(all)); got != 2000 || !strings.Contains(all[2].Problem(), "more than 2000 pods") ||
+		all[1].Problem() != "" {
+		t.Errorf("%d pods, and the last buffer says %q", got, all[2].Problem())
+	}
+}
+
 // TestHeadroomIsAPartOfNodes has a pod that takes a half of the node's memory and a quarter of its cores, one
 // on a node of others, and one without a place.
 func TestHeadroomIsAPartOfNodes(t *testing.T) {

@@ -114,6 +114,22 @@ func Resolve(object *api.CapacityBuffer, source *Source, ranges []corev1.LimitRa
 	return b
 }
 
+// Bound takes the pods from the buffers with which all would have more than that many. The first come first.
+// A plan for more would not fit into a function's memory.
+func Bound(buffers []Buffer, most int) {
+	total := 0
+	for i := range buffers {
+		b := &buffers[i]
+		if total+len(b.Pods) <= most {
+			total += len(b.Pods)
+			continue
+		}
+		b.Pods = nil
+		*b = b.notReady(api.ReasonResolutionFailed, fmt.Sprintf("spec.replicas, spec.percentage or spec.limits: this "+
+			"buffer and the older ones ask for more than %d pods, the most of a cluster: lower them, or delete buffers", most))
+	}
+}
+
 // Problem says what keeps the buffer from having its pods, or nothing.
 func (b *Buffer) Problem() string {
 	if b.ready.Status == metav1.ConditionTrue {

@@ -21,6 +21,8 @@ import (
 const (
 	// mostBuffers bounds the buffers of one plan, because each is a read. The oldest count.
 	mostBuffers = 200
+	// mostVirtual bounds the virtual pods of all buffers, and those of all requests.
+	mostVirtual = 20_000
 	// parallelReads is how many of them are read at once.
 	parallelReads = 16
 )
@@ -61,7 +63,11 @@ func Buffers(ctx context.Context, client *cluster.Client, ranges []corev1.LimitR
 			return nil
 		})
 	}
-	return buffers, group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	buffer.Bound(buffers, mostVirtual)
+	return buffers, nil
 }
 
 // sourceOf reads what the buffer names, and returns nil where that is nothing.

@@ -54,9 +54,14 @@ func Requests(
 	if err != nil {
 		return nil, err
 	}
-	requests := make([]provisioningrequest.Request, len(open))
-	for i, object := range open {
-		requests[i] = provisioningrequest.Resolve(object, templates[object.Namespace], o.Pods, o.LimitRanges)
+	var requests []provisioningrequest.Request
+	total := 0
+	for _, object := range open {
+		resolved := provisioningrequest.Resolve(object, templates[object.Namespace], o.Pods, o.LimitRanges)
+		if total += len(resolved.Pods); total > mostVirtual {
+			break // it waits until the older ones are over
+		}
+		requests = append(requests, resolved)
 	}
 	return requests, nil
 }
