@@ -124,7 +124,7 @@ func setEnvironment(key, secret string) error {
 		"DISRUPT_QUEUE_URL": queuesHost + "disrupt", "INTERRUPT_QUEUE_URL": queuesHost + "interrupt",
 		"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "",
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-		"AWS_PROFILE": "", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
+		"AWS_PROFILE": "", "AWS_CA_BUNDLE": "", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return err

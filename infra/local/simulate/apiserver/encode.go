@@ -29,11 +29,10 @@ func envelope(apiVersion, kind string, encoded []byte) ([]byte, error) {
 
 // encodeObject answers with one object.
 func encodeObject(accept string, status int, object *Object) (*http.Response, error) {
-	typed, builtIn := object.Typed.(marshaler)
-	if !builtIn || object.Kind.Custom || !acceptsProtobuf(accept) {
+	if _, builtIn := object.Typed.(marshaler); !builtIn || object.Kind.Custom || !acceptsProtobuf(accept) {
 		return respond(status, "application/json", object.json), nil
 	}
-	encoded, err := typed.Marshal()
+	encoded, err := object.protobufItem(false)
 	if err != nil {
 		return nil, err
 	}
@@ -51,21 +50,43 @@ func encodeList(accept string, kind *Kind, objects []*Object, version uint64, ne
 	return encodeJSONList(kind, objects, meta)
 }
 
+// encodeJSONList writes a list of what is encoded already.
 func encodeJSONList(kind *Kind, objects []*Object, meta metav1.ListMeta) (*http.Response, error) {
-	items := make([]json.RawMessage, len(objects))
-	for i, object := range objects {
-		items[i] = object.json
-		if !kind.Custom { // the list says the kind of built-in objects
-			raw := maps.Clone(object.raw)
-			delete(raw, "kind")
-			delete(raw, "apiVersion")
-			items[i], _ = json.Marshal(raw) // it was encoded before
-		}
-	}
-	body, err := json.Marshal(map[string]any{
-		"kind": kind.Name + "List", "apiVersion": kind.apiVersion(), "metadata": meta, "items": items,
+	head, err := json.Marshal(map[string]any{
+		"kind": kind.Name + "List", "apiVersion": kind.apiVersion(), "metadata": meta,
 	})
-	return respond(http.StatusOK, "application/json", body), err
+	if err != nil {
+		return nil, err
+	}
+	var list bytes.Buffer
+	list.Write(head[:len(head)-1])
+	list.WriteString(`,"items":[`)
+	for i, object := range objects {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		item, err := object.jsonItem()
+		if err != nil {
+			return nil, err
+		}
+		list.Write(item)
+	}
+	list.WriteString("]}")
+	return respond(http.StatusOK, "application/json", list.Bytes()), nil
+}
+
+// jsonItem is the object in a list. The list says the kind of built-in objects.
+func (o *Object) jsonItem() (item []byte, err error) {
+	if o.Kind.Custom {
+		return o.json, nil
+	}
+	if o.item == nil {
+		raw := maps.Clone(o.raw)
+		delete(raw, "kind")
+		delete(raw, "apiVersion")
+		o.item, err = json.Marshal(raw)
+	}
+	return o.item, err
 }
 
 // encodeProtobufList writes a list whose field 1 is its metadata and whose fields 2 are its items, which
@@ -78,7 +99,7 @@ func encodeProtobufList(kind *Kind, objects []*Object, meta metav1.ListMeta, asM
 	}
 	field(&list, 1, encoded)
 	for _, object := range objects {
-		if encoded, err = encodeItem(object, asMetadata); err != nil {
+		if encoded, err = object.protobufItem(asMetadata); err != nil {
 			return nil, err
 		}
 		field(&list, 2, encoded)
@@ -91,12 +112,22 @@ func encodeProtobufList(kind *Kind, objects []*Object, meta metav1.ListMeta, asM
 	return respond(http.StatusOK, protobufType, whole), err
 }
 
-func encodeItem(object *Object, asMetadata bool) ([]byte, error) {
+// protobufItem is the object in a list, or its metadata alone.
+func (o *Object) protobufItem(asMetadata bool) (item []byte, err error) {
+	kept := &o.protobuf
 	if asMetadata {
-		return metadataObject(object).Marshal()
+		kept = &o.metadata
 	}
-	typed, _ := object.Typed.(marshaler)
-	return typed.Marshal()
+	if *kept != nil {
+		return *kept, nil
+	}
+	if asMetadata {
+		*kept, err = metadataObject(o).Marshal()
+		return *kept, err
+	}
+	typed, _ := o.Typed.(marshaler)
+	*kept, err = typed.Marshal()
+	return *kept, err
 }
 
 // metadataObject is the metadata of an object as an object.

@@ -29,6 +29,8 @@ type Object struct {
 
 	raw  map[string]any
 	json []byte
+	// What lists have of the object, once one was asked for.
+	item, protobuf, metadata []byte
 }
 
 func (o *Object) key() string { return keyOf(o.Meta.GetNamespace(), o.Meta.GetName()) }
