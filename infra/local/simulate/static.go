@@ -114,10 +114,17 @@ func (r *Run) standing(pool string) int {
 	return count
 }
 
-// unsettledStatic says whether the static pool has another number of nodes than it asks for.
+// unsettledStatic says whether the static pool has another number of nodes than it asks for, and none of them
+// has left a short time ago.
 func (r *Run) unsettledStatic() []string {
 	if len(r.scales) == 0 {
 		return nil
+	}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		deleted := claim.DeletionTimestamp
+		if claim.Labels[api.NodePoolLabelKey] == staticPool && deleted != nil && time.Since(deleted.Time) < patience {
+			return nil
+		}
 	}
 	if want := r.scales[len(r.scales)-1].replicas; int64(r.standing(staticPool)) != want {
 		has := r.standing(staticPool)
