@@ -24,8 +24,8 @@ func (f functions) members() []function {
 	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.watch, f.catalog, f.console}
 }
 
-// groupsOf returns the function's Kubernetes groups. The second and further ones have the rights that the
-// settings podDeletionCost, capacityBuffers and provisioningRequests need.
+// groupsOf returns the function's Kubernetes groups. The second and further ones have the rights
+// that the settings podDeletionCost, capacityBuffers and provisioningRequests need.
 func groupsOf(c *cluster, f function) []string {
 	groups := []string{"whittle:" + f.name}
 	if f.name == "disrupt" && c.configuration.podDeletionCost {

@@ -23,8 +23,8 @@ const (
 	buffersPath   = "/apis/" + api.CapacityBufferAPIVersion + "/namespaces/default/capacitybuffers"
 )
 
-// buffer creates a CapacityBuffer for that many pods of 500m, with the rights that the setting gives the
-// function.
+// buffer creates a CapacityBuffer for that many pods of 500m, with the rights that the setting
+// gives the function.
 func buffer(t *testing.T, replicas int32) {
 	t.Helper()
 	const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
@@ -41,7 +41,7 @@ func buffer(t *testing.T, replicas int32) {
 	clustertest.Create(t, server, templatesPath, template)
 	made := &api.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Name: "spare"}}
 	made.TypeMeta = metav1.TypeMeta{APIVersion: api.CapacityBufferAPIVersion, Kind: api.CapacityBufferKind}
-	made.Spec.PodTemplateRef, made.Spec.Replicas = &api.BufferPodTemplateRef{Name: "spare"}, &replicas
+	made.Spec.PodTemplateRef, made.Spec.Replicas = &api.PodTemplateRef{Name: "spare"}, &replicas
 	clustertest.Create(t, server, buffersPath, made)
 	t.Cleanup(func() {
 		server.Delete(t, buffersPath+"/spare")
@@ -156,8 +156,8 @@ func (k knows) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// TestNodesOfABufferAreConsolidated has three on-demand nodes for a buffer that one cheaper node has room
-// for. Karpenter leaves nodes alone that have no pod.
+// TestNodesOfABufferAreConsolidated has three on-demand nodes for a buffer that one cheaper node
+// has room for. Karpenter leaves nodes alone that have no pod.
 func TestNodesOfABufferAreConsolidated(t *testing.T) {
 	pool(t, "100%")
 	settleAtOnce(t)

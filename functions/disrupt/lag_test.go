@@ -77,7 +77,8 @@ func (d deaf) PatchNodeClaimStatus(
 	return stored, err
 }
 
-// TestAMarkWhoseAnswerIsLostTakesOfTheBudget has an empty node and a drifted one, and a budget of one.
+// TestAMarkWhoseAnswerIsLostTakesOfTheBudget has an empty node and a drifted one, and a budget of
+// one.
 func TestAMarkWhoseAnswerIsLostTakesOfTheBudget(t *testing.T) {
 	pool(t, "1")
 	offers(t)

@@ -58,9 +58,9 @@ func (p *performer) do(ctx context.Context, task decide.Task) error {
 	return nil
 }
 
-// assumeMarked shows the conditions of a task that failed, as if all were written. A step before the
-// failure marked the node perhaps, and an answer that was lost hides a write. The next pass goes on
-// with a marked node, so that the budgets of this pass have to count it.
+// assumeMarked shows the conditions of a task that failed, as if all were written. A step before
+// the failure marked the node perhaps, and an answer that was lost hides a write. The next pass
+// goes on with a marked node, so that the budgets of this pass have to count it.
 func (p *performer) assumeMarked(task decide.Task) {
 	for _, step := range task.Steps {
 		if set, isCondition := step.(decide.SetCondition); isCondition {

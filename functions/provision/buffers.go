@@ -17,8 +17,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
 
-// refillEvery is how often a plan is made for CapacityBuffers while no pod waits: Karpenter's 30 s. A
-// pod that took the room of a buffer was bound at once, and no tick saw it wait.
+// refillEvery is how often a plan is made for CapacityBuffers while no pod waits: Karpenter's 30 s.
+// A pod that took the room of a buffer was bound at once, and no tick saw it wait.
 const refillEvery = 30 * time.Second
 
 // buffersDue reports whether a plan is due for CapacityBuffers: the first of a container, one for a
@@ -86,8 +86,6 @@ func (r *pass) writeBuffers(ctx context.Context, s *plan.Snapshot, outcome virtu
 		if err := r.client.PatchCapacityBufferStatus(ctx, object, buffer.Patch(wanted)); err != nil {
 			slog.WarnContext(ctx, "the status of a capacitybuffer is not written",
 				"CapacityBuffer", object.Namespace+"/"+object.Name, "error", err)
-			continue
 		}
-		object.Status = wanted
 	}
 }

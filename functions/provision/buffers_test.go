@@ -83,8 +83,8 @@ func (e *environment) says(name, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// TestABufferGetsItsNodes has no pod that waits. The second look finds room on the nodes in flight, and
-// launches nothing more.
+// TestABufferGetsItsNodes has no pod that waits. The second look finds room on the nodes in flight,
+// and launches nothing more.
 func TestABufferGetsItsNodes(t *testing.T) {
 	e := newEnvironment(t)
 	e.template("web", "3")
@@ -116,7 +116,8 @@ func TestABufferGetsItsNodes(t *testing.T) {
 	e.says("later", "ReadyForProvisioning")
 }
 
-// TestABrokenBufferStopsNothing has a buffer without its PodTemplate beside one with it, and beside a pod.
+// TestABrokenBufferStopsNothing has a buffer without its PodTemplate beside one with it, and beside
+// a pod.
 func TestABrokenBufferStopsNothing(t *testing.T) {
 	e := newEnvironment(t)
 	e.template("web", "3")

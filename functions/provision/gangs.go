@@ -31,7 +31,7 @@ func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim) error
 	}
 	var requested []corev1.Pod
 	if r.provisioningRequests {
-		requests, err := r.readRequests(ctx, r.client.Consistent(), objects)
+		requests, err := observe.Requests(ctx, r.client.Consistent(), objects)
 		if err != nil {
 			return err
 		}

@@ -339,8 +339,8 @@ func (r *pass) tell(ctx context.Context, snapshot *plan.Snapshot, outcome virtua
 	r.writeRequests(ctx, snapshot, outcome)
 }
 
-// solve asks the planner, and logs and measures the plan. The plan speaks of real pods only: what it has
-// for virtual ones is returned beside it, and so are the claims that gangs give back.
+// solve asks the planner, and logs and measures the plan. The plan speaks of real pods only: what
+// it has for virtual ones is returned beside it, and so are the claims that gangs give back.
 func (r *pass) solve(
 	ctx context.Context, snapshot *plan.Snapshot,
 ) (decided *plan.Plan, outcome virtual.Outcome, returned []*api.NodeClaim) {

@@ -18,8 +18,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
 
-// requestsDue reports whether a plan is due for ProvisioningRequests: while one waits for its room, and
-// after a while for one whose room is booked.
+// requestsDue reports whether a plan is due for ProvisioningRequests: while one waits for its room,
+// and after a while for one whose room is booked.
 func (h *handler) requestsDue(ctx context.Context, client *cluster.Client) (bool, error) {
 	if !h.provisioningRequests {
 		return false, nil
@@ -39,14 +39,14 @@ func (h *handler) requestsDue(ctx context.Context, client *cluster.Client) (bool
 	return booked && h.refillDue(), nil
 }
 
-// addRequests adds the pods of ProvisioningRequests to those that wait. Those that wait for their room are
-// gangs. Real pods that a request has room for need no place. No other pod waits for requests: where one
-// cannot be read, the plan is made without, and the error is for the next pass.
+// addRequests adds the pods of ProvisioningRequests to those that wait. Those that wait for their
+// room are gangs. Real pods that a request has room for need no place. No other pod waits for
+// requests: where one cannot be read, the plan is made without, and the error is for the next pass.
 func (r *pass) addRequests(ctx context.Context, made *plan.Snapshot, objects *snapshot.Objects) error {
 	if !r.provisioningRequests {
 		return nil
 	}
-	requests, err := r.readRequests(ctx, r.client, objects)
+	requests, err := observe.Requests(ctx, r.client, objects)
 	if err != nil {
 		slog.WarnContext(ctx, "provisioningrequests not read, and nothing is launched for them", "error", err)
 		return err
@@ -72,18 +72,8 @@ func addRequest(made *plan.Snapshot, request *provisioningrequest.Request) {
 	}
 }
 
-func (r *pass) readRequests(
-	ctx context.Context, client *cluster.Client, objects *snapshot.Objects,
-) ([]provisioningrequest.Request, error) {
-	all, err := observe.OwnRequests(ctx, client)
-	if err != nil {
-		return nil, err
-	}
-	return observe.Requests(ctx, client, all, objects)
-}
-
-// checkCapacity looks for room on existing nodes for the requests that ask for no other, beside the pods that
-// the plan has placed there.
+// checkCapacity looks for room on existing nodes for the requests that ask for no other, beside the
+// pods that the plan has placed there.
 func (r *pass) checkCapacity(s *plan.Snapshot, outcome virtual.Outcome) virtual.Outcome {
 	asked := *s
 	asked.NodePools, asked.Pods, asked.Gangs = nil, nil, nil
@@ -127,8 +117,9 @@ func withNominated(s *plan.Snapshot, nominations []plan.Nomination) []plan.Node 
 	return nodes
 }
 
-// writeRequests writes what the plan has found for the requests. A request that changed meanwhile gets its
-// conditions after a later plan. Plans do not depend on it, so that a failure is only logged.
+// writeRequests writes what the plan has found for the requests. A request that changed meanwhile
+// gets its conditions after a later plan. Plans do not depend on it, so that a failure is only
+// logged.
 func (r *pass) writeRequests(ctx context.Context, s *plan.Snapshot, outcome virtual.Outcome) {
 	if len(r.requests) == 0 {
 		return
@@ -145,14 +136,12 @@ func (r *pass) writeRequests(ctx context.Context, s *plan.Snapshot, outcome virt
 		if err = ignoreMoved(err); err != nil {
 			slog.WarnContext(ctx, "the status of a provisioningrequest is not written",
 				"ProvisioningRequest", object.Namespace+"/"+object.Name, "error", err)
-			continue
 		}
-		object.Status.Conditions = wanted
 	}
 }
 
-// initializedNodes returns whether the node of a nomination is initialized. Nodes of others count once
-// they have joined.
+// initializedNodes returns whether the node of a nomination is initialized. Nodes of others count
+// once they have joined.
 func initializedNodes(s *plan.Snapshot) func(plan.Nomination) bool {
 	ready := map[string]bool{}
 	for i := range s.Nodes {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,8 +22,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// requestKind defines the kind ProvisioningRequest with the fields that Whittle reads. It stands for Cluster
-// Autoscaler's definition.
+// requestKind defines the kind ProvisioningRequest with the fields that Whittle reads. It stands
+// for Cluster Autoscaler's definition.
 func (e *environment) requestKind() dynamic.ResourceInterface {
 	e.t.Helper()
 	definition := map[string]any{
@@ -154,7 +155,8 @@ func (e *environment) untaint(name string) {
 	_, _ = e.core.CoreV1().Nodes().Update(e.t.Context(), node, metav1.UpdateOptions{}) // the next look tries again
 }
 
-// TestARequestIsProvisionedWhenItsNodesAreInitialized goes from the launch to the end of the booking.
+// TestARequestIsProvisionedWhenItsNodesAreInitialized goes from the launch to the end of the
+// booking.
 func TestARequestIsProvisionedWhenItsNodesAreInitialized(t *testing.T) {
 	e := newEnvironment(t)
 	e.template("leader", "3")
@@ -225,8 +227,8 @@ func TestABookingEndsWhenItsPodsHaveCome(t *testing.T) {
 	}
 }
 
-// TestNoNodeIsLaunchedForAPartOfARequest lets EC2 lack the zone of one of two pods. The request fails in the
-// end, and nothing was ever launched.
+// TestNoNodeIsLaunchedForAPartOfARequest lets EC2 lack the zone of one of two pods. The request
+// fails in the end, and nothing was ever launched.
 func TestNoNodeIsLaunchedForAPartOfARequest(t *testing.T) {
 	e := newEnvironment(t)
 	e.template("leader", "3", func(spec *corev1.PodSpec) {
@@ -253,7 +255,56 @@ func TestNoNodeIsLaunchedForAPartOfARequest(t *testing.T) {
 	}
 }
 
-// TestARequestForACheckLaunchesNothing asks for room that no node has, and then for none that is missing.
+// killed has a request for pods in two zones, and a function that dies between the two fleets.
+func (e *environment) killed() {
+	e.t.Helper()
+	for name, zone := range map[string]string{"leader": "us-east-1a", "worker": "us-east-1b"} {
+		e.template(name, "3", func(spec *corev1.PodSpec) {
+			spec.NodeSelector = map[string]string{corev1.LabelTopologyZone: zone}
+		})
+	}
+	e.request("training", api.AtomicScaleUpClass, "leader", "worker")
+	allowed := atomic.Int32{}
+	allowed.Store(1) // CreateFleets are sent side by side
+	h := e.tapped(&wiretap{cutAfter: 1, limit: func() bool { return allowed.Add(-1) >= 0 }})
+	h.provisioningRequests = true
+	if _, err := h.handle(e.t.Context(), tick("1")); err == nil {
+		e.t.Fatal("the function was not cut off")
+	}
+	if len(e.instances()) != 1 {
+		e.t.Fatalf("%d instances, want that of one of two fleets", len(e.instances()))
+	}
+}
+
+// TestARequestIsCompletedAfterAPassThatDied launches what is missing, and nothing twice.
+func TestARequestIsCompletedAfterAPassThatDied(t *testing.T) {
+	e := newEnvironment(t)
+	e.killed()
+	for range 3 {
+		e.asked(2 * time.Minute)
+	}
+	e.nodes(2)
+	if got := e.told("training", "Provisioned"); !strings.Contains(got.Message, "2 of 2 pods are not initialized yet") {
+		t.Errorf("the request says %+v", got)
+	}
+}
+
+// TestARequestIsReturnedAfterAPassThatDied lets EC2 lack both zones once one of them has its node.
+func TestARequestIsReturnedAfterAPassThatDied(t *testing.T) {
+	e := newEnvironment(t)
+	e.killed()
+	e.ec2.Starve(ec2.Starvation{Zone: "*"})
+	for range 3 {
+		e.asked(2 * time.Minute)
+	}
+	e.untilCached()
+	if standing := e.standing(); len(standing) > 0 {
+		t.Errorf("%d claims stand for a part of the request", len(standing))
+	}
+}
+
+// TestARequestForACheckLaunchesNothing asks for room that no node has, and then for none that is
+// missing.
 func TestARequestForACheckLaunchesNothing(t *testing.T) {
 	e := newEnvironment(t)
 	e.template("leader", "3", func(spec *corev1.PodSpec) {

@@ -173,11 +173,12 @@ func sameSeeds(ctx context.Context, program, folder string, results []simulate.R
 	return nil
 }
 
-// seedsOfProcess is how many seeds one process simulates. What earlier seeds leave in its memory makes it slower:
-// after hundreds of seeds it took twice as long for each.
+// seedsOfProcess is how many seeds one process simulates. What earlier seeds leave in its memory
+// makes it slower: after hundreds of seeds it took twice as long for each.
 const seedsOfProcess = 30
 
-// simulateSeedsWith runs the program for each processor again and again. Each takes every n-th seed.
+// simulateSeedsWith runs the program for each processor again and again. Each takes every n-th
+// seed.
 func simulateSeedsWith(
 	ctx context.Context, program, folder string, first, seeds, minutes int,
 ) ([]simulate.Result, error) {

@@ -11,15 +11,15 @@ const (
 	// https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/proposals/buffers.md
 	CapacityBufferAPIVersion = AutoscalingGroup + "/" + CapacityBufferVersion
 	CapacityBufferKind       = "CapacityBuffer"
-	// AutoscalingGroup is the API group, CapacityBufferVersion its version, and CapacityBufferResource the
-	// plural in paths and rules.
+	// AutoscalingGroup is the API group, CapacityBufferVersion its version, and
+	// CapacityBufferResource the plural in paths and rules.
 	AutoscalingGroup       = "autoscaling.x-k8s.io"
 	CapacityBufferVersion  = "v1beta1"
 	CapacityBufferResource = "capacitybuffers"
 	// CapacityBuffersPath is the path of all CapacityBuffers in the API server.
 	CapacityBuffersPath = "/apis/" + CapacityBufferAPIVersion + "/" + CapacityBufferResource
-	// ActiveCapacityStrategy is the strategy that an autoscaler carries out, and the default. Buffers of
-	// other strategies are for other controllers.
+	// ActiveCapacityStrategy is the strategy that an autoscaler carries out, and the default.
+	// Buffers of other strategies are for other controllers.
 	ActiveCapacityStrategy = "buffer.x-k8s.io/active-capacity"
 )
 
@@ -79,7 +79,7 @@ type CapacityBufferSpec struct {
 	ProvisioningStrategy *string `json:"provisioningStrategy,omitempty"`
 	// A PodTemplate of the buffer's namespace, whose pods the room is for.
 	// +optional
-	PodTemplateRef *BufferPodTemplateRef `json:"podTemplateRef,omitempty"`
+	PodTemplateRef *PodTemplateRef `json:"podTemplateRef,omitempty"`
 	// A workload of the buffer's namespace, whose pods the room is for.
 	// +optional
 	ScalableRef *BufferScalableRef `json:"scalableRef,omitempty"`
@@ -98,8 +98,8 @@ type CapacityBufferSpec struct {
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 }
 
-// BufferPodTemplateRef names a PodTemplate.
-type BufferPodTemplateRef struct {
+// PodTemplateRef names a PodTemplate.
+type PodTemplateRef struct {
 	// The name of the PodTemplate.
 	// +kubebuilder:validation:MinLength=1
 	// +required
@@ -125,7 +125,7 @@ type BufferScalableRef struct {
 type CapacityBufferStatus struct {
 	// The PodTemplate that the pods come from.
 	// +optional
-	PodTemplateRef *BufferPodTemplateRef `json:"podTemplateRef,omitempty"`
+	PodTemplateRef *PodTemplateRef `json:"podTemplateRef,omitempty"`
 	// The generation of the PodTemplate.
 	// +optional
 	PodTemplateGeneration *int64 `json:"podTemplateGeneration,omitempty"`

@@ -12,8 +12,8 @@ const (
 	// ProvisioningRequestsPath is the path of all ProvisioningRequests in the API server.
 	ProvisioningRequestsPath = "/apis/" + ProvisioningRequestAPIVersion + "/" + ProvisioningRequestResource
 
-	// CheckCapacityClass asks whether existing nodes have room. AtomicScaleUpClass asks for new nodes
-	// too. Requests of other classes are for other controllers.
+	// CheckCapacityClass asks whether existing nodes have room. AtomicScaleUpClass asks for new
+	// nodes too. Requests of other classes are for other controllers.
 	CheckCapacityClass = "check-capacity.autoscaling.x-k8s.io"
 	AtomicScaleUpClass = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 	// NoRetryParameter lets a request of CheckCapacityClass fail at the first miss if it is "true".
@@ -62,10 +62,8 @@ type ProvisioningRequestSpec struct {
 // RequestedPodSet is a number of equal pods.
 type RequestedPodSet struct {
 	// PodTemplateRef names a PodTemplate of the request's namespace.
-	PodTemplateRef struct {
-		Name string `json:"name"`
-	} `json:"podTemplateRef"`
-	Count int32 `json:"count"`
+	PodTemplateRef PodTemplateRef `json:"podTemplateRef"`
+	Count          int32          `json:"count"`
 }
 
 // ProvisioningRequestStatus is what Whittle tells.

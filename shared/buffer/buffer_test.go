@@ -40,7 +40,7 @@ func made(change func(*api.CapacityBufferSpec)) *api.CapacityBuffer {
 }
 
 func ofTemplate(spec *api.CapacityBufferSpec) {
-	spec.PodTemplateRef = &api.BufferPodTemplateRef{Name: "web"}
+	spec.PodTemplateRef = &api.PodTemplateRef{Name: "web"}
 }
 
 func ofDeployment(spec *api.CapacityBufferSpec) {
@@ -142,7 +142,8 @@ func TestAVirtualPod(t *testing.T) {
 	}
 }
 
-// TestThePlanSpeaksOfRealPodsOnly holds that virtual pods leave a plan, and what their buffer says then.
+// TestThePlanSpeaksOfRealPodsOnly holds that virtual pods leave a plan, and what their buffer says
+// then.
 func TestThePlanSpeaksOfRealPodsOnly(t *testing.T) {
 	source := &buffer.Source{Template: requesting("1", "1Gi"), Generation: 7}
 	b := buffer.Resolve(made(func(s *api.CapacityBufferSpec) { ofTemplate(s); s.Replicas = number(2) }), source, nil)
@@ -210,8 +211,8 @@ func TestTheOldestBuffersComeFirst(t *testing.T) {
 	}
 }
 
-// TestHeadroomIsAPartOfNodes has a pod that takes a half of the node's memory and a quarter of its cores, one
-// on a node of others, and one without a place.
+// TestHeadroomIsAPartOfNodes has a pod that takes a half of the node's memory and a quarter of its
+// cores, one on a node of others, and one without a place.
 func TestHeadroomIsAPartOfNodes(t *testing.T) {
 	b := buffer.Resolve(made(func(s *api.CapacityBufferSpec) { ofTemplate(s); s.Replicas = number(3) }),
 		&buffer.Source{Template: requesting("1", "4Gi")}, nil)

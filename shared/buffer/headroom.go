@@ -12,9 +12,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
 
-// Headroom is how many virtual pods nodes have room for, and what that costs in US dollars an hour. A
-// pod costs that part of its node's price which it takes of the node's cores or memory, whichever is
-// more. Nodes of unknown price count for nothing.
+// Headroom is how many virtual pods nodes have room for, and what that costs in US dollars an hour.
+// A pod costs that part of its node's price which it takes of the node's cores or memory, whichever
+// is more. Nodes of unknown price count for nothing.
 func Headroom(
 	o virtual.Outcome, buffers []Buffer, nodes []plan.Node, priceOf func(*api.NodeClaim) (price float64, isKnown bool),
 ) (placed int, pricePerHour float64) {

@@ -53,8 +53,8 @@ func IsOurs(object *api.CapacityBuffer) bool {
 	return strategy == nil || *strategy == "" || *strategy == api.ActiveCapacityStrategy
 }
 
-// ReferenceOf is what the buffer names. The message says which field is wrong where it names nothing
-// that can be read.
+// ReferenceOf is what the buffer names. The message says which field is wrong where it names
+// nothing that can be read.
 func ReferenceOf(object *api.CapacityBuffer) (of Reference, problem string) {
 	template, scalable := object.Spec.PodTemplateRef, object.Spec.ScalableRef
 	switch {
@@ -114,8 +114,8 @@ func Resolve(object *api.CapacityBuffer, source *Source, ranges []corev1.LimitRa
 	return b
 }
 
-// Bound takes the pods from the buffers with which all would have more than that many. The first come first.
-// A plan for more would not fit into a function's memory.
+// Bound takes the pods from the buffers with which all would have more than that many. The first
+// come first. A plan for more would not fit into a function's memory.
 func Bound(buffers []Buffer, most int) {
 	total := 0
 	for i := range buffers {

@@ -12,8 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
 
-// Status returns the status that the buffer should have after a plan, and whether that is new. A plan
-// that saw none of the buffer's pods leaves its condition Provisioning alone.
+// Status returns the status that the buffer should have after a plan, and whether that is new. A
+// plan that saw none of the buffer's pods leaves its condition Provisioning alone.
 func (b *Buffer) Status(o virtual.Outcome, now time.Time) (status api.CapacityBufferStatus, changed bool) {
 	status = b.Object.Status
 	status.Conditions = slices.Clone(status.Conditions)

@@ -24,8 +24,8 @@ func (c *Client) CapacityBuffers(ctx context.Context) ([]api.CapacityBuffer, err
 	return list.Items, err
 }
 
-// PatchCapacityBufferStatus merges the patch into the buffer's status subresource. It returns IsGone
-// and IsConflict like PatchNode.
+// PatchCapacityBufferStatus merges the patch into the buffer's status subresource. It returns
+// IsGone and IsConflict like PatchNode.
 func (c *Client) PatchCapacityBufferStatus(
 	ctx context.Context, buffer *api.CapacityBuffer, patch map[string]any,
 ) error {

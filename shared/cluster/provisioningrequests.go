@@ -12,8 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// ProvisioningRequests lists every ProvisioningRequest. It returns none for a cluster that does not know
-// the kind.
+// ProvisioningRequests lists every ProvisioningRequest. It returns none for a cluster that does not
+// know the kind.
 func (c *Client) ProvisioningRequests(ctx context.Context) ([]api.ProvisioningRequest, error) {
 	var list api.ProvisioningRequestList
 	err := c.readJSON(ctx, api.ProvisioningRequestsPath, &list, versionParameter, cachedVersion)
@@ -23,8 +23,8 @@ func (c *Client) ProvisioningRequests(ctx context.Context) ([]api.ProvisioningRe
 	return list.Items, err
 }
 
-// PatchProvisioningRequestConditions writes the conditions of the request as it was read. It returns IsGone
-// and IsConflict like PatchNode.
+// PatchProvisioningRequestConditions writes the conditions of the request as it was read. It
+// returns IsGone and IsConflict like PatchNode.
 func (c *Client) PatchProvisioningRequestConditions(
 	ctx context.Context, request *api.ProvisioningRequest, conditions []metav1.Condition,
 ) error {

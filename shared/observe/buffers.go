@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/buffer"
@@ -36,15 +37,18 @@ func OwnBuffers(ctx context.Context, client *cluster.Client) ([]api.CapacityBuff
 	objects = slices.DeleteFunc(objects, func(object api.CapacityBuffer) bool {
 		return object.DeletionTimestamp != nil || !buffer.IsOurs(&object)
 	})
-	slices.SortFunc(objects, func(a, b api.CapacityBuffer) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
-			strings.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(objects, func(a, b api.CapacityBuffer) int { return byAge(&a.ObjectMeta, &b.ObjectMeta) })
 	return objects[:min(len(objects), mostBuffers)], nil
 }
 
-// Buffers reads the CapacityBuffers with what they name. A name of nothing is no error. Others may be
-// tried again, and then nothing is known of any buffer's pods.
+// byAge orders objects by age, the oldest first, and then by name.
+func byAge(a, b *metav1.ObjectMeta) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
+		strings.Compare(a.Name, b.Name))
+}
+
+// Buffers reads the CapacityBuffers with what they name. A name of nothing is no error. Others may
+// be tried again, and then nothing is known of any buffer's pods.
 func Buffers(ctx context.Context, client *cluster.Client, ranges []corev1.LimitRange) ([]buffer.Buffer, error) {
 	objects, err := OwnBuffers(ctx, client)
 	if err != nil {
@@ -86,19 +90,15 @@ func sourceOf(ctx context.Context, client *cluster.Client, object *api.CapacityB
 // Virtual says whose virtual pods keep nodes.
 type Virtual struct{ Buffers, Requests bool }
 
-// Bound reads the virtual pods that keep nodes, and returns those that the nodes of the objects have room
-// for, each with its node. A pod that nothing has room for keeps none. A request that existing nodes have no
-// room for yet keeps none either, unless it grows.
+// Bound reads the virtual pods that keep nodes, and returns those that the nodes of the objects
+// have room for, each with its node. A pod that nothing has room for keeps none. A request that
+// existing nodes have no room for yet keeps none either, unless it grows.
 func (v Virtual) Bound(
 	ctx context.Context, client *cluster.Client, o *snapshot.Objects, solve func(*plan.Snapshot) *plan.Plan,
 ) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
 	if v.Requests {
-		all, err := OwnRequests(ctx, client)
-		if err != nil {
-			return nil, err
-		}
-		requests, err := Requests(ctx, client, all, o)
+		requests, err := Requests(ctx, client, o)
 		if err != nil {
 			return nil, err
 		}

@@ -1,11 +1,9 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -30,19 +28,21 @@ func OwnRequests(ctx context.Context, client *cluster.Client) ([]api.Provisionin
 	objects = slices.DeleteFunc(objects, func(object api.ProvisioningRequest) bool {
 		return object.DeletionTimestamp != nil || !provisioningrequest.IsOurs(&object)
 	})
-	slices.SortFunc(objects, func(a, b api.ProvisioningRequest) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Namespace, b.Namespace),
-			strings.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(objects, func(a, b api.ProvisioningRequest) int { return byAge(&a.ObjectMeta, &b.ObjectMeta) })
 	return objects, nil
 }
 
-// Requests reads the PodTemplates of the requests that are not over, and returns these with their pods. The
-// objects show which real pods have come. A template that does not exist is no error. Others may be tried
-// again, and then nothing is known of any request's pods.
+// Requests reads the ProvisioningRequests of Whittle's classes, and the PodTemplates of those that are
+// not over. It returns these with their pods. The objects show which real pods have come. A template
+// that does not exist is no error. Others may be tried again, and then nothing is known of any
+// request's pods.
 func Requests(
-	ctx context.Context, client *cluster.Client, all []api.ProvisioningRequest, o *snapshot.Objects,
+	ctx context.Context, client *cluster.Client, o *snapshot.Objects,
 ) ([]provisioningrequest.Request, error) {
+	all, err := OwnRequests(ctx, client)
+	if err != nil {
+		return nil, err
+	}
 	var open []*api.ProvisioningRequest
 	for i := range all {
 		if provisioningrequest.StageOf(&all[i]) != provisioningrequest.Over {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// failsAfter is how long a request may wait for its room. Cluster Autoscaler waits for seven days,
-	// and Kueue's quota as long.
+	// failsAfter is how long a request may wait for its room. Cluster Autoscaler waits for seven
+	// days, and Kueue's quota as long.
 	failsAfter = 10 * time.Minute
-	// templatesWithin is how long the PodTemplates may take to appear. Kueue once made them after the
-	// request.
+	// templatesWithin is how long the PodTemplates may take to appear. Kueue once made them after
+	// the request.
 	templatesWithin = 30 * time.Second
 	// bookedFor is how long the room is held for pods that do not come: Cluster Autoscaler's ten
 	// minutes.
@@ -151,9 +151,9 @@ func consumes(pod *corev1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: pod.Namespace, Name: name}
 }
 
-// Consumed reports whether one of the requests, which are not over, has room for the pod, or asks for it.
-// No plan then needs a place for the pod. Once its request is over or gone, the pod waits like any other.
-// Cluster Autoscaler lets it wait for ever.
+// Consumed reports whether one of the requests, which are not over, has room for the pod, or asks
+// for it. No plan then needs a place for the pod. Once its request is over or gone, the pod waits
+// like any other. Cluster Autoscaler lets it wait for ever.
 func Consumed(pod *corev1.Pod, requests []Request) bool {
 	name := consumes(pod)
 	if name.Name == "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
 
-// Conditions returns the conditions that the request should have after a plan, and whether that is new.
-// A plan that did not see all of the request's pods says nothing about their room. Initialized reports
-// whether the node of a nomination is.
+// Conditions returns the conditions that the request should have after a plan, and whether that is
+// new. A plan that did not see all of the request's pods says nothing about their room. Initialized
+// reports whether the node of a nomination is.
 func (r *Request) Conditions(
 	o virtual.Outcome, initialized func(plan.Nomination) bool, now time.Time,
 ) (conditions []metav1.Condition, changed bool) {

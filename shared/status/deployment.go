@@ -29,7 +29,8 @@ type Deployment struct {
 // Headroom is the room on nodes that CapacityBuffers keep.
 type Headroom struct {
 	Buffers int `json:"buffers"`
-	// Pods are those that there should be room for, and Placed those of them that nodes have room for.
+	// Pods are those that there should be room for, and Placed those of them that nodes have room
+	// for.
 	Pods   int `json:"pods"`
 	Placed int `json:"placed"`
 	// PricePerHour is the part of these nodes' prices in US dollars that the room takes.

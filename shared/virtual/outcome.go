@@ -20,8 +20,8 @@ type Outcome struct {
 	Known map[plan.PodRef]bool
 }
 
-// Take takes the virtual pods out of a plan: they get no nomination and no event. New nodes for them
-// stay in it.
+// Take takes the virtual pods out of a plan: they get no nomination and no event. New nodes for
+// them stay in it.
 func Take(decided *plan.Plan) Outcome {
 	o := Outcome{
 		Fits: map[plan.PodRef]plan.Nomination{}, Unplaced: map[plan.PodRef]string{}, Known: map[plan.PodRef]bool{},
@@ -76,8 +76,9 @@ func (o *Outcome) Adopt(other Outcome, pods []corev1.Pod) {
 	}
 }
 
-// Bind returns the virtual pods that nodes have room for, each with its node. The snapshot has nodes
-// and no NodePool. Pods that only nodes in flight have room for are left out, as those without a place.
+// Bind returns the virtual pods that nodes have room for, each with its node. The snapshot has
+// nodes and no NodePool. Pods that only nodes in flight have room for are left out, as those
+// without a place.
 func Bind(s *plan.Snapshot, pods []corev1.Pod, solve func(*plan.Snapshot) *plan.Plan) []corev1.Pod {
 	asked := *s
 	asked.Pods = pods

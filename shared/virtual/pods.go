@@ -37,8 +37,8 @@ func Of(
 	}
 }
 
-// Copies returns that many equal pods, which share memory. Their names are the name with a number from
-// one. The identity is that of what they are for, and no other has it.
+// Copies returns that many equal pods, which share memory. Their names are the name with a number
+// from one. The identity is that of what they are for, and no other has it.
 func Copies(pod corev1.Pod, name, identity string, count int) []corev1.Pod {
 	pods := make([]corev1.Pod, count)
 	for i := range pods {

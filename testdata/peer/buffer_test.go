@@ -13,8 +13,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// TestCapacityBuffersAreKarpenters holds that a buffer with every field of Karpenter's type comes through
-// Whittle's type as it was.
+// TestCapacityBuffersAreKarpenters holds that a buffer with every field of Karpenter's type comes
+// through Whittle's type as it was.
 func TestCapacityBuffersAreKarpenters(t *testing.T) {
 	text, count, generation := karpenter.ActiveProvisioningStrategy, int32(3), int64(7)
 	theirs := karpenter.CapacityBuffer{

@@ -174,8 +174,8 @@ func (v *View) sum() string {
 	return text
 }
 
-// HeadroomText says what CapacityBuffers cost, and whether nodes have room for their pods. There must be
-// Headroom.
+// HeadroomText says what CapacityBuffers cost, and whether nodes have room for their pods. There
+// must be Headroom.
 func (v *View) HeadroomText() string {
 	text := fmt.Sprintf("headroom $%.4f/h", v.Headroom.PricePerHour)
 	if v.Headroom.Placed < v.Headroom.Pods {

@@ -8,30 +8,11 @@ import (
 	"testing"
 )
 
-// TestAPlanOfManifestsHasRoomForBuffers plans for one pod, and for room for half more of its Deployment. A
-// buffer of a PodTemplate that the file lacks is a warning.
+// TestAPlanOfManifestsHasRoomForBuffers plans for one pod, and for room for half more of its
+// Deployment. A buffer of a PodTemplate that the file lacks is a warning.
 func TestAPlanOfManifestsHasRoomForBuffers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "buffer.yaml")
-	const text = `apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  limits: {cpu: 8}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements: [{key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4"]}]
----
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: node
-  amiSelectorTerms: [{alias: al2023@latest}]
-  subnetSelectorTerms: [{tags: {a: b}}]
-  securityGroupSelectorTerms: [{tags: {a: b}}]
----
-apiVersion: apps/v1
+	const text = twoNodes + `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
 spec:

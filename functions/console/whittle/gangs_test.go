@@ -8,12 +8,8 @@ import (
 	"testing"
 )
 
-// TestAPlanOfManifestsKeepsGangsWhole plans a gang that a limit has too little room for.
-func TestAPlanOfManifestsKeepsGangsWhole(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "gang.yaml")
-	manifests := func(least string) {
-		t.Helper()
-		text := `apiVersion: karpenter.sh/v1
+// twoNodes are a NodePool whose limit allows two nodes of four processors, and its class.
+const twoNodes = `apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: {name: default}
 spec:
@@ -32,7 +28,14 @@ spec:
   subnetSelectorTerms: [{tags: {a: b}}]
   securityGroupSelectorTerms: [{tags: {a: b}}]
 ---
-apiVersion: scheduling.x-k8s.io/v1alpha1
+`
+
+// TestAPlanOfManifestsKeepsGangsWhole plans a gang that a limit has too little room for.
+func TestAPlanOfManifestsKeepsGangsWhole(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "gang.yaml")
+	manifests := func(least string) {
+		t.Helper()
+		text := twoNodes + `apiVersion: scheduling.x-k8s.io/v1alpha1
 kind: PodGroup
 metadata: {name: training, namespace: default}
 spec: {minMember: ` + least + `}

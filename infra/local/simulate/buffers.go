@@ -43,7 +43,8 @@ func (r *Run) makeBuffer() error {
 	return err
 }
 
-// checkVirtual holds that no function writes about the pods of a CapacityBuffer, which exist in plans only.
+// checkVirtual holds that no function writes about the pods of a CapacityBuffer, which exist in
+// plans only.
 func (r *Run) checkVirtual(c *call) {
 	if !c.isKubernetes() || c.request.Method == http.MethodGet {
 		return
@@ -54,8 +55,9 @@ func (r *Run) checkVirtual(c *call) {
 	}
 }
 
-// unsettledBuffers lists the buffers that nodes have had no room for in a while, although limits leave some.
-// Pods of a node that expires come to other nodes than planned, and may take the room of a buffer.
+// unsettledBuffers lists the buffers that nodes have had no room for in a while, although limits
+// leave some. Pods of a node that expires come to other nodes than planned, and may take the room
+// of a buffer.
 func (r *Run) unsettledBuffers() []string {
 	var problems []string
 	for _, buffer := range apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers) {

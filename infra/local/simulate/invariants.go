@@ -396,7 +396,8 @@ func (r *Run) unsettled() []string {
 	return append(problems, r.unsettledPods()...)
 }
 
-// isBilledAs reports whether the claim's price is that of the instance: the type, how it is bought, and where.
+// isBilledAs reports whether the claim's price is that of the instance: the type, how it is bought,
+// and where.
 func isBilledAs(i *ec2.Instance, claim *api.NodeClaim) bool {
 	return claim.Labels[corev1.LabelInstanceTypeStable] == i.InstanceType &&
 		claim.Labels[api.CapacityTypeLabelKey] == i.CapacityType && claim.Labels[corev1.LabelTopologyZone] == i.Zone
@@ -432,8 +433,8 @@ func (r *Run) unsettledPods() []string {
 	return problems
 }
 
-// repairIsBlocked reports whether the node's machine has failed, and so many others of its pool that Whittle
-// repairs none, as Karpenter does.
+// repairIsBlocked reports whether the node's machine has failed, and so many others of its pool
+// that Whittle repairs none, as Karpenter does.
 func (r *Run) repairIsBlocked(nodeName string) bool {
 	object := r.store.Get(apiserver.Nodes, "", nodeName)
 	m := r.machineOf(nodeName)

@@ -18,8 +18,8 @@ import (
 // requestName begins the names of ProvisioningRequests, and of their PodTemplates and pods.
 const requestName = "training"
 
-// askForRooms lets some seeds have a few ProvisioningRequests, one after another. Each asks for pods in two
-// zones, so that no single fleet can serve it.
+// askForRooms lets some seeds have a few ProvisioningRequests, one after another. Each asks for
+// pods in two zones, so that no single fleet can serve it.
 func (r *Run) askForRooms() {
 	e := r.engine
 	if !e.Chance(0.3, "requests") {
@@ -70,8 +70,8 @@ func (r *Run) ask(name string) {
 	}
 }
 
-// startJobs makes the pods of requests that have their room, as Kueue lets jobs do. It checks that no request
-// fails after that.
+// startJobs makes the pods of requests that have their room, as Kueue lets jobs do. It checks that
+// no request fails after that.
 func (r *Run) startJobs() {
 	for _, request := range apiserver.List[api.ProvisioningRequest](r.store, apiserver.Requests) {
 		conditions := request.Status.Conditions
@@ -122,8 +122,8 @@ func (r *Run) startSet(request *api.ProvisioningRequest, set api.RequestedPodSet
 	}
 }
 
-// unsettledRequests lists the requests that still wait, and the nodes that were launched for requests and
-// have nothing to do.
+// unsettledRequests lists the requests that still wait, and the nodes that were launched for
+// requests and have nothing to do.
 func (r *Run) unsettledRequests() []string {
 	var problems []string
 	booked := len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) > 0

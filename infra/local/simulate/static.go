@@ -78,8 +78,8 @@ func (c *call) noteRead() {
 	}
 }
 
-// checkShrink holds that provision deletes no claim of the static pool that the pool's number of nodes needs:
-// the number that a consistent read of the invocation has shown, or the present one.
+// checkShrink holds that provision deletes no claim of the static pool that the pool's number of
+// nodes needs: the number that a consistent read of the invocation has shown, or the present one.
 func (r *Run) checkShrink(c *call) {
 	name, isClaim := strings.CutPrefix(c.request.URL.Path, "/apis/karpenter.sh/v1/nodeclaims/")
 	if c.invocation.function != "provision" || c.request.Method != http.MethodDelete || !isClaim || len(r.scales) == 0 {
@@ -114,8 +114,8 @@ func (r *Run) standing(pool string) int {
 	return count
 }
 
-// unsettledStatic says whether the static pool has another number of nodes than it asks for, and none of them
-// has left a short time ago.
+// unsettledStatic says whether the static pool has another number of nodes than it asks for, and
+// none of them has left a short time ago.
 func (r *Run) unsettledStatic() []string {
 	if len(r.scales) == 0 {
 		return nil

@@ -22,9 +22,11 @@ const (
 	ebsDriver         = "ebs.csi.aws.com"
 	attachedFinalizer = "external-attacher/ebs-csi-aws-com"
 	storageClass      = "gp3"
-	// slotLabel has the number of a pod in a workload with volumes. A pod has the volume of its number.
+	// slotLabel has the number of a pod in a workload with volumes. A pod has the volume of its
+	// number.
 	slotLabel = "slot"
-	// unmountWait is how long the controller waits for a kubelet that does not report that it has unmounted.
+	// unmountWait is how long the controller waits for a kubelet that does not report that it has
+	// unmounted.
 	unmountWait = 6 * time.Minute
 )
 
@@ -100,8 +102,8 @@ func (r *Run) makeStorageClass() error {
 	return err
 }
 
-// replicateSlots makes and ends the pods of a workload with volumes, as the controller of a StatefulSet does:
-// a pod with the number of another comes when that one has gone.
+// replicateSlots makes and ends the pods of a workload with volumes, as the controller of a
+// StatefulSet does: a pod with the number of another comes when that one has gone.
 func (r *Run) replicateSlots(l *workload, pods []*corev1.Pod) error {
 	taken := map[string]*corev1.Pod{}
 	for _, pod := range pods {
@@ -134,9 +136,9 @@ func (r *Run) replicateSlots(l *workload, pods []*corev1.Pod) error {
 	return nil
 }
 
-// attachVolumes attaches volumes to the nodes of their pods and detaches those without, as the attach-detach
-// controller does. It detaches a volume that the kubelet has unmounted, or whose node is out of service.
-// After six minutes it gives up a kubelet that is silent.
+// attachVolumes attaches volumes to the nodes of their pods and detaches those without, as the
+// attach-detach controller does. It detaches a volume that the kubelet has unmounted, or whose node
+// is out of service. After six minutes it gives up a kubelet that is silent.
 func (r *Run) attachVolumes() {
 	wanted := map[string]string{}
 	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
@@ -241,7 +243,8 @@ func (r *Run) detach(attachment *storagev1.VolumeAttachment, volume string) {
 	})
 }
 
-// isAttached reports whether the pod's volume is attached to its node. It is true for pods without one.
+// isAttached reports whether the pod's volume is attached to its node. It is true for pods without
+// one.
 func (r *Run) isAttached(pod *corev1.Pod) bool {
 	volume := volumeOf(pod)
 	if volume == "" {
@@ -255,8 +258,8 @@ func (r *Run) isAttached(pod *corev1.Pod) bool {
 	return attachment.Status.Attached
 }
 
-// checkUnmounted holds that no function ends an instance that has a volume mounted or attached, before the end
-// of the termination grace period of its claim.
+// checkUnmounted holds that no function ends an instance that has a volume mounted or attached,
+// before the end of the termination grace period of its claim.
 func (r *Run) checkUnmounted(c *call) {
 	if c.isKubernetes() || c.operation() != "TerminateInstances" {
 		return
@@ -291,7 +294,8 @@ func (r *Run) attachedTo(m *machine) []string {
 	return names
 }
 
-// mayUnplug reports whether the machine's claim has reached the end of its termination grace period.
+// mayUnplug reports whether the machine's claim has reached the end of its termination grace
+// period.
 func (r *Run) mayUnplug(m *machine) bool {
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
 		if claim.Status.ProviderID != m.instance.ProviderID() {
