@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/gang"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/spread"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
@@ -134,7 +135,7 @@ func (e edge) Without(
 	}
 	without := snapshot.Without(objects, seen, leaving, now)
 	// The offer's refusals are left out here: provision reports why a pool gets no nodes.
-	made := snapshot.NewOffer(without, known, observed, now).Assemble(without, now)
+	made := gang.Keep(snapshot.NewOffer(without, known, observed, now).Assemble(without, now))
 	snapshot.AddUnlaunched(made, without)
 	made.PreferencePolicy, made.MinValuesPolicy = e.preference, e.minValues
 	made.ManagedDeletionCosts = e.managedCosts

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -79,6 +80,35 @@ func TestNoNodeIsLaunchedForAPartOfAGang(t *testing.T) {
 	}
 	if len(e.standing()) != 1 {
 		t.Errorf("%d claims, want the one of the pod that is alone", len(e.standing()))
+	}
+}
+
+// inOneZone makes a pod one of a gang that needs all of its nodes in one zone. Its node is of the type.
+func inOneZone(gang, instanceType string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Labels = map[string]string{api.PodGroupLabelKey: gang}
+		pod.Annotations = map[string]string{api.RequiredTopologyAnnotationKey: corev1.LabelTopologyZone}
+		pod.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: instanceType}
+	}
+}
+
+// TestAGangComesToAZoneThatHasRoomForAll lets EC2 sell one of two types of a gang in the cheapest zone. The
+// gang comes to another zone as a whole, and its node in the first one goes back.
+func TestAGangComesToAZoneThatHasRoomForAll(t *testing.T) {
+	e := newEnvironment(t)
+	e.podGroup("training", 2)
+	e.pod("leader", "1", inOneZone("training", "m5.large"))
+	e.pod("worker", "3", inOneZone("training", "m5.xlarge"))
+	e.ec2.Starve(ec2.Starvation{InstanceType: "m5.xlarge", Zone: "us-east-1a"})
+	e.pass()
+	e.untilCached()
+	e.pass()
+	zones := map[string]int{}
+	for _, claim := range e.standing() {
+		zones[claim.Labels[corev1.LabelTopologyZone]]++
+	}
+	if want := map[string]int{"us-east-1b": 2}; !maps.Equal(zones, want) {
+		t.Errorf("the claims are in %v, want %v", zones, want)
 	}
 }
 

@@ -125,14 +125,23 @@ func (r *pass) writeRequests(ctx context.Context, s *plan.Snapshot, outcome virt
 		return
 	}
 	outcome = r.checkCapacity(s, outcome)
-	initialized := initializedNodes(s)
+	nodes := nodesByName(s)
+	initialized := func(nomination plan.Nomination) bool { return isInitialized(nodes[nomination.NodeName]) }
+	labels := func(nomination plan.Nomination) map[string]string {
+		if node := nodes[nomination.NodeName]; node != nil {
+			return node.Node.Labels
+		}
+		return nil
+	}
 	for i := range r.requests {
 		object := r.requests[i].Object
 		wanted, changed := r.requests[i].Conditions(outcome, initialized, r.now())
 		if !changed {
 			continue
 		}
-		err := r.client.PatchProvisioningRequestConditions(ctx, object, wanted)
+		err := r.client.PatchProvisioningRequestStatus(ctx, object, api.ProvisioningRequestStatus{
+			Conditions: wanted, ProvisioningClassDetails: r.requests[i].Details(wanted, outcome, labels),
+		})
 		if err = ignoreMoved(err); err != nil {
 			slog.WarnContext(ctx, "the status of a provisioningrequest is not written",
 				"ProvisioningRequest", object.Namespace+"/"+object.Name, "error", err)
@@ -140,16 +149,19 @@ func (r *pass) writeRequests(ctx context.Context, s *plan.Snapshot, outcome virt
 	}
 }
 
-// initializedNodes returns whether the node of a nomination is initialized. Nodes of others count
-// once they have joined.
-func initializedNodes(s *plan.Snapshot) func(plan.Nomination) bool {
-	ready := map[string]bool{}
+// nodesByName are the nodes that have joined.
+func nodesByName(s *plan.Snapshot) map[string]*plan.Node {
+	nodes := map[string]*plan.Node{}
 	for i := range s.Nodes {
-		node := &s.Nodes[i]
-		if node.Node != nil && (node.NodeClaim == nil ||
-			api.ConditionTrue(node.NodeClaim.Status.Conditions, api.ConditionTypeInitialized)) {
-			ready[node.Node.Name] = true
+		if node := &s.Nodes[i]; node.Node != nil {
+			nodes[node.Node.Name] = node
 		}
 	}
-	return func(nomination plan.Nomination) bool { return ready[nomination.NodeName] }
+	return nodes
+}
+
+// isInitialized reports whether pods can run on the node. Nodes of others count once they have joined.
+func isInitialized(node *plan.Node) bool {
+	return node != nil && (node.NodeClaim == nil ||
+		api.ConditionTrue(node.NodeClaim.Status.Conditions, api.ConditionTypeInitialized))
 }

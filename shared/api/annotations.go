@@ -66,11 +66,19 @@ const (
 // https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#pod-deletion-cost
 const PodDeletionCostAnnotationKey = "controller.kubernetes.io/pod-deletion-cost"
 
+// KueueRequiredTopologyAnnotationKey is Kueue's name for RequiredTopologyAnnotationKey, on the pod
+// template of a job.
+// https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/
+const KueueRequiredTopologyAnnotationKey = "kueue.x-k8s.io/podset-required-topology"
+
 // OwnGroup prefixes the keys of Whittle, which Karpenter does not have.
 const OwnGroup = "whittle.dev"
 
 // Annotations of Whittle that people set.
 const (
+	// RequiredTopologyAnnotationKey, on the pods of a gang, is a key of node labels, such as that of
+	// the zone. All pods of the gang come to nodes with one value of that label.
+	RequiredTopologyAnnotationKey = OwnGroup + "/required-topology"
 	// RebalancePolicyAnnotationKey, on a NodePool, is what a rebalance recommendation of EC2 does
 	// to its spot nodes: RebalanceReplace, which is the default, or RebalanceIgnore.
 	RebalancePolicyAnnotationKey = OwnGroup + "/rebalance-policy"

@@ -35,6 +35,8 @@ func peoplesAnnotations() []Annotation {
 		{Key: ConsumeRequestAnnotationKey, On: []string{"pod"},
 			Meaning: "Name of the ProvisioningRequest that has room for the pod. No node is launched for the pod meanwhile."},
 		{Key: OldConsumeRequestAnnotationKey, On: []string{"pod"}, Meaning: "The same under its former name."},
+		{Key: KueueRequiredTopologyAnnotationKey, On: []string{"pod template"},
+			Meaning: "Kueue's name for `" + RequiredTopologyAnnotationKey + "`."},
 		{Key: PodDeletionCostAnnotationKey, On: []string{"pod"},
 			Meaning: "The same for a pod without `karpenter.sh/disruption-cost`. It does not count with the setting " +
 				"`podDeletionCost`, which writes it on pods where you have not."},
@@ -46,6 +48,8 @@ func peoplesAnnotations() []Annotation {
 			Key: ScaleDownDisabledAnnotationKey, On: []string{"node"},
 			Meaning: "`true` protects the node from voluntary disruption.",
 		},
+		{Key: RequiredTopologyAnnotationKey, On: []string{"pod template"},
+			Meaning: "Key of a node label. All pods of the gang come to nodes with one value of it."},
 		{Key: ExpireWithinBudgetsAnnotationKey, On: pool, Default: "false",
 			Meaning: "`true` replaces expired nodes before it ends them, within the budgets."},
 		{Key: MoveByRestartAnnotationKey, On: []string{"pod template", NodePoolKind}, Default: "false",

@@ -1,6 +1,10 @@
 package api
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 const (
 	// PodGroupAPIVersion and PodGroupKind are those of scheduler-plugins' coscheduling.
@@ -34,4 +38,10 @@ type PodGroupList struct {
 	metav1.ListMeta `json:"metadata"`
 
 	Items []PodGroup `json:"items"`
+}
+
+// RequiredTopology is the key of the node label of which all pods of the pod's gang need one value. It
+// is empty for most pods.
+func RequiredTopology(annotations map[string]string) string {
+	return cmp.Or(annotations[RequiredTopologyAnnotationKey], annotations[KueueRequiredTopologyAnnotationKey])
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 )
@@ -23,15 +22,15 @@ func (c *Client) ProvisioningRequests(ctx context.Context) ([]api.ProvisioningRe
 	return list.Items, err
 }
 
-// PatchProvisioningRequestConditions writes the conditions of the request as it was read. It
-// returns IsGone and IsConflict like PatchNode.
-func (c *Client) PatchProvisioningRequestConditions(
-	ctx context.Context, request *api.ProvisioningRequest, conditions []metav1.Condition,
+// PatchProvisioningRequestStatus writes the status of the request as it was read. It returns IsGone
+// and IsConflict like PatchNode.
+func (c *Client) PatchProvisioningRequestStatus(
+	ctx context.Context, request *api.ProvisioningRequest, status api.ProvisioningRequestStatus,
 ) error {
 	path := fmt.Sprintf("/apis/%s/namespaces/%s/%s/%s", api.ProvisioningRequestAPIVersion,
 		url.PathEscape(request.Namespace), api.ProvisioningRequestResource, url.PathEscape(request.Name))
 	return c.writeJSON(ctx, http.MethodPatch, path+statusSubpath, map[string]any{
 		"metadata": map[string]any{"resourceVersion": request.ResourceVersion},
-		"status":   map[string]any{"conditions": conditions},
+		"status":   status,
 	}, nil)
 }

@@ -2,6 +2,7 @@ package provisioningrequest
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +67,8 @@ type Request struct {
 	Pods []corev1.Pod
 	// asked is how many pods the request asks for, and came is how many real pods have come.
 	asked, came int
+	// topology is the key of a node label of which all pods need one value, or empty.
+	topology string
 	// problem says what keeps the pods from being known.
 	problem string
 }
@@ -76,7 +79,7 @@ func Resolve(
 	object *api.ProvisioningRequest, templates map[string]*corev1.PodTemplateSpec, pods []corev1.Pod,
 	ranges []corev1.LimitRange,
 ) Request {
-	r := Request{Object: object, Stage: StageOf(object)}
+	r := Request{Object: object, Stage: StageOf(object), topology: topologyOf(object, templates)}
 	for i := range object.Spec.PodSets {
 		set := &object.Spec.PodSets[i]
 		template := templates[set.PodTemplateRef.Name]
@@ -93,9 +96,15 @@ func Resolve(
 			return r
 		}
 		pod := virtual.Of(template, object.Namespace, object.CreationTimestamp, ranges)
-		pod.Labels = withGang(pod.Labels, r.Gang().Name)
+		pod.Labels = withLabel(pod.Labels, api.PodGroupLabelKey, r.Gang().Name)
 		// Consolidation would move the room while the real pods come.
 		pod.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
+		if r.topology != "" {
+			pod.Annotations[api.RequiredTopologyAnnotationKey] = r.topology
+		}
+		if value := object.Status.ProvisioningClassDetails[r.topology]; value != "" {
+			pod.Spec.NodeSelector = withLabel(pod.Spec.NodeSelector, r.topology, value)
+		}
 		r.Pods = append(r.Pods, virtual.Copies(pod, fmt.Sprintf("%s-%d", object.Name, i),
 			fmt.Sprintf("%s%s-%d", identityPrefix, object.UID, i), int(set.Count))...)
 	}
@@ -108,14 +117,28 @@ func Resolve(
 	return r
 }
 
-// withGang adds the gang to the labels, which others share.
-func withGang(labels map[string]string, gang string) map[string]string {
-	own := map[string]string{api.PodGroupLabelKey: gang}
-	for key, value := range labels {
-		if key != api.PodGroupLabelKey {
-			own[key] = value
+// topologyOf is the key of the label that the first template with such an annotation names. It counts
+// for all pods of the request.
+func topologyOf(object *api.ProvisioningRequest, templates map[string]*corev1.PodTemplateSpec) string {
+	for i := range object.Spec.PodSets {
+		template := templates[object.Spec.PodSets[i].PodTemplateRef.Name]
+		if template == nil {
+			continue
+		}
+		if key := api.RequiredTopology(template.Annotations); key != "" {
+			return key
 		}
 	}
+	return ""
+}
+
+// withLabel is a copy of the labels, which others share, with one more.
+func withLabel(labels map[string]string, key, value string) map[string]string {
+	own := maps.Clone(labels)
+	if own == nil {
+		own = map[string]string{}
+	}
+	own[key] = value
 	return own
 }
 

@@ -133,6 +133,35 @@ func TestRequestsFail(t *testing.T) {
 	}
 }
 
+// TestARequestInOneZone says where its room is, and holds it there.
+func TestARequestInOneZone(t *testing.T) {
+	object, known := asked(api.AtomicScaleUpClass), templates()
+	known["worker"].Annotations = map[string]string{api.KueueRequiredTopologyAnnotationKey: corev1.LabelTopologyZone}
+	r := provisioningrequest.Resolve(object, known, nil, nil)
+	if got := api.RequiredTopology(r.Pods[0].Annotations); got != corev1.LabelTopologyZone {
+		t.Fatalf("its pods ask for one %q", got)
+	}
+	zone := func(plan.Nomination) map[string]string {
+		return map[string]string{corev1.LabelTopologyZone: "us-east-1b"}
+	}
+	for _, test := range []struct {
+		placed int
+		want   string
+	}{{2, ""}, {3, "us-east-1b"}} {
+		outcome := fits(&r, test.placed)
+		conditions, _ := r.Conditions(outcome, always, began)
+		if got := r.Details(conditions, outcome, zone)[corev1.LabelTopologyZone]; got != test.want {
+			t.Errorf("with room for %d pods it names the zone %q, want %q", test.placed, got, test.want)
+		}
+		object.Status.Conditions = conditions
+	}
+	object.Status.ProvisioningClassDetails = map[string]string{corev1.LabelTopologyZone: "us-east-1b"}
+	r = provisioningrequest.Resolve(object, known, nil, nil)
+	if got := r.Pods[0].Spec.NodeSelector[corev1.LabelTopologyZone]; got != "us-east-1b" {
+		t.Errorf("the booked room may be in %q", got)
+	}
+}
+
 func TestThePodsOfARequest(t *testing.T) {
 	r := provisioningrequest.Resolve(asked(api.AtomicScaleUpClass), templates(), nil, nil)
 	uids := map[string]bool{}

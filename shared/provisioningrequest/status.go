@@ -108,6 +108,22 @@ func (r *Request) provisioned(
 	return condition, true
 }
 
+// Details are the value of the label of which the request's pods need one value, once these conditions
+// say that it is provisioned. Labels returns those of the node of a nomination.
+func (r *Request) Details(
+	conditions []metav1.Condition, o virtual.Outcome, labels func(plan.Nomination) map[string]string,
+) map[string]string {
+	if r.Stage != Waits || r.topology == "" || !api.ConditionTrue(conditions, api.ConditionProvisioned) {
+		return nil
+	}
+	for i := range r.Pods {
+		if nomination, has := o.Fits[plan.RefOf(&r.Pods[i])]; has {
+			return map[string]string{r.topology: labels(nomination)[r.topology]}
+		}
+	}
+	return nil
+}
+
 // expiry ends a booking whose pods have come, or whose time is over.
 func (r *Request) expiry(now time.Time) []metav1.Condition {
 	provisioned := api.GetCondition(r.Object.Status.Conditions, api.ConditionProvisioned)

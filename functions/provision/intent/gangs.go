@@ -13,7 +13,8 @@ import (
 )
 
 // Returns are the claims to give back because they were launched for a part of a gang whose other part has
-// no place now: EC2 ran short between two fleets, or a node was lost. The gang's pods cannot use them. A
+// no place now: EC2 ran short between two fleets, or a node was lost. The gang's pods cannot use them. The
+// same holds for a gang that has its place elsewhere because it needs all of its nodes in one zone. A
 // claim stays if the plan has any pod on it, if a pod runs on its node, or if it was launched for other
 // pods as well.
 func Returns(snapshot *plan.Snapshot, decided *plan.Plan) []*api.NodeClaim {
@@ -32,7 +33,8 @@ func Returns(snapshot *plan.Snapshot, decided *plan.Plan) []*api.NodeClaim {
 	return returned
 }
 
-// leftOut are the UIDs of the waiting pods of gangs of which the plan places no pod.
+// leftOut are the UIDs of the waiting pods of gangs of which the plan places no pod, or all of them in
+// one topology domain.
 func leftOut(snapshot *plan.Snapshot, decided *plan.Plan) map[string]bool {
 	gangs := map[plan.GangRef]bool{} // false once a pod has a place
 	for i := range snapshot.Gangs {
@@ -46,7 +48,7 @@ func leftOut(snapshot *plan.Snapshot, decided *plan.Plan) map[string]bool {
 		unplaced[decided.Unplaced[i].Pod] = true
 	}
 	for i := range snapshot.Pods {
-		if pod := &snapshot.Pods[i]; !unplaced[plan.RefOf(pod)] {
+		if pod := &snapshot.Pods[i]; !unplaced[plan.RefOf(pod)] && api.RequiredTopology(pod.Annotations) == "" {
 			gangs[plan.GangOf(pod)] = false
 		}
 	}

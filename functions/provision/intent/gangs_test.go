@@ -65,6 +65,14 @@ func TestClaimsOfAPartOfAGangGoBack(t *testing.T) {
 	if got := returns(&plan.Plan{Unplaced: unplaced("two")}); len(got) > 0 {
 		t.Errorf("a gang with a place for some returns %q", got)
 	}
+	// A gang that needs one zone has its places elsewhere.
+	for i := range snapshot.Pods[:2] {
+		snapshot.Pods[i].Annotations = map[string]string{api.RequiredTopologyAnnotationKey: corev1.LabelTopologyZone}
+	}
+	moved := &plan.Plan{Nominations: decided.Nominations}
+	if got, want := returns(moved), []string{"torn", "torn-with-daemon"}; !slices.Equal(got, want) {
+		t.Errorf("a gang that moves returns %q, want %q", got, want)
+	}
 	snapshot.Gangs = nil
 	if got := returns(decided); len(got) > 0 {
 		t.Errorf("without gangs it returns %q", got)

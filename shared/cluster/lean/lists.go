@@ -90,7 +90,7 @@ func Nodes(body []byte) (found []corev1.Node, meta metav1.ListMeta, err error) {
 // such as the last applied configuration.
 var annotationDomains = []string{
 	"autoscaling.x-k8s.io", "karpenter.sh", "whittle.dev", "cluster-autoscaler.kubernetes.io",
-	"controller.kubernetes.io", "kubernetes.io",
+	"controller.kubernetes.io", "kubernetes.io", "kueue.x-k8s.io",
 }
 
 // isRead reports whether functions read a pod's annotation.

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -26,12 +27,15 @@ const attempts = 4
 // and the most important of these gangs are tried again, one at a time: where two gangs compete for
 // room, neither may have all of it.
 //
-// The solver is asked at most ten times. Pods that run count. A plan that leaves a gang out says in
-// Unplaced what the gang lacks.
+// All pods of a gang with a required topology ask for one value of its label, which settle chooses.
+//
+// The solver is asked at most ten times, and once for each value of a required label. Pods that run
+// count. A plan that leaves a gang out says in Unplaced what the gang lacks.
 func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Plan {
 	return func(s *plan.Snapshot) *plan.Plan {
-		decided := solve(s)
 		all := gangsOf(s)
+		s = settle(solve, s, all)
+		decided := solve(s)
 		left := short(all, decided)
 		if len(left) == 0 {
 			return decided
@@ -39,7 +43,7 @@ func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Pla
 		why := decided
 		rest := without(s, left)
 		decided = solve(rest)
-		for _, g := range left[:min(len(left), attempts)] {
+		for _, g := range hopeful(left) {
 			others := slices.DeleteFunc(slices.Clone(left), func(other *gang) bool { return other == g })
 			tried := without(s, others)
 			attempt := solve(tried)
@@ -80,6 +84,13 @@ type gang struct {
 	runs     int // pods that have a node and keep it
 	priority int32
 	oldest   time.Time
+	// topology is the key of a node label of which all pods need one value, or empty. Domains counts the
+	// pods that run by the values of their nodes, and value is the one chosen for the others.
+	topology string
+	domains  map[string]int
+	value    string
+	// problem says why the gang can have no place, whatever the plan.
+	problem string
 	// why is the last plan in which the gang was too small.
 	why *plan.Plan
 }
@@ -89,7 +100,8 @@ type gang struct {
 func gangsOf(s *plan.Snapshot) []*gang {
 	byName := map[plan.GangRef]*gang{}
 	for i := range s.Gangs {
-		byName[s.Gangs[i].GangRef] = &gang{Gang: &s.Gangs[i], waits: map[plan.PodRef]bool{}}
+		byName[s.Gangs[i].GangRef] = &gang{Gang: &s.Gangs[i], waits: map[plan.PodRef]bool{},
+			domains: map[string]int{}}
 	}
 	if len(byName) == 0 {
 		return nil
@@ -115,12 +127,14 @@ func gangsOf(s *plan.Snapshot) []*gang {
 		}
 		g.pods = append(g.pods, plan.RefOf(pod))
 		g.waits[plan.RefOf(pod)] = true
+		g.topology = cmp.Or(g.topology, api.RequiredTopology(pod.Annotations))
 	}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
 			pod := &s.Nodes[i].Pods[j]
 			if g := byName[plan.GangOf(pod)]; g != nil && !g.waits[plan.RefOf(pod)] && keepsItsNode(pod) {
 				g.runs++
+				g.domains[labelOf(&s.Nodes[i], g.topology)]++
 			}
 		}
 	}
@@ -152,11 +166,17 @@ func (g *gang) placed(decided *plan.Plan) int {
 func short(all []*gang, decided *plan.Plan, except ...*gang) []*gang {
 	var found []*gang
 	for _, g := range all {
-		if !slices.Contains(except, g) && g.runs+g.placed(decided) < g.MinMember {
+		if !slices.Contains(except, g) && (g.problem != "" || g.runs+g.placed(decided) < g.MinMember) {
 			found = append(found, g)
 		}
 	}
 	return found
+}
+
+// hopeful are the first gangs that a plan by themselves may help.
+func hopeful(left []*gang) []*gang {
+	may := slices.DeleteFunc(slices.Clone(left), func(g *gang) bool { return g.problem != "" })
+	return may[:min(len(may), attempts)]
 }
 
 // without is the snapshot without the waiting pods of the gangs.
@@ -175,16 +195,23 @@ func without(s *plan.Snapshot, gangs []*gang) *plan.Snapshot {
 // unplaced says for each waiting pod of the gang what the gang lacks.
 func (g *gang) unplaced() []plan.Unplaced {
 	placed := g.placed(g.why)
-	need := fmt.Sprintf("the gang %q needs %d pods at a time, of which %d run and %d more have a place: nothing is "+
-		"launched for a part of it", g.Namespace+"/"+g.Name, g.MinMember, g.runs, placed)
+	where := ""
+	if g.topology != "" {
+		where = fmt.Sprintf(" on nodes with %s=%s", g.topology, g.value)
+	}
+	need := fmt.Sprintf("the gang %q needs %d pods at a time%s, of which %d run and %d more have a place: nothing is "+
+		"launched for a part of it", g.Namespace+"/"+g.Name, g.MinMember, where, g.runs, placed)
 	lacks := len(g.pods) + g.runs
 	if lacks < g.MinMember {
 		need = fmt.Sprintf("the gang %q needs %d pods at a time, and %d wait or run: create the others, or lower "+
 			"spec.minMember of its PodGroup", g.Namespace+"/"+g.Name, g.MinMember, lacks)
 	}
+	if g.problem != "" {
+		need = fmt.Sprintf("the gang %q %s", g.Namespace+"/"+g.Name, g.problem)
+	}
 	reasons := []plan.Reason{{Message: need}}
 	for i := range g.why.Unplaced {
-		if g.waits[g.why.Unplaced[i].Pod] && lacks >= g.MinMember {
+		if g.waits[g.why.Unplaced[i].Pod] && lacks >= g.MinMember && g.problem == "" {
 			reasons = append(reasons, g.why.Unplaced[i].Reasons...)
 			break
 		}
