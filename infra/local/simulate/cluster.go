@@ -44,6 +44,9 @@ func (r *Run) furnish() error {
 	if err := r.makeStorageClass(); err != nil {
 		return err
 	}
+	if err := r.makeDaemons(); err != nil {
+		return err
+	}
 	if err := r.makeBuffer(); err != nil {
 		return err
 	}
@@ -105,6 +108,9 @@ type workload struct {
 	capacity string // capacity type, empty for any
 	zone     string // empty for any
 	kept     bool   // do-not-disrupt
+	spread   bool   // over zones
+	gang     bool   // of use only together
+	oneZone  bool   // asks for nodes in one zone, which the scheduler knows nothing of
 	volumes  bool   // each of its pods has a volume
 	slots    int    // how many pods with volumes it has had at a time
 	budget   int    // how many of its pods may be unavailable; 0 for no budget
@@ -134,6 +140,7 @@ func (r *Run) begins() {
 		}
 		l.kept = e.Chance(0.15, name, "kept")
 		l.volumes = e.Chance(0.25, name, "volumes")
+		l.spread = e.Chance(0.3, name, "spread") && !l.volumes && l.zone == ""
 		if e.Chance(0.5, name, "budget") {
 			l.budget = e.Number(1, 2, name, "unavailable")
 		}
@@ -143,6 +150,7 @@ func (r *Run) begins() {
 	}
 	r.scaleStatic(0)
 	r.askForRooms()
+	r.gather()
 	r.storms()
 	r.shortages()
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -43,6 +44,7 @@ func (r *Run) react(change apiserver.Change) {
 	case apiserver.Requests:
 		r.soon("jobs", 100*time.Millisecond, 3*time.Second, r.startJobs)
 	case apiserver.Nodes:
+		r.soon("daemons", 10*time.Millisecond, 200*time.Millisecond, r.tend)
 		r.soon("scheduler", 20*time.Millisecond, 500*time.Millisecond, r.schedule)
 	}
 }
@@ -60,17 +62,22 @@ func (r *Run) schedule() {
 			left.take(pod)
 		}
 	}
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(pinnedTo(b), pinnedTo(a)) })
 	now := metav1.Now()
-	for _, pod := range pods {
+	for n, pod := range pods {
 		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil {
 			continue
 		}
-		chosen := r.choose(pod, nodes, rooms)
+		var chosen *corev1.Node
+		if !r.waitsForOthers(pod, nodes, rooms, pods) {
+			chosen = r.choose(pod, nodes, rooms, r.fullZones(pod, nodes, pods))
+		}
 		apiserver.Update(r.store, apiserver.Pods, pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
 			if chosen == nil {
 				return setCondition(stored, corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable, now)
 			}
 			stored.Spec.NodeName = chosen.Name
+			pods[n] = stored // its zone counts
 			return setCondition(stored, corev1.PodScheduled, corev1.ConditionTrue, "", now) || true
 		})
 		if chosen != nil {
@@ -98,10 +105,10 @@ func (l *room) fits(pod *corev1.Pod) bool {
 }
 
 // choose returns the node for a pod, first the nominated one, or nil.
-func (r *Run) choose(pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room) *corev1.Node {
+func (r *Run) choose(pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room, full map[string]bool) *corev1.Node {
 	var best *corev1.Node
 	for _, node := range nodes {
-		if !r.mayRun(pod, node) || !rooms[node.Name].fits(pod) {
+		if full[node.Labels[corev1.LabelTopologyZone]] || !r.mayRun(pod, node) || !rooms[node.Name].fits(pod) {
 			continue
 		}
 		if node.Name == pod.Status.NominatedNodeName {
@@ -118,10 +125,11 @@ func (r *Run) mayRun(pod *corev1.Pod, node *corev1.Node) bool {
 	if zone := r.zones[volumeOf(pod)]; zone != "" && node.Labels[corev1.LabelTopologyZone] != zone {
 		return false
 	}
-	for key, value := range pod.Spec.NodeSelector {
-		if node.Labels[key] != value {
-			return false
-		}
+	if pinned := pinnedTo(pod); pinned != "" {
+		return pinned == node.Name
+	}
+	if !selects(pod, node) {
+		return false
 	}
 	blocked := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
 		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(pod, &taint)
@@ -242,7 +250,7 @@ func taintByCondition(node *corev1.Node, now metav1.Time) bool {
 // evictAll deletes the pods of a node that has been silent for long.
 func (r *Run) evictAll(node *corev1.Node) {
 	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
-		if pod.Spec.NodeName != node.Name || pod.DeletionTimestamp != nil {
+		if pod.Spec.NodeName != node.Name || pod.DeletionTimestamp != nil || isDaemon(pod) {
 			continue
 		}
 		if object := r.store.Get(apiserver.Pods, pod.Namespace, pod.Name); object != nil {

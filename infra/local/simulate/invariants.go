@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -127,6 +128,7 @@ func (r *Run) checkTaints(instances []ec2.Instance) {
 
 // released holds that a claim goes only when its instance has ended.
 func (r *Run) released(claim *api.NodeClaim) {
+	r.freed[claim.Labels[api.NodePoolLabelKey]] = time.Now()
 	for _, i := range r.ec2.Instances() {
 		if i.State == ec2.Terminated {
 			continue
@@ -485,10 +487,23 @@ func (r *Run) heldByPods(claim *api.NodeClaim) bool {
 	return false
 }
 
-// mayWait reports whether no pool has room for the pod within its limits.
+// mayWait reports whether no pool has room for the pod within its limits. For the pod of a gang, whose
+// pods may come to two pools, it reports whether no pool has room for all of them. Limits that a claim
+// has just left are for the pod that waits first.
 func (r *Run) mayWait(pod *corev1.Pod) bool {
+	pods := int64(1)
+	for _, l := range r.workloads {
+		if l.gang && l.name == pod.Labels["app"] {
+			pods = int64(l.count)
+		}
+	}
 	cpu, memory := requests(pod)
+	ownCPU, ownMemory := r.agentTakes()
+	cpu, memory = cpu+ownCPU, memory+ownMemory
 	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
+		if time.Since(r.freed[pool.Name]) < 2*time.Minute {
+			continue
+		}
 		if pool.Name == "default" || pool.Name != staticPool && pod.Spec.NodeSelector[api.CapacityTypeLabelKey] != "spot" {
 			limit := pool.Spec.Limits[corev1.ResourceCPU]
 			used := r.usedOf(pool.Name)
@@ -499,7 +514,7 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 					break
 				}
 			}
-			if limit.Value()-used >= least {
+			if limit.Value()-used >= pods*least {
 				return false
 			}
 		}
@@ -508,12 +523,16 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 }
 
 // usedOf is what a pool's claims take of its limit, in processors. Those that leave count as well: a
-// pod that may not be evicted can hold its node for ever.
+// pod that may not be evicted can hold its node for ever. A claim without an instance may still take
+// everything.
 func (r *Run) usedOf(pool string) int64 {
 	used := int64(0)
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
 		if claim.Labels[api.NodePoolLabelKey] == pool {
-			cpus := claim.Status.Capacity[corev1.ResourceCPU]
+			cpus, launched := claim.Status.Capacity[corev1.ResourceCPU]
+			if !launched {
+				return math.MaxInt32
+			}
 			used += cpus.Value()
 		}
 	}

@@ -22,6 +22,8 @@ type machine struct {
 	doomed   bool          // EC2 takes the instance back
 	lasts    time.Duration // until it does
 	warned   bool
+	cut      bool      // its kubelet does not reach the API servers
+	returned time.Time // when its kubelet last found the way again
 	pods     map[types.UID]bool
 	mounts   map[string]bool // persistent volumes
 }
@@ -75,14 +77,18 @@ func (r *Run) join(m *machine) {
 	m.joined = true
 	r.trace("node %s of %s joins", node.Name, m.instance.ID)
 	r.heartbeat(m)
-	r.engine.In(r.engine.Between(time.Second, 15*time.Second, m.instance.ID, "ready"), func() {
-		if m.off {
-			return
-		}
-		apiserver.Update(r.store, apiserver.Nodes, "", node.Name, func(stored *corev1.Node) bool {
-			return stored.Spec.ProviderID == m.instance.ProviderID() &&
-				setReady(stored, corev1.ConditionTrue, "KubeletReady", metav1.Now())
-		})
+	r.partition(m)
+	r.engine.In(r.engine.Between(time.Second, 15*time.Second, m.instance.ID, "ready"), func() { r.reportReady(m) })
+}
+
+// reportReady says that the node is ready, as its kubelet does.
+func (r *Run) reportReady(m *machine) {
+	if m.off || m.cut {
+		return
+	}
+	apiserver.Update(r.store, apiserver.Nodes, "", m.instance.PrivateDNSName, func(stored *corev1.Node) bool {
+		return stored.Spec.ProviderID == m.instance.ProviderID() &&
+			setReady(stored, corev1.ConditionTrue, "KubeletReady", metav1.Now())
 	})
 }
 
@@ -121,6 +127,14 @@ func (r *Run) heartbeat(m *machine) {
 	if m.off {
 		return
 	}
+	r.engine.In(10*time.Second, func() { r.heartbeat(m) })
+	if !m.cut {
+		r.renew(m)
+	}
+}
+
+// renew writes the node's lease.
+func (r *Run) renew(m *machine) {
 	name := m.instance.PrivateDNSName
 	now := metav1.NowMicro()
 	if r.store.Get(apiserver.Leases, corev1.NamespaceNodeLease, name) == nil {
@@ -141,7 +155,6 @@ func (r *Run) heartbeat(m *machine) {
 			return true
 		})
 	}
-	r.engine.In(10*time.Second, func() { r.heartbeat(m) })
 }
 
 // machineOf returns the machine behind a node, or nil.
@@ -158,13 +171,14 @@ func (r *Run) machineOf(nodeName string) *machine {
 	return r.machines[id]
 }
 
-// kubeletSees starts a pod that was bound, and stops one that was deleted.
+// kubeletSees starts a pod that was bound, and stops one that was deleted. A kubelet that is cut off
+// sees nothing, and what it stops stays in the API.
 func (r *Run) kubeletSees(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
 		return
 	}
 	m := r.machineOf(pod.Spec.NodeName)
-	if m == nil || m.off {
+	if m == nil || m.off || m.cut {
 		return
 	}
 	uid, namespace, name := pod.UID, pod.Namespace, pod.Name
@@ -175,7 +189,7 @@ func (r *Run) kubeletSees(pod *corev1.Pod) {
 		}
 		stop := min(grace, r.engine.Between(100*time.Millisecond, r.stopTime(pod), string(uid), "stops"))
 		r.engine.In(stop, func() {
-			if !m.off {
+			if !m.off && !m.cut {
 				delete(m.pods, uid)
 				delete(m.mounts, volumeOf(pod))
 				r.store.Remove(apiserver.Pods, namespace, name, uid)
@@ -196,7 +210,7 @@ func (r *Run) startPod(m *machine, pod *corev1.Pod) {
 	if m.off || !m.pods[pod.UID] {
 		return
 	}
-	if !r.isAttached(pod) {
+	if m.cut || !r.isAttached(pod) {
 		r.engine.In(time.Second, func() { r.startPod(m, pod) })
 		return
 	}

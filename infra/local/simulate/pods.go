@@ -28,6 +28,15 @@ func (l *workload) pod() *corev1.Pod {
 	if l.zone != "" {
 		pod.Spec.NodeSelector[corev1.LabelTopologyZone] = l.zone
 	}
+	if l.gang {
+		pod.Labels[api.PodGroupLabelKey] = l.name
+	}
+	if l.oneZone {
+		pod.Annotations = map[string]string{api.RequiredTopologyAnnotationKey: corev1.LabelTopologyZone}
+	}
+	if l.spread {
+		pod.Spec.TopologySpreadConstraints = spreadOverZones(l)
+	}
 	grace, seconds := l.grace, int64(300)
 	pod.Spec.TerminationGracePeriodSeconds = &grace
 	pod.Spec.SchedulerName = corev1.DefaultSchedulerName
@@ -36,14 +45,17 @@ func (l *workload) pod() *corev1.Pod {
 			Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 		})
 	}
-	pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{
-			corev1.ResourceCPU:    *resource.NewMilliQuantity(l.cpu, resource.DecimalSI),
-			corev1.ResourceMemory: *resource.NewQuantity(l.memory<<20, resource.BinarySI),
-		},
-	}}}
+	pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "pause", Resources: size(l.cpu, l.memory)}}
 	pod.Status.Phase = corev1.PodPending
 	return pod
+}
+
+// size is what a container asks for: millicores and MiB.
+func size(cpu, memory int64) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(cpu, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(memory<<20, resource.BinarySI),
+	}}
 }
 
 func requests(pod *corev1.Pod) (cpu, memory int64) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
@@ -40,9 +39,7 @@ func (r *Run) ask(name string) {
 		template := &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: name + zone, Namespace: metav1.NamespaceDefault}}
 		template.Template.Spec = corev1.PodSpec{
 			NodeSelector: map[string]string{corev1.LabelTopologyZone: region + zone},
-			Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(cpu, resource.DecimalSI)},
-			}}},
+			Containers:   []corev1.Container{{Name: "main", Resources: size(cpu, 0)}},
 		}
 		if _, err := r.store.Create(apiserver.PodTemplates, template); err != nil {
 			r.violate("a pod template cannot be made: %v", err)
@@ -137,7 +134,9 @@ func (r *Run) unsettledRequests() []string {
 	}
 	busy := map[string]bool{}
 	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
-		busy[pod.Spec.NodeName] = true
+		if !isDaemon(pod) {
+			busy[pod.Spec.NodeName] = true
+		}
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
 		only := strings.HasPrefix(claim.Annotations[api.NominatedPodsAnnotationKey], scheduling.VirtualUIDPrefix+"request-")

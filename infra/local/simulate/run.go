@@ -54,6 +54,7 @@ type Run struct {
 	unwanted   map[string]time.Time // attachments that no pod needs, and since when
 	scales     []scale              // of the static pool, the oldest first; none without one
 	voluntary  map[string]time.Time // claims that disrupt has deleted, and when
+	freed      map[string]time.Time // pools, and when one of their claims last went
 	violations map[string]bool
 }
 
@@ -72,6 +73,7 @@ func Simulate(options Options) Result {
 		machines: map[string]*machine{}, soonTasks: map[string]bool{}, unclaimed: map[string]time.Time{},
 		started: map[string]bool{}, zones: map[string]string{}, unwanted: map[string]time.Time{},
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
+		freed: map[string]time.Time{},
 	}
 	r.result = Result{Seed: options.Seed, Done: map[string]int{}}
 	r.engine = engine.New(options.Seed, r.step)

@@ -160,8 +160,8 @@ func (r *Run) attachVolumes() {
 		if r.unwanted[attachment.Name].IsZero() {
 			r.unwanted[attachment.Name] = time.Now()
 		}
-		if r.mayDetach(attachment, volume) {
-			r.detach(attachment, volume)
+		if may, gaveUp := r.mayDetach(attachment, volume); may {
+			r.detach(attachment, volume, gaveUp)
 		}
 	}
 	for _, volume := range slices.Sorted(maps.Keys(wanted)) {
@@ -171,18 +171,23 @@ func (r *Run) attachVolumes() {
 	}
 }
 
-// mayDetach reports whether the controller detaches a volume that no pod on the node needs.
-func (r *Run) mayDetach(attachment *storagev1.VolumeAttachment, volume string) bool {
+// mayDetach reports whether the controller detaches a volume that no pod on the node needs, and
+// whether it has given up the kubelet, which may have it mounted still.
+func (r *Run) mayDetach(attachment *storagev1.VolumeAttachment, volume string) (may, gaveUp bool) {
+	if !r.isMounted(attachment.Spec.NodeName, volume) {
+		return true, false
+	}
 	object := r.store.Get(apiserver.Nodes, "", attachment.Spec.NodeName)
 	waited := time.Since(r.unwanted[attachment.Name]) > unmountWait
 	if object == nil {
-		return waited || !r.isMounted(attachment.Spec.NodeName, volume)
+		return waited, waited
 	}
 	node, _ := object.Typed.(*corev1.Node)
 	out := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
 		return taint.Key == corev1.TaintNodeOutOfService
 	})
-	return out || waited && readiness(node) != corev1.ConditionTrue || !r.isMounted(node.Name, volume)
+	silent := waited && readiness(node) != corev1.ConditionTrue
+	return out || silent, silent
 }
 
 // isMounted reports whether the kubelet of the node last said that the volume is in use.
@@ -219,8 +224,9 @@ func (r *Run) attach(volume, nodeName string) {
 	})
 }
 
-// detach deletes the attachment, whose finalizer goes when EC2 has detached the volume.
-func (r *Run) detach(attachment *storagev1.VolumeAttachment, volume string) {
+// detach deletes the attachment, whose finalizer goes when EC2 has detached the volume. When the
+// controller gave up a kubelet, Kubernetes itself takes a volume from a machine that may run.
+func (r *Run) detach(attachment *storagev1.VolumeAttachment, volume string, gaveUp bool) {
 	object := r.store.Get(apiserver.Attachments, "", attachment.Name)
 	if object == nil {
 		return
@@ -233,7 +239,7 @@ func (r *Run) detach(attachment *storagev1.VolumeAttachment, volume string) {
 			if m.instance.PrivateDNSName != nodeName || !m.mounts[volume] {
 				continue
 			}
-			if !m.off {
+			if !m.off && !gaveUp {
 				r.violate("the volume %s is detached from %s, which runs and has it mounted", volume, id)
 			}
 			delete(m.mounts, volume)
@@ -295,8 +301,11 @@ func (r *Run) attachedTo(m *machine) []string {
 }
 
 // mayUnplug reports whether the machine's claim has reached the end of its termination grace
-// period.
+// period, or its kubelet was silent, so that nobody waits for its pods any more.
 func (r *Run) mayUnplug(m *machine) bool {
+	if m.cut || time.Since(m.returned) < time.Minute {
+		return true
+	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
 		if claim.Status.ProviderID != m.instance.ProviderID() {
 			continue

@@ -22,8 +22,9 @@ type weather struct {
 	forget                                     time.Duration
 	silentRepeats                              bool
 	leastBoot, mostBoot                        time.Duration
-	// machines and spot are probabilities a machine: that it never joins or fails, and that EC2 ends it.
-	noJoin, fails, interrupted float64
+	// Probabilities a machine: that it never joins, that it fails, that EC2 takes it back, and that its
+	// kubelet loses the way to the API servers.
+	noJoin, fails, interrupted, cut float64
 }
 
 // make draws the weather of the seed.
@@ -40,6 +41,7 @@ func (r *Run) makeWeather() *weather {
 	w.slow, w.refused, w.killed = rate(0.05, "slow"), rate(0.05, "refused"), rate(0.03, "killed")
 	w.duplicates, w.lateMessages = rate(0.3, "duplicates"), rate(0.3, "late messages")
 	w.noJoin, w.fails, w.interrupted = rate(0.15, "no join"), rate(0.1, "fails"), rate(0.4, "interrupted")
+	w.cut = rate(0.2, "cut")
 	w.clocks = time.Duration(rate(float64(30*time.Second), "clocks"))
 	w.cacheLag = time.Duration(rate(float64(20*time.Second), "cache lag"))
 	w.watchLag = time.Duration(rate(float64(5*time.Second), "watch lag"))

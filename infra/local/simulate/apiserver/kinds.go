@@ -62,6 +62,8 @@ var (
 		func() any { return new(corev1.PodTemplate) }}
 	Requests = &Kind{api.AutoscalingGroup, "v1", api.ProvisioningRequestResource, api.ProvisioningRequestKind, true, true,
 		true, func() any { return new(api.ProvisioningRequest) }}
+	PodGroups = &Kind{"scheduling.x-k8s.io", "v1alpha1", "podgroups", api.PodGroupKind, true, true, true,
+		func() any { return new(api.PodGroup) }}
 	CapacityBuffers = &Kind{api.AutoscalingGroup, api.CapacityBufferVersion, "capacitybuffers", "CapacityBuffer", true,
 		true, true, func() any { return new(api.CapacityBuffer) }}
 	NodeClasses = &Kind{"karpenter.k8s.aws", "v1", "ec2nodeclasses", "EC2NodeClass", false, true, true,
@@ -72,7 +74,7 @@ func kinds() []*Kind {
 	return []*Kind{
 		Pods, Nodes, Namespaces, ConfigMaps, Events, Services, Limits, VolumeClaims, Volumes, DaemonSets, Leases,
 		Budgets, StorageClasses, Attachments, CSINodes, NodeClaims, NodePools, NodeOverlays, NodeClasses,
-		PodTemplates, CapacityBuffers, Requests,
+		PodTemplates, CapacityBuffers, Requests, PodGroups,
 	}
 }
 

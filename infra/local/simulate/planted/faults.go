@@ -122,5 +122,17 @@ func Faults() []Fault {
 				File: "shared/observe/observe.go", Old: "client.Consistent().NodePools", New: "client.NodePools",
 			}},
 		},
+		{
+			Name: "silence-taken-for-death",
+			What: "lifecycle takes an instance for halted whose kubelet is silent",
+			Replacements: []overlay.Replacement{{
+				File: "functions/lifecycle/nodeclaim/halted.go",
+				Old:  "return instance.State == stateTerminated\n",
+				New:  "return instance.State == stateTerminated || p.node != nil && !disruption.IsReady(p.node)\n",
+			}, {
+				File: "functions/lifecycle/nodeclaim/halted.go", Old: "return instance.IsHalted()",
+				New: "return instance.IsHalted() || p.node != nil && !disruption.IsReady(p.node)",
+			}},
+		},
 	}
 }
