@@ -38,7 +38,7 @@ export GOTOOLCHAIN := auto
 kubernetes ?=
 export WHITTLE_KUBERNETES := $(kubernetes)
 
-.PHONY: help run up down compare build functions zips deploy release uninstall clean local test pages lint fuzz synth \
+.PHONY: help run up down compare kueue build functions zips deploy release uninstall clean local test pages lint fuzz synth \
   browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
   fidelity contract test-product test-world FORCE
 
@@ -51,7 +51,8 @@ help: ## list the targets
 run: local ## show the main job on this machine: from no node to running pods and back
 	@build/local run
 
-up: local bin/whittle ## start the local world for kubectl and the aws CLI, and leave it running
+up: export UP_KUEUE := $(kueue)
+up: local bin/whittle ## start the local world for kubectl and the aws CLI, and leave it running; kueue=1 with Kueue in it
 	@build/local up
 
 down: ## stop the world that `make up` started
@@ -67,6 +68,9 @@ compare: export COMPARE_SHORT := $(short)
 compare: export COMPARE_RUNS := $(runs)
 compare: local ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, runs=5 for medians, short=1 to only migrate
 	@build/local compare
+
+kueue: local ## let Kueue admit jobs of up to 64 pods that Whittle makes room for, also while EC2 is short
+	@build/local kueue
 
 ##@ Deploy
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/karpenter"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/infra/local/supervisor"
 	"github.com/whittle-dev/whittle/infra/local/world"
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
@@ -162,7 +163,7 @@ func handOver(ctx context.Context, c *scenario.Comparison, first, second scenari
 
 // karpenterItself runs Karpenter's controller.
 func karpenterItself(w *world.World, setup scenario.Setup) scenario.Autoscaler {
-	var running *karpenter.Controller
+	var running *supervisor.Process
 	return scenario.Autoscaler{
 		Name: "Karpenter",
 		Start: func(ctx context.Context) (err error) {

@@ -14,6 +14,7 @@
 // local fidelity measures how many bursts of pods run where the plan has them
 // local crash kills each function at each call that it makes, and checks the recovery
 // local compare Karpenter and Whittle serve the same workload, and the cluster moves to and fro
+// local kueue lets Kueue admit jobs that Whittle makes room for
 // local simulate runs the whole system in virtual time, in an order that a seed decides
 // local chaos disturbs everything at once for a while, and checks the recovery
 package main
@@ -50,7 +51,7 @@ func main() {
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
 		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale, "bench-reaction": benchReaction,
 		"storm": storm, "fidelity": measureFidelity, "crash": killEverywhere, "chaos": runChaos,
-		"simulate": runSimulation, "compare": compare, "contract": observeContract, "prepare": prepare}
+		"simulate": runSimulation, "kueue": runKueue, "compare": compare, "contract": observeContract, "prepare": prepare}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]

@@ -12,12 +12,17 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
 // running is the state that `up` leaves for `down`.
 type running struct {
 	ProcessID int `json:"processID"`
 }
+
+// upKueue is the variable that lets Kueue run in the world, with the queue "training".
+const upKueue = "UP_KUEUE"
 
 // readyLine is the first line that serve prints once the world is up.
 const readyLine = "The world is up."
@@ -100,9 +105,21 @@ const endOfStart = "."
 
 // serve creates a world, prints how to use it, and keeps it until a signal.
 func serve(ctx context.Context) error {
-	w, err := start(ctx, "up", interval, boot)
+	withKueue := os.Getenv(upKueue) != ""
+	w, err := startWith(ctx, "up", interval, boot, func(options *world.Options) {
+		if withKueue {
+			options.Settings = append(options.Settings, requestsSetting)
+		}
+	})
 	if err != nil {
 		return err
+	}
+	if withKueue {
+		running, err := w.StartKueue(ctx)
+		if err != nil {
+			return errors.Join(err, w.Close())
+		}
+		defer running.Stop()
 	}
 	manifest, err := w.Quickstart()
 	if err != nil {
@@ -120,6 +137,9 @@ func serve(ctx context.Context) error {
 	fmt.Println("  kubectl apply --server-side -f " + manifest + " -f testdata/manifests/inflate.yaml")
 	fmt.Println("  kubectl scale deployment inflate --replicas 5")
 	fmt.Println("  bin/whittle status")
+	if withKueue {
+		fmt.Println("  NAME=first COUNT=3 CPU=1 envsubst < testdata/kueue/job.yaml | kubectl apply -f -    (a job for Kueue)")
+	}
 	fmt.Println("  open " + w.DashboardURL() + "    (the same as a page, live)")
 	fmt.Println("  curl " + w.URL() + "/local/    (how to interrupt, starve and throttle)")
 	fmt.Println(endOfStart)

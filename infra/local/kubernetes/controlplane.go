@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,10 +36,11 @@ type ControlPlane struct {
 	// ServiceCIDR is the range of the services' addresses.
 	ServiceCIDR string
 
-	admin    *rest.Config
-	logPath  string
-	auditLog string // empty where no request is noted
-	process  *os.Process
+	admin        *rest.Config
+	certificates string // the folder
+	logPath      string
+	auditLog     string // empty where no request is noted
+	process      *os.Process
 	// input is the writing end of the process's standard input. Closing it, which our own death
 	// does too, stops it.
 	input io.Closer
@@ -50,6 +52,16 @@ type ControlPlane struct {
 	// done is closed when the process has ended, after err is set.
 	done chan struct{}
 	err  error
+}
+
+// ServingCertificate returns the API server's certificate for 127.0.0.1 and its key, as PEM. Webhooks of
+// others may serve with it, because the API server trusts its own authority.
+func (c *ControlPlane) ServingCertificate() (certificate, key []byte, err error) {
+	if certificate, err = os.ReadFile(filepath.Join(c.certificates, servingCertificate)); err != nil {
+		return nil, nil, err
+	}
+	key, err = os.ReadFile(filepath.Join(c.certificates, servingKey))
+	return certificate, key, err
 }
 
 // RESTConfig returns a configuration with all rights and without a client-side rate limit. The

@@ -91,6 +91,7 @@ func launch(options Options) (*ControlPlane, error) {
 		done:        make(chan struct{}),
 	}
 	certificates := filepath.Join(directory, "certificates")
+	controlPlane.certificates = certificates
 	if err := ensureCertificates(certificates); err != nil {
 		return nil, fmt.Errorf("making certificates: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/karpenter"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
+	"github.com/whittle-dev/whittle/infra/local/supervisor"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -103,7 +104,7 @@ func (w *World) makeKarpenterStack(ctx context.Context) error {
 
 // StartKarpenter runs Karpenter's controller under its own role and service account. The caller
 // stops it before closing the world.
-func (w *World) StartKarpenter(ctx context.Context) (*karpenter.Controller, error) {
+func (w *World) StartKarpenter(ctx context.Context) (*supervisor.Process, error) {
 	binary, err := karpenter.Build(ctx, w.options.Root, w.options.Karpenter, w.options.Progress)
 	if err != nil {
 		return nil, err
