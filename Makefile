@@ -39,7 +39,7 @@ kubernetes ?=
 export WHITTLE_KUBERNETES := $(kubernetes)
 
 .PHONY: help run up down compare kueue build functions zips deploy release uninstall clean local test pages lint fuzz synth \
-  browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages storm \
+  browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages gangs storm \
   fidelity contract test-product test-world FORCE
 
 help: ## list the targets
@@ -232,6 +232,10 @@ bench-windows: ## plans and prices, by how long the watch gathers pods
 
 shortages: ## launch on an EC2 that lacks 70 % of its offerings, and on one that throttles 90 % of the calls
 	@go test -count=1 -timeout 20m -v -run '^(TestAShortEC2|TestABusyEC2)$$' ./functions/provision | \
+	  grep -E '_test.go:|^(---|FAIL|ok)'
+
+gangs: ## plan 1,000 random gangs on an EC2 that lacks 70 % of its offerings, and compare with the cheapest plans
+	@GANGS=$(or $(seeds),1000) go test -count=1 -timeout 20m -v -run '^TestRandomGangs$$' ./shared/planner/gang | \
 	  grep -E '_test.go:|^(---|FAIL|ok)'
 
 storm: export GOGC := 400

@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
+	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -126,4 +127,20 @@ func holdsAll(typ *catalog.InstanceType, pods []*corev1.Pod, set int) bool {
 		}
 	}
 	return true
+}
+
+// TestPodsThatFillANode plans for three pods of which each takes all memory of the cheapest node. Their
+// average need, which is a rounded sum, must not seem greater than the node.
+func TestPodsThatFillANode(t *testing.T) {
+	for count := 1; count <= 30; count++ {
+		types := []catalog.InstanceType{
+			stagetest.Type("small", 2, 8, 0.05, "us-east-1a"), stagetest.Type("large", 4, 32, 0.16, "us-east-1a"),
+		}
+		decided := planner.Solve(stagetest.Snapshot(types, stagetest.Pods(count, "full", "2", "8Gi")...))
+		least := 0.05 * float64(count)
+		if math.Abs(decided.PricePerHour-least) > 1e-9 || decided.LowerBoundPerHour > least {
+			t.Errorf("%d pods cost $%.3f/h with a bound of $%.3f/h, want $%.3f/h", count, decided.PricePerHour,
+				decided.LowerBoundPerHour, least)
+		}
+	}
 }

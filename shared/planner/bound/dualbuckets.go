@@ -2,6 +2,7 @@ package bound
 
 import (
 	"math"
+	"slices"
 
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
@@ -150,8 +151,16 @@ func (d *Dual) addBucket(units []int) {
 			b.Need[a] += float64(float64(d.units[i].Count) * amount)
 		}
 	}
+	// Rounded, the average of equal needs may be greater than each of them. It would then fit no node that a
+	// unit fills.
+	largest := slices.Clone(d.NeedOf(units[0]))
+	for _, i := range units[1:] {
+		for a, amount := range d.NeedOf(i) {
+			largest[a] = max(largest[a], amount)
+		}
+	}
 	for a := range b.Need {
-		b.Need[a] /= b.count
+		b.Need[a] = min(b.Need[a]/b.count, largest[a])
 	}
 	samples := min(len(units), bucketSamples)
 	for n := range samples {
