@@ -83,7 +83,8 @@ func TestNoNodeIsLaunchedForAPartOfAGang(t *testing.T) {
 	}
 }
 
-// inOneZone makes a pod one of a gang that needs all of its nodes in one zone. Its node is of the type.
+// inOneZone makes a pod one of a gang that needs all of its nodes in one zone. Its node is of the
+// type.
 func inOneZone(gang, instanceType string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Labels = map[string]string{api.PodGroupLabelKey: gang}
@@ -92,8 +93,8 @@ func inOneZone(gang, instanceType string) func(*corev1.Pod) {
 	}
 }
 
-// TestAGangComesToAZoneThatHasRoomForAll lets EC2 sell one of two types of a gang in the cheapest zone. The
-// gang comes to another zone as a whole, and its node in the first one goes back.
+// TestAGangComesToAZoneThatHasRoomForAll lets EC2 sell one of two types of a gang in the cheapest
+// zone. The gang comes to another zone as a whole, and its node in the first one goes back.
 func TestAGangComesToAZoneThatHasRoomForAll(t *testing.T) {
 	e := newEnvironment(t)
 	e.podGroup("training", 2)

@@ -160,7 +160,8 @@ func nodesByName(s *plan.Snapshot) map[string]*plan.Node {
 	return nodes
 }
 
-// isInitialized reports whether pods can run on the node. Nodes of others count once they have joined.
+// isInitialized reports whether pods can run on the node. Nodes of others count once they have
+// joined.
 func isInitialized(node *plan.Node) bool {
 	return node != nil && (node.NodeClaim == nil ||
 		api.ConditionTrue(node.NodeClaim.Status.Conditions, api.ConditionTypeInitialized))

@@ -76,8 +76,8 @@ const OwnGroup = "whittle.dev"
 
 // Annotations of Whittle that people set.
 const (
-	// RequiredTopologyAnnotationKey, on the pods of a gang, is a key of node labels, such as that of
-	// the zone. All pods of the gang come to nodes with one value of that label.
+	// RequiredTopologyAnnotationKey, on the pods of a gang, is a key of node labels, such as that
+	// of the zone. All pods of the gang come to nodes with one value of that label.
 	RequiredTopologyAnnotationKey = OwnGroup + "/required-topology"
 	// RebalancePolicyAnnotationKey, on a NodePool, is what a rebalance recommendation of EC2 does
 	// to its spot nodes: RebalanceReplace, which is the default, or RebalanceIgnore.

@@ -40,8 +40,8 @@ type PodGroupList struct {
 	Items []PodGroup `json:"items"`
 }
 
-// RequiredTopology is the key of the node label of which all pods of the pod's gang need one value. It
-// is empty for most pods.
+// RequiredTopology is the key of the node label of which all pods of the pod's gang need one value.
+// It is empty for most pods.
 func RequiredTopology(annotations map[string]string) string {
 	return cmp.Or(annotations[RequiredTopologyAnnotationKey], annotations[KueueRequiredTopologyAnnotationKey])
 }

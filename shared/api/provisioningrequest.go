@@ -69,8 +69,8 @@ type RequestedPodSet struct {
 // ProvisioningRequestStatus is what Whittle tells.
 type ProvisioningRequestStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// ProvisioningClassDetails has the value of the label of which all pods need one value. Kueue can
-	// turn it into a node selector of the pods.
+	// ProvisioningClassDetails has the value of the label of which all pods need one value. Kueue
+	// can turn it into a node selector of the pods.
 	ProvisioningClassDetails map[string]string `json:"provisioningClassDetails,omitempty"`
 }
 

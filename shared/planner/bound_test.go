@@ -129,8 +129,8 @@ func holdsAll(typ *catalog.InstanceType, pods []*corev1.Pod, set int) bool {
 	return true
 }
 
-// TestPodsThatFillANode plans for three pods of which each takes all memory of the cheapest node. Their
-// average need, which is a rounded sum, must not seem greater than the node.
+// TestPodsThatFillANode plans for three pods of which each takes all memory of the cheapest node.
+// Their average need, which is a rounded sum, must not seem greater than the node.
 func TestPodsThatFillANode(t *testing.T) {
 	for count := 1; count <= 30; count++ {
 		types := []catalog.InstanceType{

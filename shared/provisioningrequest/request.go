@@ -117,8 +117,8 @@ func Resolve(
 	return r
 }
 
-// topologyOf is the key of the label that the first template with such an annotation names. It counts
-// for all pods of the request.
+// topologyOf is the key of the label that the first template with such an annotation names. It
+// counts for all pods of the request.
 func topologyOf(object *api.ProvisioningRequest, templates map[string]*corev1.PodTemplateSpec) string {
 	for i := range object.Spec.PodSets {
 		template := templates[object.Spec.PodSets[i].PodTemplateRef.Name]

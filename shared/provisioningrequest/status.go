@@ -108,8 +108,8 @@ func (r *Request) provisioned(
 	return condition, true
 }
 
-// Details are the value of the label of which the request's pods need one value, once these conditions
-// say that it is provisioned. Labels returns those of the node of a nomination.
+// Details are the value of the label of which the request's pods need one value, once these
+// conditions say that it is provisioned. Labels returns those of the node of a nomination.
 func (r *Request) Details(
 	conditions []metav1.Condition, o virtual.Outcome, labels func(plan.Nomination) map[string]string,
 ) map[string]string {

@@ -12,11 +12,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Returns are the claims to give back because they were launched for a part of a gang whose other part has
-// no place now: EC2 ran short between two fleets, or a node was lost. The gang's pods cannot use them. The
-// same holds for a gang that has its place elsewhere because it needs all of its nodes in one zone. A
-// claim stays if the plan has any pod on it, if a pod runs on its node, or if it was launched for other
-// pods as well.
+// Returns are the claims to give back because they were launched for a part of a gang whose other
+// part has no place now: EC2 ran short between two fleets, or a node was lost. The gang's pods
+// cannot use them. The same holds for a gang that has its place elsewhere because it needs all of
+// its nodes in one zone. A claim stays if the plan has any pod on it, if a pod runs on its node, or
+// if it was launched for other pods as well.
 func Returns(snapshot *plan.Snapshot, decided *plan.Plan) []*api.NodeClaim {
 	out := leftOut(snapshot, decided)
 	if len(out) == 0 {
@@ -33,8 +33,8 @@ func Returns(snapshot *plan.Snapshot, decided *plan.Plan) []*api.NodeClaim {
 	return returned
 }
 
-// leftOut are the UIDs of the waiting pods of gangs of which the plan places no pod, or all of them in
-// one topology domain.
+// leftOut are the UIDs of the waiting pods of gangs of which the plan places no pod, or all of them
+// in one topology domain.
 func leftOut(snapshot *plan.Snapshot, decided *plan.Plan) map[string]bool {
 	gangs := map[plan.GangRef]bool{} // false once a pod has a place
 	for i := range snapshot.Gangs {

@@ -16,8 +16,8 @@ type Patch struct {
 	Old, New string
 }
 
-// apply copies the module into the folder, with the change, and writes a go.mod beside it that requires
-// the copy. It returns the path of that go.mod.
+// apply copies the module into the folder, with the change, and writes a go.mod beside it that
+// requires the copy. It returns the path of that go.mod.
 func (c *Patch) apply(ctx context.Context, source, folder string) (string, error) {
 	directory, err := Folder(ctx, source, c.Module)
 	if err != nil {

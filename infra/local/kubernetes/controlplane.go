@@ -54,8 +54,8 @@ type ControlPlane struct {
 	err  error
 }
 
-// ServingCertificate returns the API server's certificate for 127.0.0.1 and its key, as PEM. Webhooks of
-// others may serve with it, because the API server trusts its own authority.
+// ServingCertificate returns the API server's certificate for 127.0.0.1 and its key, as PEM.
+// Webhooks of others may serve with it, because the API server trusts its own authority.
 func (c *ControlPlane) ServingCertificate() (certificate, key []byte, err error) {
 	if certificate, err = os.ReadFile(filepath.Join(c.certificates, servingCertificate)); err != nil {
 		return nil, nil, err

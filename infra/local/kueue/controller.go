@@ -31,8 +31,8 @@ type Options struct {
 	Certificate, Key, Authority []byte
 }
 
-// Start writes the controller's configuration and runs it. Webhooks is a manifest of what the API server
-// has to know of it.
+// Start writes the controller's configuration and runs it. Webhooks is a manifest of what the API
+// server has to know of it.
 func Start(ctx context.Context, options Options) (running *supervisor.Process, webhooks string, err error) {
 	port, err := freePort(ctx)
 	if err != nil {

@@ -29,7 +29,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestWebhooks starts a program that ends at once in place of Kueue, and reads what the API server is told.
+// TestWebhooks starts a program that ends at once in place of Kueue, and reads what the API server
+// is told.
 func TestWebhooks(t *testing.T) {
 	running, file, err := kueue.Start(t.Context(), kueue.Options{
 		Root: root, Binary: "/bin/true", Directory: t.TempDir(), Authority: []byte("an authority"),

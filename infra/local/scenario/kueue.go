@@ -37,9 +37,9 @@ type Capacity interface {
 	Feed(zone string)
 }
 
-// Kueue queues jobs whose pods are of use only together, with enough capacity, with one zone that has none,
-// and with none at all for a while. It returns an error if a job comes to several zones, or if it gets
-// pods or instances while EC2 has no room for all of it.
+// Kueue queues jobs whose pods are of use only together, with enough capacity, with one zone that
+// has none, and with none at all for a while. It returns an error if a job comes to several zones,
+// or if it gets pods or instances while EC2 has no room for all of it.
 func Kueue(ctx context.Context, setup Setup, ec2 Capacity) error {
 	role, err := setup.World.NodeRole()
 	if err != nil {
@@ -135,7 +135,8 @@ func (s Setup) together(ctx context.Context, name string, count int) (string, er
 	return zone, nil
 }
 
-// waits queues a job that EC2 has no capacity for, and looks for a while that it gets nothing in part.
+// waits queues a job that EC2 has no capacity for, and looks for a while that it gets nothing in
+// part.
 func (s Setup) waits(ctx context.Context, name string) error {
 	if err := s.queue(ctx, name, "3", 64); err != nil {
 		return err

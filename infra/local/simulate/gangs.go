@@ -14,8 +14,8 @@ import (
 // gangName begins the names of PodGroups and of their pods.
 const gangName = "gang"
 
-// gather lets some seeds have a few gangs, one after another: a PodGroup with pods that the scheduler
-// binds together or not at all, as scheduler-plugins does.
+// gather lets some seeds have a few gangs, one after another: a PodGroup with pods that the
+// scheduler binds together or not at all, as scheduler-plugins does.
 func (r *Run) gather() {
 	e := r.engine
 	if !e.Chance(0.3, "gangs") {
@@ -27,7 +27,8 @@ func (r *Run) gather() {
 	}
 }
 
-// startGang makes a PodGroup and its pods. A pod that goes is made again until the gang's work is done.
+// startGang makes a PodGroup and its pods. A pod that goes is made again until the gang's work is
+// done.
 func (r *Run) startGang(name string) {
 	e := r.engine
 	count := e.Number(2, 6, name, "pods")
@@ -53,8 +54,8 @@ func (r *Run) startGang(name string) {
 	})
 }
 
-// waitsForOthers reports whether the scheduler holds the pod back, because its gang has no room as a
-// whole. Pods that run count.
+// waitsForOthers reports whether the scheduler holds the pod back, because its gang has no room as
+// a whole. Pods that run count.
 func (r *Run) waitsForOthers(pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room, pods []*corev1.Pod) bool {
 	name := pod.Labels[api.PodGroupLabelKey]
 	object := r.store.Get(apiserver.PodGroups, pod.Namespace, name)

@@ -487,9 +487,9 @@ func (r *Run) heldByPods(claim *api.NodeClaim) bool {
 	return false
 }
 
-// mayWait reports whether no pool has room for the pod within its limits. For the pod of a gang, whose
-// pods may come to two pools, it reports whether no pool has room for all of them. Limits that a claim
-// has just left are for the pod that waits first.
+// mayWait reports whether no pool has room for the pod within its limits. For the pod of a gang,
+// whose pods may come to two pools, it reports whether no pool has room for all of them. Limits
+// that a claim has just left are for the pod that waits first.
 func (r *Run) mayWait(pod *corev1.Pod) bool {
 	pods := int64(1)
 	for _, l := range r.workloads {
@@ -522,9 +522,9 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 	return true
 }
 
-// usedOf is what a pool's claims take of its limit, in processors. Those that leave count as well: a
-// pod that may not be evicted can hold its node for ever. A claim without an instance may still take
-// everything.
+// usedOf is what a pool's claims take of its limit, in processors. Those that leave count as well:
+// a pod that may not be evicted can hold its node for ever. A claim without an instance may still
+// take everything.
 func (r *Run) usedOf(pool string) int64 {
 	used := int64(0)
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {

@@ -171,8 +171,8 @@ func (r *Run) machineOf(nodeName string) *machine {
 	return r.machines[id]
 }
 
-// kubeletSees starts a pod that was bound, and stops one that was deleted. A kubelet that is cut off
-// sees nothing, and what it stops stays in the API.
+// kubeletSees starts a pod that was bound, and stops one that was deleted. A kubelet that is cut
+// off sees nothing, and what it stops stays in the API.
 func (r *Run) kubeletSees(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 )
 
-// partition lets the kubelets of some machines lose the way to the API servers for a while. Their pods
-// run on, and nobody in the cluster can tell them from those of a machine that has failed.
+// partition lets the kubelets of some machines lose the way to the API servers for a while. Their
+// pods run on, and nobody in the cluster can tell them from those of a machine that has failed.
 func (r *Run) partition(m *machine) {
 	id := m.instance.ID
 	if !r.weather.happens(r.weather.cut, "kubelet-cut", id) {

@@ -22,8 +22,8 @@ type weather struct {
 	forget                                     time.Duration
 	silentRepeats                              bool
 	leastBoot, mostBoot                        time.Duration
-	// Probabilities a machine: that it never joins, that it fails, that EC2 takes it back, and that its
-	// kubelet loses the way to the API servers.
+	// Probabilities a machine: that it never joins, that it fails, that EC2 takes it back, and that
+	// its kubelet loses the way to the API servers.
 	noJoin, fails, interrupted, cut float64
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/supervisor"
 )
 
-// StartKueue runs Kueue's controller with all rights, and makes the queue "training", whose jobs start when
-// a ProvisioningRequest has its room. The caller stops it before closing the world.
+// StartKueue runs Kueue's controller with all rights, and makes the queue "training", whose jobs
+// start when a ProvisioningRequest has its room. The caller stops it before closing the world.
 func (w *World) StartKueue(ctx context.Context) (*supervisor.Process, error) {
 	binary, err := kueue.Build(ctx, w.options.Root, w.options.Progress)
 	if err != nil {

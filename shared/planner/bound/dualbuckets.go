@@ -151,8 +151,8 @@ func (d *Dual) addBucket(units []int) {
 			b.Need[a] += float64(float64(d.units[i].Count) * amount)
 		}
 	}
-	// Rounded, the average of equal needs may be greater than each of them. It would then fit no node that a
-	// unit fills.
+	// Rounded, the average of equal needs may be greater than each of them. It would then fit no
+	// node that a unit fills.
 	largest := slices.Clone(d.NeedOf(units[0]))
 	for _, i := range units[1:] {
 		for a, amount := range d.NeedOf(i) {

@@ -84,8 +84,9 @@ type gang struct {
 	runs     int // pods that have a node and keep it
 	priority int32
 	oldest   time.Time
-	// topology is the key of a node label of which all pods need one value, or empty. Domains counts the
-	// pods that run by the values of their nodes, and value is the one chosen for the others.
+	// topology is the key of a node label of which all pods need one value, or empty. Domains
+	// counts the pods that run by the values of their nodes, and value is the one chosen for the
+	// others.
 	topology string
 	domains  map[string]int
 	value    string

@@ -81,8 +81,8 @@ func oneGang(random *rand.Rand) (*plan.Snapshot, int) {
 	return s, count
 }
 
-// TestRandomGangs plans gangs on an EC2 that lacks most of its offerings. Package plantest checks that
-// Kubernetes can bind what is planned.
+// TestRandomGangs plans gangs on an EC2 that lacks most of its offerings. Package plantest checks
+// that Kubernetes can bind what is planned.
 func TestRandomGangs(t *testing.T) {
 	gangs := everyDay
 	if asked := os.Getenv(gangsVariable); asked != "" {
@@ -124,8 +124,8 @@ func TestRandomGangs(t *testing.T) {
 	}
 }
 
-// cheapest is the price of the cheapest plan for the gang, by a search of all plans: in each zone where
-// all nodes have to be in one, and otherwise in all zones together.
+// cheapest is the price of the cheapest plan for the gang, by a search of all plans: in each zone
+// where all nodes have to be in one, and otherwise in all zones together.
 func cheapest(s *plan.Snapshot) float64 {
 	zones := [][]string{{zoneA, zoneB, zoneC}}
 	if api.RequiredTopology(s.Pods[0].Annotations) != "" {

@@ -24,10 +24,10 @@ type domain struct {
 	price float64
 }
 
-// settle chooses one value of the label for each gang that needs all of its pods on nodes with one, and
-// returns the snapshot whose pods ask for it. Pods that run decide it for the others. Otherwise the value
-// is the cheapest with room for the gang, where nodes in flight cost nothing. A gang for which no node
-// can have the label gets a problem.
+// settle chooses one value of the label for each gang that needs all of its pods on nodes with one,
+// and returns the snapshot whose pods ask for it. Pods that run decide it for the others. Otherwise
+// the value is the cheapest with room for the gang, where nodes in flight cost nothing. A gang for
+// which no node can have the label gets a problem.
 func settle(solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, all []*gang) *plan.Snapshot {
 	open := map[string][]*gang{} // without a value, by the key of the label
 	chosen := map[plan.PodRef]corev1.NodeSelectorRequirement{}
@@ -54,9 +54,9 @@ func settle(solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, all []*gang
 	return pinned(s, chosen)
 }
 
-// Keep returns the snapshot in which pods that have a node ask for its value of the label of which their
-// gang needs one: those on nodes, which consolidation moves, and those that leave theirs. A move then
-// does not tear a gang that runs.
+// Keep returns the snapshot in which pods that have a node ask for its value of the label of which
+// their gang needs one: those on nodes, which consolidation moves, and those that leave theirs. A
+// move then does not tear a gang that runs.
 func Keep(s *plan.Snapshot) *plan.Snapshot {
 	kept := *s
 	kept.Nodes = slices.Clone(s.Nodes)
@@ -99,7 +99,8 @@ func (g *gang) choose(chosen map[plan.PodRef]corev1.NodeSelectorRequirement, val
 	}
 }
 
-// mostFrequent is the value that most running pods have, the first one by name of several, or empty.
+// mostFrequent is the value that most running pods have, the first one by name of several, or
+// empty.
 func mostFrequent(counts map[string]int) string {
 	best := ""
 	for _, value := range slices.Sorted(maps.Keys(counts)) {
@@ -110,8 +111,8 @@ func mostFrequent(counts map[string]int) string {
 	return best
 }
 
-// bestDomains returns the best value for each of the gangs. It plans once for each value, for these gangs
-// alone.
+// bestDomains returns the best value for each of the gangs. It plans once for each value, for these
+// gangs alone.
 func bestDomains(
 	solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, key string, gangs, all []*gang,
 ) []domain {
@@ -135,8 +136,8 @@ func bestDomains(
 	return best
 }
 
-// isBetter reports whether the domain is better than another: with room for as many pods as the gang
-// needs, cheaper, with room for more.
+// isBetter reports whether the domain is better than another: with room for as many pods as the
+// gang needs, cheaper, with room for more.
 func (d *domain) isBetter(other *domain, needed int) bool {
 	if d.placed >= needed && other.placed >= needed {
 		return d.price < other.price
@@ -144,7 +145,8 @@ func (d *domain) isBetter(other *domain, needed int) bool {
 	return d.placed > other.placed
 }
 
-// share is what the gang's pods cost on the plan's new nodes. Pods of a node share its price equally.
+// share is what the gang's pods cost on the plan's new nodes. Pods of a node share its price
+// equally.
 func (g *gang) share(decided *plan.Plan) float64 {
 	sum := 0.0
 	for i := range decided.NodeClaims {
@@ -176,7 +178,8 @@ func pinned(s *plan.Snapshot, chosen map[plan.PodRef]corev1.NodeSelectorRequirem
 	return &rest
 }
 
-// pinnedPods are the pods, which ask for the chosen labels. They share memory with others, which do not.
+// pinnedPods are the pods, which ask for the chosen labels. They share memory with others, which do
+// not.
 func pinnedPods(pods []corev1.Pod, chosen map[plan.PodRef]corev1.NodeSelectorRequirement) []corev1.Pod {
 	if len(chosen) == 0 {
 		return pods
