@@ -117,7 +117,8 @@ func (p *planning) tranches() [][]*workload.Group {
 		lower := i > 0 && workload.PriorityOf(pod) < workload.PriorityOf(pods[i-1])
 		if (full || lower) && i > 0 && current < maximumTranches-1 {
 			current++
-			for end <= total {
+			// Pods that dwarf those on new nodes, which may need no memory at all, make the total huge.
+			for end <= total && end < lastTranche {
 				end += nextTranche
 			}
 		}

@@ -6,11 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 )
 
 // TestImportantPodsFirst checks who gets the nodes that a limit allows: the pods of the highest
@@ -64,5 +68,27 @@ func TestImportantPodsFirst(t *testing.T) {
 				t.Errorf("important pods are left out: %s", strings.Join(wrong, ", "))
 			}
 		})
+	}
+}
+
+// TestPodsThatDwarfThoseOnNewNodes has pods without any memory on new nodes, and more important ones
+// with much, for which a limit leaves no room. The plan in order must come to an end.
+func TestPodsThatDwarfThoseOnNewNodes(t *testing.T) {
+	aged := func(minutes int) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.CreationTimestamp = metav1.NewTime(time.Date(2026, time.March, 1, 12, minutes, 0, 0, time.UTC))
+		}
+	}
+	s := stagetest.Snapshot([]catalog.InstanceType{
+		stagetest.Type("small", 2, 4, 0.05, "us-east-1a"), stagetest.Type("large", 8, 4_000_000_000, 0.4, "us-east-1a"),
+	})
+	s.NodePools[0].Spec.Limits = api.Limits{corev1.ResourceCPU: resource.MustParse("6")}
+	for i := range 3 {
+		s.Pods = append(s.Pods, stagetest.Pod(fmt.Sprintf("huge-%d", i), "1", "2000000000Gi", aged(i)))
+	}
+	s.Pods = append(s.Pods, stagetest.Pods(3, "thin", "1900m", "0", aged(30))...)
+	decided := planner.Solve(s)
+	if len(decided.Unplaced) != 3 || len(decided.NodeClaims) != 3 {
+		t.Errorf("%d pods have no place, and there are %d new nodes", len(decided.Unplaced), len(decided.NodeClaims))
 	}
 }
