@@ -42,7 +42,7 @@ func settle(solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, all []*gang
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(open)) {
-		for i, best := range bestDomains(solve, s, key, open[key], all) {
+		for i, best := range bestDomains(solve, s, key, open[key]) {
 			if best.value == "" {
 				open[key][i].problem = fmt.Sprintf("asks for nodes with one value of the label %q, which no node and no "+
 					"NodePool has: correct the annotation %q on its pods", key, api.RequiredTopologyAnnotationKey)
@@ -114,10 +114,9 @@ func mostFrequent(counts map[string]int) string {
 // bestDomains returns the best value for each of the gangs. It plans once for each value, for these
 // gangs alone.
 func bestDomains(
-	solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, key string, gangs, all []*gang,
+	solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, key string, gangs []*gang,
 ) []domain {
-	others := slices.DeleteFunc(slices.Clone(all), func(g *gang) bool { return slices.Contains(gangs, g) })
-	alone := onlyOf(without(s, others), gangs)
+	alone := onlyOf(s, gangs)
 	best := make([]domain, len(gangs))
 	values := valuesOf(s, key)
 	for _, value := range values[:min(len(values), mostDomains)] {
