@@ -29,11 +29,11 @@ func runKueue(ctx context.Context) (failure error) {
 		return err
 	}
 	defer func() { failure = errors.Join(failure, w.Close()) }()
-	running, err := w.StartKueue(ctx)
+	stop, err := w.StartKueue(ctx)
 	if err != nil {
 		return err
 	}
-	defer running.Stop()
+	defer stop()
 	setup, err := w.Scenario(os.Stdout)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type Program struct {
 	Source, Package string
 	// Recipe is part of the kept binary's name: raise it when the way of building changes.
 	Recipe string
-	// Patch is made before the build.
+	// Patch is made before the build. The zero value changes nothing.
 	Patch Patch
 }
 
@@ -63,12 +63,15 @@ func (p *Program) build(ctx context.Context, progress io.Writer) (string, error)
 	_, _ = fmt.Fprintf(progress, "building %s from its Go module: once, about 6 minutes of processor time\n", p.Name)
 	began := time.Now()
 	made := filepath.Join(temporary, "controller")
-	modfile, err := p.Patch.apply(ctx, p.Source, temporary)
-	if err != nil {
-		return "", err
+	arguments := []string{"build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", made}
+	if p.Patch.Module != "" {
+		modfile, err := p.Patch.apply(ctx, p.Source, temporary)
+		if err != nil {
+			return "", err
+		}
+		arguments = append(arguments, "-modfile", modfile)
 	}
-	build := command(ctx, p.Source, "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-modfile", modfile,
-		"-ldflags", "-s -w", "-o", made, p.Package)
+	build := command(ctx, p.Source, append(arguments, p.Package)...)
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, said)
 	}

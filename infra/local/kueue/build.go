@@ -11,7 +11,6 @@ import (
 
 const (
 	buildRecipe = "1"
-	module      = "sigs.k8s.io/kueue"
 	requests    = "k8s.io/autoscaler/cluster-autoscaler/apis"
 )
 
@@ -19,26 +18,23 @@ const (
 func Folder(root string) string { return filepath.Join(root, "testdata", "kueue") }
 
 // Build compiles the controller and returns the path of its binary, as gomodule does.
-func Build(ctx context.Context, root string, progress io.Writer) (string, error) {
+func (c *Controller) Build(ctx context.Context, root string, progress io.Writer) (string, error) {
 	program := gomodule.Program{
-		Name: "kueue", Source: Folder(root), Package: module + "/cmd/kueue", Recipe: buildRecipe,
-		// The metrics have the certificate of the webhooks. Otherwise the controller exits without
-		// certificates below /etc.
-		Patch: gomodule.Patch{
-			Module: module, File: "cmd/kueue/main.go", Old: `metricsCertPath := "/etc/kueue/metrics/certs"`,
-			New: "metricsCertPath := cfg.Webhook.CertDir",
-		},
+		Name: c.name, Source: Folder(root), Package: c.program, Recipe: buildRecipe, Patch: c.patch,
 	}
 	return program.Build(ctx, progress)
 }
 
-// Definitions are the files of Kueue's custom resource definitions, and of Cluster Autoscaler's for
-// ProvisioningRequests. They have to be served before Kueue starts: it looks for the latter once.
+// Definitions are the files of the controllers' custom resource definitions, and of Cluster
+// Autoscaler's for ProvisioningRequests. They have to be served before Kueue starts: it looks for
+// those of others once.
 func Definitions(ctx context.Context, root string) ([]string, error) {
+	patterns := map[string]string{requests: "config/crd/*.yaml"}
+	for _, controller := range []*Controller{Kueue(), JobSet()} {
+		patterns[controller.module] = "config/components/crd/bases/*.yaml"
+	}
 	var files []string
-	for path, pattern := range map[string]string{
-		module: "config/components/crd/bases/*.yaml", requests: "config/crd/*.yaml",
-	} {
+	for path, pattern := range patterns {
 		directory, err := gomodule.Folder(ctx, Folder(root), path)
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,10 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/supervisor"
 )
 
-// Namespace is where Kueue keeps its own objects.
-const Namespace = "kueue-system"
-
-// Options say how the controller is run.
+// Options say how a controller is run.
 type Options struct {
 	// Root is the repository's folder, Binary the result of Build.
 	Root, Binary string
@@ -31,44 +29,51 @@ type Options struct {
 	Certificate, Key, Authority []byte
 }
 
-// Start writes the controller's configuration and runs it. Webhooks is a manifest of what the API
-// server has to know of it.
-func Start(ctx context.Context, options Options) (running *supervisor.Process, webhooks string, err error) {
+// Running is a controller that runs. Its owner calls Stop.
+type Running struct {
+	*supervisor.Process
+	// Webhooks is a manifest of what the API server has to know of the controller.
+	Webhooks string
+	// Address accepts connections when the webhooks answer.
+	Address string
+}
+
+// Start writes the controller's configuration and runs it.
+func (c *Controller) Start(ctx context.Context, options Options) (*Running, error) {
 	port, err := freePort(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if webhooks, err = writeWebhooks(ctx, &options, port); err != nil {
-		return nil, "", err
+	webhooks, err := c.writeWebhooks(ctx, &options, port)
+	if err != nil {
+		return nil, err
 	}
 	for name, content := range map[string][]byte{
-		"tls.crt": options.Certificate, "tls.key": options.Key, "configuration.yaml": configuration(options.Directory, port),
+		"tls.crt": options.Certificate, "tls.key": options.Key,
+		"configuration.yaml": c.configuration(options.Directory, port),
 	} {
 		if err := os.WriteFile(filepath.Join(options.Directory, name), content, 0o600); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
-	return supervisor.Start(supervisor.Options{
-		Binary: options.Binary, Log: filepath.Join(options.Directory, "kueue.log"), Arguments: []string{
+	running := supervisor.Start(supervisor.Options{
+		Binary: options.Binary, Log: filepath.Join(options.Directory, c.name+".log"), Arguments: append([]string{
 			"--config", filepath.Join(options.Directory, "configuration.yaml"), "--zap-log-level=2",
-			// Otherwise it serves an aggregated API with certificates that it does not find.
-			"--feature-gates=VisibilityOnDemand=false",
-		}, Environment: []string{"KUBECONFIG=" + options.Kubeconfig},
-	}), webhooks, nil
+		}, c.arguments...), Environment: []string{"KUBECONFIG=" + options.Kubeconfig},
+	})
+	return &Running{Process: running, Webhooks: webhooks, Address: fmt.Sprintf("127.0.0.1:%d", port)}, nil
 }
 
 // configuration is what the controller reads.
-func configuration(directory string, port int) []byte {
-	return fmt.Appendf(nil, `apiVersion: config.kueue.x-k8s.io/v1beta2
+func (c *Controller) configuration(directory string, port int) []byte {
+	return fmt.Appendf(nil, `apiVersion: %s
 kind: Configuration
-namespace: %s
 health: {healthProbeBindAddress: "127.0.0.1:0"}
 metrics: {bindAddress: "127.0.0.1:0"}
 webhook: {host: 127.0.0.1, port: %d, certDir: %q}
 leaderElection: {leaderElect: false}
 internalCertManagement: {enable: false}
-integrations: {frameworks: [batch/job]}
-`, Namespace, port, directory)
+%s`, c.version, port, directory, c.settings)
 }
 
 // freePort is one that nobody uses now.
@@ -82,10 +87,10 @@ func freePort(ctx context.Context) (int, error) {
 	return address.Port, listener.Close()
 }
 
-// writeWebhooks writes Kueue's webhooks for Jobs and for its own kinds, with the address of the
-// controller in place of a service. It returns the file.
-func writeWebhooks(ctx context.Context, options *Options, port int) (string, error) {
-	directory, err := gomodule.Folder(ctx, Folder(options.Root), module)
+// writeWebhooks writes the webhooks that are called, with the address of the controller in place of
+// a service. It returns the file.
+func (c *Controller) writeWebhooks(ctx context.Context, options *Options, port int) (string, error) {
+	directory, err := gomodule.Folder(ctx, Folder(options.Root), c.module)
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +100,7 @@ func writeWebhooks(ctx context.Context, options *Options, port int) (string, err
 	}
 	var manifest []string
 	for _, document := range strings.Split(string(content), "\n---\n") {
-		text, err := rewritten(document, options.Authority, port)
+		text, err := c.rewritten(document, options.Authority, port)
 		if err != nil {
 			return "", err
 		}
@@ -106,7 +111,7 @@ func writeWebhooks(ctx context.Context, options *Options, port int) (string, err
 }
 
 // rewritten is one of the two configurations with the webhooks that are used.
-func rewritten(document string, authority []byte, port int) (string, error) {
+func (c *Controller) rewritten(document string, authority []byte, port int) (string, error) {
 	var configuration map[string]any
 	if err := yaml.Unmarshal([]byte(document), &configuration); err != nil {
 		return "", err
@@ -119,7 +124,7 @@ func rewritten(document string, authority []byte, port int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if strings.Contains(path, "-kueue-x-k8s-io-") || strings.HasSuffix(path, "-batch-v1-job") {
+		if slices.ContainsFunc(c.called, func(part string) bool { return strings.Contains(path, part) }) {
 			fields["clientConfig"] = map[string]any{
 				"url": fmt.Sprintf("https://127.0.0.1:%d%s", port, path), "caBundle": base64.StdEncoding.EncodeToString(authority),
 			}
@@ -127,6 +132,9 @@ func rewritten(document string, authority []byte, port int) (string, error) {
 		}
 	}
 	configuration["webhooks"] = used
+	if err := unstructured.SetNestedField(configuration, c.name, "metadata", "name"); err != nil {
+		return "", err
+	}
 	text, err := yaml.Marshal(configuration)
 	return string(text), err
 }

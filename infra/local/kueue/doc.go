@@ -1,8 +1,9 @@
-// Package kueue builds and runs Kueue's own controller against the local control plane.
+// Package kueue builds and runs Kueue's own controller, and JobSet's, against the local control
+// plane.
 //
-// Nothing of Kueue is changed but the folder of the metrics' certificate, which is fixed in its
-// source. Its webhooks for Jobs and its own kinds are called, and its servers listen on the
-// loopback address only.
+// Nothing of them is changed but the folder of Kueue's metrics' certificate, which is fixed in its
+// source. Their webhooks for Jobs, JobSets and Kueue's kinds are called, and their servers listen
+// on the loopback address only.
 //
-// Its place: package world starts it. The nested module in testdata/kueue pins the version.
+// Its place: package world starts them. The nested module in testdata/kueue pins the versions.
 package kueue

@@ -20,7 +20,7 @@ const shortFor = 20 * time.Second
 // KueueResources are the kinds that have to be served before Kueue starts.
 func KueueResources() []schema.GroupVersionResource {
 	resources := []schema.GroupVersionResource{
-		{Group: api.AutoscalingGroup, Version: "v1", Resource: api.ProvisioningRequestResource},
+		{Group: api.AutoscalingGroup, Version: "v1", Resource: api.ProvisioningRequestResource}, jobSets(),
 	}
 	for _, plural := range []string{
 		"admissionchecks", "clusterqueues", "localqueues", "provisioningrequestconfigs", "resourceflavors", "workloads",
@@ -37,9 +37,52 @@ type Capacity interface {
 	Feed(zone string)
 }
 
-// Kueue queues jobs whose pods are of use only together, with enough capacity, with one zone that
-// has none, and with none at all for a while. It returns an error if a job comes to several zones,
-// or if it gets pods or instances while EC2 has no room for all of it.
+// work is what a queue admits as a whole: a Job, or a JobSet.
+type work struct {
+	name, cpu string
+	// count is the number of pods of a Job, and of each of a JobSet's two jobs of workers.
+	count int
+	set   bool
+}
+
+// manifest is the file below testdata/kueue.
+func (w work) manifest() string {
+	if w.set {
+		return "jobset.yaml"
+	}
+	return "job.yaml"
+}
+
+// pods is the number of all pods: a JobSet has two jobs of workers and a leader.
+func (w work) pods() int {
+	if w.set {
+		return 2*w.count + 1
+	}
+	return w.count
+}
+
+// selector is the label of its pods.
+func (w work) selector() string {
+	if w.set {
+		return "jobset.sigs.k8s.io/jobset-name=" + w.name
+	}
+	return "job-name=" + w.name
+}
+
+func (w work) resource() schema.GroupVersionResource {
+	if w.set {
+		return jobSets()
+	}
+	return schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+}
+
+func jobSets() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
+}
+
+// Kueue queues Jobs and a JobSet whose pods are of use only together, with enough capacity, with
+// one zone that has none, and with none at all for a while. It returns an error if one comes to
+// several zones, or if it gets pods or instances while EC2 has no room for all of it.
 func Kueue(ctx context.Context, setup Setup, ec2 Capacity) error {
 	role, err := setup.World.NodeRole()
 	if err != nil {
@@ -52,67 +95,97 @@ func Kueue(ctx context.Context, setup Setup, ec2 Capacity) error {
 	if _, err := waitForCatalog(ctx, setup.Cluster); err != nil {
 		return err
 	}
-	small, err := setup.job(ctx, "small", "1", 3)
-	if err != nil {
+	zones := map[string]string{}
+	for _, each := range []work{
+		{name: "small", cpu: "1", count: 3}, {name: "set", cpu: "1", count: 3, set: true},
+		{name: "gang", cpu: "900m", count: 64},
+	} {
+		if zones[each.name], err = setup.runs(ctx, each); err != nil {
+			return err
+		}
+	}
+	setup.Timeline.Add("zones", "the jobs ran in %v", zones)
+	if err := setup.oneZoneShort(ctx, ec2, zones["gang"]); err != nil {
 		return err
 	}
-	large, err := setup.job(ctx, "gang", "900m", 64)
-	if err != nil {
-		return err
+	return setup.allShort(ctx, ec2)
+}
+
+// oneZoneShort runs gangs while the zone, which the last one came to, has no capacity.
+func (s Setup) oneZoneShort(ctx context.Context, ec2 Capacity, zone string) error {
+	ec2.Starve(zone)
+	defer ec2.Feed(zone)
+	for _, each := range []work{
+		{name: "moved", cpu: "1900m", count: 64}, {name: "moved-set", cpu: "1900m", count: 8, set: true},
+	} {
+		moved, err := s.runs(ctx, each)
+		if err != nil {
+			return err
+		}
+		if moved == zone {
+			return fmt.Errorf("%s came to the zone %s, which has no capacity", each.name, moved)
+		}
+		s.Timeline.Add("shortage", "with none in %s, %s ran in %s", zone, each.name, moved)
 	}
-	setup.Timeline.Add("zones", "the jobs ran in %s and %s", small, large)
-	ec2.Starve(large)
-	moved, err := setup.job(ctx, "moved", "1900m", 64)
-	if err != nil {
-		return err
+	return nil
+}
+
+// allShort queues a gang of each kind while EC2 has no capacity, and waits for them when it has
+// again.
+func (s Setup) allShort(ctx context.Context, ec2 Capacity) error {
+	// The nodes of gangs that have ended are still there. None of these has room on them.
+	late := []work{
+		{name: "late-small", cpu: "12", count: 3}, {name: "late-set", cpu: "12", count: 2, set: true},
+		{name: "late", cpu: "3", count: 64},
 	}
-	if moved == large {
-		return fmt.Errorf("a job came to the zone %s, which has no capacity", moved)
-	}
-	setup.Timeline.Add("shortage", "with none in %s the gang ran in %s", large, moved)
 	ec2.Starve("*")
-	if err := setup.waits(ctx, "late"); err != nil {
+	if err := s.wait(ctx, late); err != nil {
 		return err
 	}
 	ec2.Feed("*")
-	ec2.Feed(large)
-	zone, err := setup.together(ctx, "late", 64)
-	setup.Timeline.Add("capacity", "the gang that waited runs in %s", zone)
-	return err
+	for _, each := range late {
+		zone, err := s.together(ctx, each)
+		if err != nil {
+			return err
+		}
+		s.Timeline.Add("capacity", "%s, which waited, runs in %s", each.name, zone)
+	}
+	return nil
 }
 
-// job queues a job and returns the zone that all its pods run in. The job goes then.
-func (s Setup) job(ctx context.Context, name, cpu string, count int) (zone string, err error) {
-	if err := s.queue(ctx, name, cpu, count); err != nil {
+// runs queues a gang and returns the zone that all its pods run in. The gang goes then.
+func (s Setup) runs(ctx context.Context, gang work) (zone string, err error) {
+	if err := s.queue(ctx, gang); err != nil {
 		return "", err
 	}
-	zone, err = s.together(ctx, name, count)
-	if err != nil {
+	if zone, err = s.together(ctx, gang); err != nil {
 		return "", err
 	}
 	background := metav1.DeletePropagationBackground
-	err = s.Client.Core.BatchV1().Jobs("default").Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
+	err = s.Client.Objects.Resource(gang.resource()).Namespace("default").
+		Delete(ctx, gang.name, metav1.DeleteOptions{PropagationPolicy: &background})
 	if err != nil {
 		return "", err
 	}
-	return zone, Until(ctx, patience, "the pods of the job to be gone", s.Client.Running("default", "job-name="+name, 0))
+	return zone, Until(ctx, patience, "the pods of "+gang.name+" to be gone",
+		s.Client.Running("default", gang.selector(), 0))
 }
 
-func (s Setup) queue(ctx context.Context, name, cpu string, count int) error {
-	s.Timeline.Add("job", "%s: %d pods of %s", name, count, cpu)
-	return s.Client.Apply(ctx, filepath.Join(s.Root, "testdata", "kueue", "job.yaml"), map[string]string{
-		"NAME": name, "CPU": cpu, "COUNT": fmt.Sprint(count),
+func (s Setup) queue(ctx context.Context, gang work) error {
+	s.Timeline.Add("queue", "%s: %d pods", gang.name, gang.pods())
+	return s.Client.Apply(ctx, filepath.Join(s.Root, "testdata", "kueue", gang.manifest()), map[string]string{
+		"NAME": gang.name, "CPU": gang.cpu, "COUNT": fmt.Sprint(gang.count),
 	})
 }
 
-// together waits until all pods of the job run, and returns their zone.
-func (s Setup) together(ctx context.Context, name string, count int) (string, error) {
-	err := Until(ctx, 2*patience, "the pods of the job "+name+" to run",
-		s.Client.Running("default", "job-name="+name, count))
+// together waits until all pods of the gang run, and returns their zone.
+func (s Setup) together(ctx context.Context, gang work) (string, error) {
+	err := Until(ctx, 2*patience, "the pods of "+gang.name+" to run",
+		s.Client.Running("default", gang.selector(), gang.pods()))
 	if err != nil {
 		return "", errors.Join(err, s.explain(ctx))
 	}
-	pods, err := s.Client.Pods(ctx, "default", "job-name="+name)
+	pods, err := s.Client.Pods(ctx, "default", gang.selector())
 	if err != nil {
 		return "", err
 	}
@@ -130,38 +203,32 @@ func (s Setup) together(ctx context.Context, name string, count int) (string, er
 		zones[zone]++
 	}
 	if len(zones) != 1 {
-		return "", fmt.Errorf("the pods of the job %s run in %v, want one zone", name, zones)
+		return "", fmt.Errorf("the pods of %s run in %v, want one zone", gang.name, zones)
 	}
 	return zone, nil
 }
 
-// waits queues a job that EC2 has no capacity for, and looks for a while that it gets nothing in
+// wait queues gangs that EC2 has no capacity for, and looks for a while that they get nothing in
 // part.
-func (s Setup) waits(ctx context.Context, name string) error {
-	if err := s.queue(ctx, name, "3", 64); err != nil {
-		return err
-	}
-	if err := Until(ctx, patience, "the request to say what is missing", func(ctx context.Context) (bool, string, error) {
-		requests, err := s.Cluster.ProvisioningRequests(ctx)
-		for i := range requests {
-			said := api.GetCondition(requests[i].Status.Conditions, api.ConditionProvisioned)
-			if said != nil && said.Status == metav1.ConditionFalse {
-				s.Timeline.Add("request", "%s: %.200s", requests[i].Name, said.Message)
-				return true, "", nil
-			}
+func (s Setup) wait(ctx context.Context, gangs []work) error {
+	for _, gang := range gangs {
+		if err := s.queue(ctx, gang); err != nil {
+			return err
 		}
-		return false, fmt.Sprintf("%d requests", len(requests)), err
-	}); err != nil {
+	}
+	if err := s.sayWhatIsMissing(ctx, len(gangs)); err != nil {
 		return err
 	}
 	before := s.World.InstancesAlive()
 	for end := time.Now().Add(shortFor); time.Now().Before(end); {
-		pods, err := s.Client.Pods(ctx, "default", "job-name="+name)
-		if err != nil {
-			return err
-		}
-		if alive := s.World.InstancesAlive(); len(pods) > 0 || alive > before {
-			return fmt.Errorf("the job %s has %d pods and %d more instances without its room", name, len(pods), alive-before)
+		for _, gang := range gangs {
+			pods, err := s.Client.Pods(ctx, "default", gang.selector())
+			if err != nil {
+				return err
+			}
+			if alive := s.World.InstancesAlive(); len(pods) > 0 || alive > before {
+				return fmt.Errorf("%s has %d pods and %d more instances without its room", gang.name, len(pods), alive-before)
+			}
 		}
 		select {
 		case <-time.After(time.Second):
@@ -170,6 +237,27 @@ func (s Setup) waits(ctx context.Context, name string) error {
 		}
 	}
 	return nil
+}
+
+// sayWhatIsMissing waits until so many requests say what they lack.
+func (s Setup) sayWhatIsMissing(ctx context.Context, count int) error {
+	return Until(ctx, patience, "the requests to say what is missing", func(ctx context.Context) (bool, string, error) {
+		requests, err := s.Cluster.ProvisioningRequests(ctx)
+		said := map[string]string{}
+		for i := range requests {
+			condition := api.GetCondition(requests[i].Status.Conditions, api.ConditionProvisioned)
+			if condition != nil && condition.Status == metav1.ConditionFalse {
+				said[requests[i].Name] = condition.Message
+			}
+		}
+		if len(said) < count {
+			return false, fmt.Sprintf("%d of %d requests say it", len(said), len(requests)), err
+		}
+		for name, message := range said {
+			s.Timeline.Add("request", "%s: %.200s", name, message)
+		}
+		return true, "", err
+	})
 }
 
 // explain says how far the requests are.
