@@ -10,7 +10,6 @@ func unreachable() map[string]string {
 // a scenario could use gets a scenario instead.
 func unused() map[string]string {
 	const spread = "only with the setting defaultTopologySpread: package observe tries it, and a list has no effect"
-	const groups = "only while a waiting pod names one: a test of provision has one, and a list has no effect"
 	const watch = "starts a watch, which scenarios do without: package reaction tries a start that fails"
 	return map[string]string{
 		"provision lambda:POST 2015-03-31":      watch,
@@ -23,7 +22,6 @@ func unused() map[string]string {
 		"disrupt LIST replicationcontrollers":   spread,
 		"disrupt LIST replicasets":              spread,
 		"disrupt LIST statefulsets":             spread,
-		"provision LIST podgroups":              groups,
 		"provision ec2:CreateTags":              "EC2 checks it in CreateFleet and CreateLaunchTemplate, which name tags",
 		"provision iam:TagInstanceProfile":      "IAM checks it in CreateInstanceProfile, whose call names tags",
 	}

@@ -76,6 +76,9 @@ func (w *World) start(name string) (*function, error) {
 	f.command.Env = append(w.account.environment(), w.clock.Setting(),
 		"AWS_LAMBDA_RUNTIME_API="+w.runtime.address+"/"+id, "AWS_LAMBDA_FUNCTION_NAME="+name,
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "AWS_ENDPOINT_URL="+w.gate.awsURL)
+	if w.requests {
+		f.command.Env = append(f.command.Env, "PROVISIONING_REQUESTS=true")
+	}
 	f.command.Stdout, f.command.Stderr = &w.log, &w.log
 	f.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	w.runtime.add(id, f) // before it asks for work

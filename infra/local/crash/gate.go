@@ -131,6 +131,21 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_, _ = w.Write(g.times.shift(recorder.Body.Bytes())) // a caller that is gone needs it no more
 }
 
+// groupsOf are those that the function's access entry puts it into.
+func groupsOf(function string, requests bool) []string {
+	if function == "install" {
+		return []string{"system:masters"}
+	}
+	groups := []string{"whittle:" + function, "system:authenticated"}
+	if requests {
+		groups = append(groups, "whittle:provisioning-requests")
+	}
+	if requests && function == "provision" {
+		groups = append(groups, "whittle:provisioning-requests-status")
+	}
+	return groups
+}
+
 // RoundTrip sends a function's call to Kubernetes.
 func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	made, about, err := kubernetesRequest(request)
@@ -146,13 +161,9 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	// eviction that ended halfway would hold its budget for two minutes.
 	request = request.WithContext(context.WithoutCancel(request.Context()))
 	// The rights are the function's own, as its access entry gives them.
-	groups := []string{"whittle:" + passage.caller.name, "system:authenticated"}
-	if passage.caller.name == "install" {
-		groups = []string{"system:masters"}
-	}
 	request.Header.Del("Authorization")
 	request.Header.Set("Impersonate-User", "function")
-	request.Header["Impersonate-Group"] = groups
+	request.Header["Impersonate-Group"] = groupsOf(passage.caller.name, passage.trial.scenario.Requests)
 	// The gate changes the times in the answers, and knows them in JSON.
 	request.Header.Set("Accept", "application/json")
 	response, err := g.lag.RoundTrip(request)

@@ -206,7 +206,7 @@ func (s *state) roomFor(pod *corev1.Pod) *corev1.Node {
 	for i := range s.nodes {
 		node := &s.nodes[i]
 		if node.DeletionTimestamp != nil || len(node.Spec.Taints) > 0 || !nodeReady(node) || !s.alive(node) ||
-			node.Labels[api.NodeInitializedLabelKey] != "true" {
+			node.Labels[api.NodeInitializedLabelKey] != "true" || !selects(pod.Spec.NodeSelector, node.Labels) {
 			continue
 		}
 		left := node.Status.Allocatable.Cpu().MilliValue()
@@ -220,6 +220,16 @@ func (s *state) roomFor(pod *corev1.Pod) *corev1.Node {
 		}
 	}
 	return nil
+}
+
+// selects reports whether the labels have all that the selector names.
+func selects(selector, labels map[string]string) bool {
+	for key, value := range selector {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return true
 }
 
 func cpuOf(pod *corev1.Pod) int64 {

@@ -110,6 +110,15 @@ func (w *World) clear(ctx context.Context) error {
 		kinds = append([]schema.GroupVersionResource{provisionersKind(), templatesKind()}, kinds...)
 		w.aged = false
 	}
+	if w.grouped {
+		kinds = append(kinds, podTemplates())
+		for _, resource := range []schema.GroupVersionResource{podGroups(), requests()} {
+			if w.serves(ctx, resource) {
+				kinds = append(kinds, resource)
+			}
+		}
+		w.grouped = false
+	}
 	for _, resource := range kinds {
 		failed = append(failed, w.clearAll(ctx, resource))
 	}
@@ -152,6 +161,12 @@ func (w *World) clearDeployments(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// serves reports whether the kind is defined.
+func (w *World) serves(ctx context.Context, resource schema.GroupVersionResource) bool {
+	_, err := w.objects.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+	return err == nil
 }
 
 func (w *World) clearAll(ctx context.Context, resource schema.GroupVersionResource) error {

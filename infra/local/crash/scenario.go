@@ -42,6 +42,8 @@ type Scenario struct {
 	// the initial state. Nil accepts none.
 	RolledBack func(*trial, *state) string
 
+	// Requests is set where the functions answer ProvisioningRequests.
+	Requests bool
 	// IgnoresBudgets is set where pods go whatever guards them.
 	IgnoresBudgets bool
 	// PodsNeverEnd is set where no kubelet ends its pods.
@@ -60,8 +62,9 @@ func (s *Scenario) title() string { return s.Function + "/" + s.Name }
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, list := range [][]Scenario{
-		tickerScenarios(), provisionScenarios(), interruptScenarios(), lifecycleScenarios(), classScenarios(),
-		provisionerScenarios(), disruptScenarios(), catalogScenarios(), installScenarios(), consoleScenarios(),
+		tickerScenarios(), provisionScenarios(), gangScenarios(), interruptScenarios(), lifecycleScenarios(),
+		classScenarios(), provisionerScenarios(), disruptScenarios(), catalogScenarios(), installScenarios(),
+		consoleScenarios(),
 	} {
 		all = append(all, list...)
 	}

@@ -66,6 +66,7 @@ func (w *World) Try(ctx context.Context, scenario *Scenario, kills []Kill) (Outc
 	}
 	w.gate.attach(t)
 	w.uninstalled = scenario.Function == "install"
+	w.requests = scenario.Requests
 	t.stage = &stage{world: w, ctx: ctx}
 	if err := t.begin(ctx); err != nil {
 		return Outcome{}, fmt.Errorf("scenario %s: setting it up: %w\n%s", scenario.title(), err, w.log.take())

@@ -59,6 +59,8 @@ type World struct {
 	deployed    bool // a scenario may have left Deployments
 	claimed     bool // a scenario may have left claims for volumes
 	aged        bool // a scenario may have left kinds before v1
+	grouped     bool // a scenario may have left PodGroups or ProvisioningRequests
+	requests    bool // the functions that are started answer ProvisioningRequests
 	functions   map[string]*function
 	processes   sync.WaitGroup
 	log         output
