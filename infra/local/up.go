@@ -138,7 +138,7 @@ func serve(ctx context.Context) error {
 	fmt.Println("  kubectl scale deployment inflate --replicas 5")
 	fmt.Println("  bin/whittle status")
 	if withKueue {
-		fmt.Println("  NAME=first COUNT=3 CPU=1 envsubst < testdata/kueue/job.yaml | kubectl apply -f -    (a job for Kueue, or jobset.yaml)")
+		fmt.Println("  NAME=first COUNT=3 CPU=1 envsubst < testdata/kueue/job.yaml | kubectl apply -f -    (or jobset.yaml)")
 	}
 	fmt.Println("  open " + w.DashboardURL() + "    (the same as a page, live)")
 	fmt.Println("  curl " + w.URL() + "/local/    (how to interrupt, starve and throttle)")
