@@ -113,6 +113,31 @@ func TestAGangComesToAZoneThatHasRoomForAll(t *testing.T) {
 	}
 }
 
+// TestAPartOfAGangIsNeverLaunchedInOneZone lets EC2 have one spot instance for the two equal nodes of a gang.
+// One call asks for both or none, so that none has to go back.
+func TestAPartOfAGangIsNeverLaunchedInOneZone(t *testing.T) {
+	e := newEnvironment(t)
+	e.podGroup("training", 2)
+	e.pod("first", "3", inOneZone("training", "m5.xlarge"))
+	e.pod("second", "3", inOneZone("training", "m5.xlarge"))
+	e.ec2.SetLimits(ec2.Limits{SpotInstances: 1, OnDemandVCPUs: -1})
+	e.pass()
+	e.untilCached()
+	e.pass()
+	for _, claim := range e.standing() {
+		if claim.Annotations[api.GangAnnotationKey] != "default/training" {
+			t.Errorf("the claim %s has the gang %q", claim.Name, claim.Annotations[api.GangAnnotationKey])
+		}
+	}
+	bought := map[string]int{}
+	for _, instance := range e.ec2.Instances() {
+		bought[instance.CapacityType]++
+	}
+	if want := map[string]int{ec2.OnDemand: 2}; !maps.Equal(bought, want) {
+		t.Errorf("EC2 has launched %v, want %v", bought, want)
+	}
+}
+
 // TestOtherPodsDoNotWaitForPodGroups lets the API server refuse to list PodGroups.
 func TestOtherPodsDoNotWaitForPodGroups(t *testing.T) {
 	e := newEnvironment(t)

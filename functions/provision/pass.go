@@ -325,12 +325,13 @@ func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 			r.nominate(pods[name], name)
 		}
 	}
-	if short {
-		return true, errors.Join(unwritten, unlaunched)
+	// A gang that has no place now gets none in a later round, which has fewer offerings.
+	failed := errors.Join(unwritten, unlaunched, r.returnParts(ctx, returned))
+	if !short {
+		r.tell(ctx, snapshot, outcome)
+		r.explain(ctx, decided)
 	}
-	r.tell(ctx, snapshot, outcome)
-	r.explain(ctx, decided)
-	return false, errors.Join(unwritten, unlaunched, r.returnParts(ctx, returned))
+	return short, failed
 }
 
 // tell writes what a plan has found on the objects that asked for virtual pods.
@@ -349,6 +350,7 @@ func (r *pass) solve(
 	if panicked != nil {
 		slog.ErrorContext(ctx, "the planner panics on some pods, and plans for the others", "error", panicked)
 	}
+	intent.MarkGangs(snapshot, made)
 	decided, returned, r.placed = made, intent.Returns(snapshot, made), slices.Clone(made.Nominations)
 	outcome = virtual.Take(decided)
 	pods := len(snapshot.Pods) - len(outcome.Known)

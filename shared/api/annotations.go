@@ -125,6 +125,9 @@ const (
 	// BatchAnnotationKey is a claim's place in a batch of equal claims that one call launches:
 	// id/size/index. The batch's id and the attempt make the client token of that call.
 	BatchAnnotationKey = OwnGroup + "/batch"
+	// GangAnnotationKey, on a claim that was planned for pods of one gang alone, is the gang's
+	// namespace and name. The gang has no pod to spare, so that a part of its claims is of no use.
+	GangAnnotationKey = OwnGroup + "/gang"
 	// NominatedPodsAnnotationKey lists the UIDs of the pods that a claim was planned for. Until the
 	// scheduler binds these pods, each later plan finds them pending again. Packing them onto the
 	// nodes in flight in another order could leave some out, and launch a node too many. The list

@@ -22,8 +22,8 @@ type Outcome struct {
 	// Short lists what EC2 lacked capacity for. Where there are fewer instances than requested and
 	// no error, EC2 has no capacity for the rest.
 	Short []Shortage
-	// Earlier is true when an earlier call launched the instances, and they were found by their tag.
-	// They are those that EC2 shows by now.
+	// Earlier is true when an earlier call launched the instances, and they were found by their
+	// tag. They are those that EC2 shows by now.
 	Earlier bool
 }
 
@@ -120,6 +120,9 @@ func fleetInput(request *launch.Request) *ec2.CreateFleetInput {
 		input.Context = aws.String(request.Context)
 	}
 	buy(input, request)
+	if request.Whole {
+		whole(input, request.Count)
+	}
 	for _, template := range request.Templates {
 		config := types.FleetLaunchTemplateConfigRequest{
 			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
@@ -140,6 +143,19 @@ func fleetInput(request *launch.Request) *ec2.CreateFleetInput {
 		input.LaunchTemplateConfigs = append(input.LaunchTemplateConfigs, config)
 	}
 	return input
+}
+
+// whole has EC2 launch all instances or none. EC2 takes a minimum only together with one zone or
+// one instance type.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_SpotOptionsRequest.html
+func whole(input *ec2.CreateFleetInput, count int) {
+	least, oneZone := aws.Int32(int32(count)), aws.Bool(true)
+	if input.SpotOptions != nil {
+		input.SpotOptions.MinTargetCapacity, input.SpotOptions.SingleAvailabilityZone = least, oneZone
+	}
+	if input.OnDemandOptions != nil {
+		input.OnDemandOptions.MinTargetCapacity, input.OnDemandOptions.SingleAvailabilityZone = least, oneZone
+	}
 }
 
 // buy sets the purchase options. The launch templates name the reservation.

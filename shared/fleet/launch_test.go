@@ -343,6 +343,32 @@ func TestFewerThanABatchAsksFor(t *testing.T) {
 	}
 }
 
+// TestAWholeBatchIsLaunchedOrNothing lets EC2 have room for 3 of 5 instances, or of 4 CPUs for 10.
+func TestAWholeBatchIsLaunchedOrNothing(t *testing.T) {
+	for _, capacityType := range []string{api.CapacityTypeSpot, api.CapacityTypeOnDemand} {
+		t.Run(capacityType, func(t *testing.T) {
+			a := newAccount(t)
+			client, request := fleet.New(a.ec2, "prod"), a.request(t, "batch")
+			request.Count, request.Whole, request.CapacityType = 5, true, capacityType
+			overrides := request.Templates[0].Overrides
+			request.Templates[0].Overrides = slices.DeleteFunc(slices.Clone(overrides), func(o launch.Override) bool {
+				return o.Zone != overrides[0].Zone
+			})
+			a.service.SetLimits(ec2.Limits{SpotInstances: 3, OnDemandVCPUs: 4})
+			outcome, err := client.Launch(t.Context(), request)
+			if err != nil || len(outcome.Instances) != 0 || len(outcome.Short) == 0 || len(a.alive()) != 0 {
+				t.Errorf("%+v, %v, and %d instances run, want none and what is short", outcome, err, len(a.alive()))
+			}
+			a.service.SetLimits(ec2.Limits{SpotInstances: 5, OnDemandVCPUs: 10})
+			request.ClientToken = "batch-2"
+			outcome, err = client.Launch(t.Context(), request)
+			if err != nil || len(outcome.Instances) != 5 {
+				t.Errorf("%+v, %v, want 5 instances where there is room", outcome, err)
+			}
+		})
+	}
+}
+
 func TestFailuresAreNamedWithTheirMend(t *testing.T) {
 	for _, test := range []struct {
 		code, reason, mend, class string

@@ -195,10 +195,12 @@ func BatchKey(claim *api.NodeClaim, types []catalog.InstanceType) (string, error
 		Spec          api.NodeClaimSpec
 		Labels        map[string]string
 		Relaxed       bool
+		Gang          string
 		EFA, Enclaves bool
 		FittingTypes  []string
 	}{
-		Spec: claim.Spec, Labels: claim.Labels, Relaxed: relaxed(claim), EFA: wants(claim, api.ResourceEFA),
+		Spec: claim.Spec, Labels: claim.Labels, Relaxed: relaxed(claim),
+		Gang: claim.Annotations[api.GangAnnotationKey], EFA: wants(claim, api.ResourceEFA),
 		Enclaves: wants(claim, api.ResourceNitroSandbox),
 	}
 	key.Spec.Resources = api.ResourceRequirements{}

@@ -44,7 +44,10 @@ type Request struct {
 	// Repeated means that an earlier request may have had the token.
 	Repeated bool
 	// Count is how many instances are asked for.
-	Count        int
+	Count int
+	// Whole means that fewer instances than Count are of no use. All overrides are in one zone
+	// then, without which EC2 takes no such request.
+	Whole        bool
 	CapacityType string
 	// ReservationType and Interruptible are those of the capacity reservations that a request for
 	// reserved capacity names. All of them are of one kind.
@@ -62,8 +65,8 @@ type Request struct {
 	// PodsPerNode is the least number of pods that one of the types takes. Each node takes at least
 	// as many addresses of its subnet.
 	PodsPerNode int
-	// OnDemandPrice is the lowest on-demand price of each type, in dollars an hour. The savings of a
-	// launch are measured against it.
+	// OnDemandPrice is the lowest on-demand price of each type, in dollars an hour. The savings of
+	// a launch are measured against it.
 	OnDemandPrice map[string]float64
 }
 
@@ -88,6 +91,12 @@ func (r *Request) Overrides() []Override {
 		all = append(all, template.Overrides...)
 	}
 	return all
+}
+
+// inOneZone reports whether all overrides are in the same zone.
+func (r *Request) inOneZone() bool {
+	all := r.Overrides()
+	return !slices.ContainsFunc(all, func(o Override) bool { return o.Zone != all[0].Zone })
 }
 
 // Find returns the override of an instance type in a subnet, and its template. It returns false
@@ -146,6 +155,8 @@ func Build(in Input) (Request, error) {
 			"nodeclaim %q: no image of ec2nodeclass %q runs on any of its instance types: widen spec.amiSelectorTerms",
 			claim.Name, in.Class.Name)
 	}
+	request.Whole = claim.Annotations[api.GangAnnotationKey] != "" && request.Count > 1 &&
+		request.CapacityType != api.CapacityTypeReserved && request.inOneZone()
 	return request, nil
 }
 
@@ -179,8 +190,8 @@ func Tags(claim *api.NodeClaim, class *api.EC2NodeClass, cluster string) map[str
 	tags[api.NodePoolLabelKey] = claim.Labels[api.NodePoolLabelKey]
 	tags[api.LabelNodeClass] = class.Name
 	if batch, err := BatchOf(claim); err == nil && batch.ID != "" {
-		// The answer decides which claim gets which instance. The instance gets the claim's name when
-		// its node registers.
+		// The answer decides which claim gets which instance. The instance gets the claim's name
+		// when its node registers.
 		tags[api.BatchTagKey] = Token(claim)
 	} else {
 		tags[api.NodeClaimTagKey] = claim.Name

@@ -149,6 +149,36 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// TestAGangInOneZoneIsLaunchedWhole asks for a minimum only where EC2 takes one, and where a part is of
+// no use.
+func TestAGangInOneZoneIsLaunchedWhole(t *testing.T) {
+	inZone := func(in *Input, zone string) {
+		in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{
+			Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone},
+		})
+	}
+	for name, test := range map[string]struct {
+		change func(*Input)
+		want   bool
+	}{
+		"two nodes in one zone":    {func(in *Input) { inZone(in, "a") }, true},
+		"two nodes in two zones":   {func(*Input) {}, false},
+		"two nodes without a gang": {func(in *Input) { inZone(in, "a"); delete(in.Claim.Annotations, api.GangAnnotationKey) }, false},
+		"one node":                 {func(in *Input) { inZone(in, "a"); delete(in.Claim.Annotations, api.BatchAnnotationKey) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input()
+			in.Claim.Annotations[api.GangAnnotationKey] = "default/training"
+			in.Claim.Annotations[api.BatchAnnotationKey] = Batch{ID: "batch", Size: 2}.String()
+			test.change(&in)
+			request, err := Build(in)
+			if err != nil || request.Whole != test.want {
+				t.Errorf("the request is whole: %t, %v; want %t", request.Whole, err, test.want)
+			}
+		})
+	}
+}
+
 func TestARepeatedRequestIsTheSame(t *testing.T) {
 	first, err := Build(input())
 	if err != nil {

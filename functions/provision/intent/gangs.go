@@ -12,6 +12,50 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
+// MarkGangs writes on the plan's claims which gang they are for, where the gang has no pod to
+// spare: fewer of its claims than planned are of no use. It marks no claim that has other pods as
+// well.
+func MarkGangs(snapshot *plan.Snapshot, decided *plan.Plan) {
+	spare := map[plan.GangRef]int{}
+	for i := range snapshot.Gangs {
+		spare[snapshot.Gangs[i].GangRef] = -snapshot.Gangs[i].MinMember
+	}
+	if len(spare) == 0 {
+		return
+	}
+	gangs := map[plan.PodRef]plan.GangRef{}
+	count := func(pod *corev1.Pod) {
+		if ref := plan.GangOf(pod); ref.Name != "" && !scheduling.IsTerminal(pod) {
+			gangs[plan.RefOf(pod)] = ref
+			spare[ref]++
+		}
+	}
+	for i := range snapshot.Pods {
+		count(&snapshot.Pods[i])
+	}
+	for i := range snapshot.Nodes {
+		for j := range snapshot.Nodes[i].Pods {
+			count(&snapshot.Nodes[i].Pods[j])
+		}
+	}
+	for i := range decided.NodeClaims {
+		planned := &decided.NodeClaims[i]
+		if len(planned.Pods) == 0 {
+			continue
+		}
+		first := gangs[planned.Pods[0]]
+		left, known := spare[first]
+		if !known || first.Name == "" || left > 0 ||
+			slices.ContainsFunc(planned.Pods, func(pod plan.PodRef) bool { return gangs[pod] != first }) {
+			continue
+		}
+		if planned.NodeClaim.Annotations == nil {
+			planned.NodeClaim.Annotations = map[string]string{}
+		}
+		planned.NodeClaim.Annotations[api.GangAnnotationKey] = first.Namespace + "/" + first.Name
+	}
+}
+
 // Returns are the claims to give back because they were launched for a part of a gang whose other
 // part has no place now: EC2 ran short between two fleets, or a node was lost. The gang's pods
 // cannot use them. The same holds for a gang that has its place elsewhere because it needs all of

@@ -2,6 +2,7 @@ package intent_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,6 +77,39 @@ func TestClaimsOfAPartOfAGangGoBack(t *testing.T) {
 	snapshot.Gangs = nil
 	if got := returns(decided); len(got) > 0 {
 		t.Errorf("without gangs it returns %q", got)
+	}
+}
+
+func TestGangsAreOnTheirClaims(t *testing.T) {
+	pod := func(name, gang string) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{api.PodGroupLabelKey: gang},
+		}}
+	}
+	least := func(name string, members int) plan.Gang {
+		return plan.Gang{GangRef: plan.GangRef{Namespace: "default", Name: name}, MinMember: members}
+	}
+	snapshot := &plan.Snapshot{
+		Pods: []corev1.Pod{
+			pod("a1", "exact"), pod("a2", "exact"), pod("b1", "spares-one"), pod("b2", "spares-one"), pod("c1", "undefined"),
+			pod("d1", "running"), pod("free", ""),
+		},
+		Nodes: []plan.Node{{Pods: []corev1.Pod{pod("d2", "running"), pod("d3", "running")}}},
+		Gangs: []plan.Gang{least("exact", 2), least("spares-one", 1), least("running", 3)},
+	}
+	for pods, want := range map[string]string{
+		"a1": "default/exact", "a1 a2": "default/exact", "a1 free": "", "b1 b2": "", "c1": "", "free": "", "a1 d1": "",
+		"d1": "default/running", "": "",
+	} {
+		decided := &plan.Plan{NodeClaims: make([]plan.PlannedNodeClaim, 1)}
+		for _, name := range strings.Fields(pods) {
+			decided.NodeClaims[0].Pods = append(decided.NodeClaims[0].Pods,
+				plan.PodRef{Namespace: "default", Name: name, UID: name})
+		}
+		intent.MarkGangs(snapshot, decided)
+		if got := decided.NodeClaims[0].NodeClaim.Annotations[api.GangAnnotationKey]; got != want {
+			t.Errorf("a claim for %q has the gang %q, want %q", pods, got, want)
+		}
 	}
 }
 
