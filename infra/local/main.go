@@ -14,6 +14,7 @@
 // local fidelity measures how many bursts of pods run where the plan has them
 // local crash kills each function at each call that it makes, and checks the recovery
 // local compare Karpenter and Whittle serve the same workload, and the cluster moves to and fro
+// local gangs counts the random gangs that run as a whole, while EC2 lacks most of its offerings
 // local kueue lets Kueue admit jobs that Whittle makes room for
 // local simulate runs the whole system in virtual time, in an order that a seed decides
 // local chaos disturbs everything at once for a while, and checks the recovery
@@ -29,7 +30,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/local/karpenter"
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
+	"github.com/whittle-dev/whittle/infra/local/kueue"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
@@ -51,7 +54,8 @@ func main() {
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
 		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale, "bench-reaction": benchReaction,
 		"storm": storm, "fidelity": measureFidelity, "crash": killEverywhere, "chaos": runChaos,
-		"simulate": runSimulation, "kueue": runKueue, "compare": compare, "contract": observeContract, "prepare": prepare}
+		"simulate": runSimulation, "kueue": runKueue, "gangs": measureGangs, "compare": compare,
+		"contract": observeContract, "prepare": prepare, "controllers": controllers}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
@@ -60,7 +64,7 @@ func main() {
 	if !known {
 		fmt.Fprintln(os.Stderr,
 			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|fidelity|crash|"+
-				"chaos|compare|contract")
+				"chaos|gangs|kueue|compare|contract|prepare|controllers")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {
@@ -121,6 +125,23 @@ func prepare(ctx context.Context) error {
 	}
 	_, err = kubernetes.Build(ctx, root, os.Stdout)
 	return err
+}
+
+// controllers builds the controllers of others unless the cache has them.
+func controllers(ctx context.Context) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if _, err := karpenter.Build(ctx, root, karpenter.Newest, os.Stdout); err != nil {
+		return err
+	}
+	for _, controller := range []*kueue.Controller{kueue.Kueue(), kueue.JobSet()} {
+		if _, err := controller.Build(ctx, root, os.Stdout); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run shows the main job and ends.
