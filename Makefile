@@ -233,7 +233,6 @@ bench-windows: ## plans and prices, by how long the watch gathers pods
 shortages: ## launch on an EC2 that lacks 70 % of its offerings, and on one that throttles 90 % of the calls
 	@go test -count=1 -timeout 20m -v -run '^(TestAShortEC2|TestABusyEC2)$$' ./functions/provision | \
 	  grep -E '_test.go:|^(---|FAIL|ok)'
-	@build/local gangs
 
 gangs: export GANGS := $(or $(seeds),1000)
 gangs: local ## plan 1,000 random gangs on an EC2 that lacks 70 % of its offerings, compare with the cheapest plans, and let 1,000 run; seeds=100 for fewer
