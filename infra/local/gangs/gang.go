@@ -82,8 +82,8 @@ func podOf(gang, name string, annotations, selected map[string]string, size core
 	return pod
 }
 
-// Short are the offerings that EC2 lacks, by a seed: 70 % of those of the types in the zones, spot and
-// on demand. In every fourth shortage one zone has nothing at all.
+// Short are the offerings that EC2 lacks, by a seed: 70 % of those of the types in the zones, spot
+// and on demand. In every fourth shortage one zone has nothing at all.
 func Short(seed uint64, types, zones []string) []ec2.Starvation {
 	random := rand.New(rand.NewPCG(seed, 2))
 	var short []ec2.Starvation

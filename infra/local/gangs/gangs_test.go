@@ -87,6 +87,10 @@ func TestJudge(t *testing.T) {
 			2, 2, []gangs.Claim{{Launched: at(0), Gone: at(9)}, {Launched: at(10), Used: at(15)}},
 			gangs.Result{Whole: 1, Nodes: 2, Returned: 1, LongestAlone: 9 * time.Second}, false,
 		},
+		"whole on fewer nodes": {
+			2, 2, []gangs.Claim{{Launched: at(0), Used: at(5)}, {Launched: at(1)}},
+			gangs.Result{Whole: 1, Nodes: 2, Spare: 1, LongestAlone: 19 * time.Second}, false,
+		},
 		"nothing": {2, 0, []gangs.Claim{{Name: "without an instance", Gone: at(1)}}, gangs.Result{None: 1}, false},
 		"in part": {
 			2, 1, []gangs.Claim{{Launched: at(0), Used: at(5)}},

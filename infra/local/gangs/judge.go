@@ -30,17 +30,20 @@ func (c Claim) steps() int {
 // Result is what became of one gang, or of several.
 type Result struct {
 	Gangs, Pods int
-	// Whole counts the gangs whose pods all have a node, None those without any, and InPart the others.
+	// Whole counts the gangs whose pods all have a node, None those without any, and InPart the
+	// others.
 	Whole, None, InPart int
-	// Nodes counts the instances that were launched, Returned those that went without a pod, and Left
-	// those that a gang without a place still had at its end.
-	Nodes, Returned, Left int
-	// LongestAlone is the longest time that an instance was there before a pod of its gang, or before
-	// it went.
+	// Nodes counts the instances that were launched, Returned those that went without a pod, Left
+	// those that a gang without a place still had at its end, and Spare those that a whole gang
+	// does not use, because the scheduler packed its pods more tightly.
+	Nodes, Returned, Left, Spare int
+	// LongestAlone is the longest time that an instance was there before a pod of its gang, or
+	// before it went. It ends when the gang is whole.
 	LongestAlone time.Duration
 }
 
-// Judge scores a gang of so many pods, of which some have a node, at the time of its end.
+// Judge scores a gang of so many pods, of which some have a node. The end is when it was whole, or
+// when the time was over.
 func Judge(pods, bound int, claims []Claim, end time.Time) Result {
 	result := Result{Gangs: 1, Pods: pods}
 	switch bound {
@@ -65,6 +68,8 @@ func Judge(pods, bound int, claims []Claim, end time.Time) Result {
 		default:
 			if bound < pods {
 				result.Left++
+			} else {
+				result.Spare++
 			}
 			until = end
 		}
@@ -77,7 +82,8 @@ func Judge(pods, bound int, claims []Claim, end time.Time) Result {
 func (r *Result) Add(other Result) {
 	r.Gangs, r.Pods = r.Gangs+other.Gangs, r.Pods+other.Pods
 	r.Whole, r.None, r.InPart = r.Whole+other.Whole, r.None+other.None, r.InPart+other.InPart
-	r.Nodes, r.Returned, r.Left = r.Nodes+other.Nodes, r.Returned+other.Returned, r.Left+other.Left
+	r.Nodes, r.Returned = r.Nodes+other.Nodes, r.Returned+other.Returned
+	r.Left, r.Spare = r.Left+other.Left, r.Spare+other.Spare
 	r.LongestAlone = max(r.LongestAlone, other.LongestAlone)
 }
 
@@ -104,7 +110,7 @@ func (r *Result) Write(out io.Writer) error {
 		fmt.Sprintf("gangs that run as a whole\t%d of %d\t", r.Whole, r.Gangs),
 		fmt.Sprintf("gangs without any node\t%d\t", r.None),
 		fmt.Sprintf("gangs that run in part\t%d\t0", r.InPart),
-		fmt.Sprintf("nodes\t%d, of which %d were returned\t", r.Nodes, r.Returned),
+		fmt.Sprintf("nodes\t%d, of which %d were returned and %d are spare\t", r.Nodes, r.Returned, r.Spare),
 		fmt.Sprintf("nodes that stay for a gang without a place\t%d\t0", r.Left),
 		fmt.Sprintf("the longest time of a node without its gang\t%.1f s\t60 s", r.LongestAlone.Seconds()),
 	})

@@ -1,6 +1,7 @@
 package gangs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,12 +25,13 @@ import (
 
 const (
 	namespace = "default"
-	// atOnce is the number of gangs at a time. Each has nodes of its own, and all share one shortage.
-	atOnce = 25
-	// patience is how long the gangs may take. Some shortages leave no place for some of them, so that
-	// a round is over when nothing has changed for a while too.
-	patience = 3 * time.Minute
-	quiet    = 30 * time.Second
+	// atOnce is the number of gangs at a time. Each has nodes of its own, and all share one
+	// shortage.
+	atOnce = 50
+	// patience is how long the gangs may take. Some shortages leave no place for some of them, so
+	// that a round is over when nothing has changed for a while too.
+	patience = 4 * time.Minute
+	quiet    = 45 * time.Second
 	// pollEvery is the time between two looks at the gangs.
 	pollEvery = 500 * time.Millisecond
 	// creators is the number of pods that are created at a time.
@@ -66,7 +68,7 @@ func Run(ctx context.Context, setup scenario.Setup, service *ec2.Service, gangs 
 	}
 	var total Result
 	for done := 0; done < gangs; done += atOnce {
-		r := &round{client: setup.Client, gangs: map[string]*progress{}, zones: zones}
+		r := &round{client: setup.Client, out: out, gangs: map[string]*progress{}}
 		for seed := done + 1; seed <= min(done+atOnce, gangs); seed++ {
 			name := fmt.Sprintf("gang-%d", seed)
 			r.gangs[name] = &progress{gang: Make(name, uint64(seed), zones), bound: map[string]bool{}}
@@ -141,17 +143,18 @@ type progress struct {
 	gang   Gang
 	claims []Claim
 	bound  map[string]bool // pods, by name
+	whole  time.Time       // when all pods were bound
 }
 
 // round are the gangs that are there together.
 type round struct {
 	client *scenario.Client
-	zones  []string
+	out    io.Writer
 	gangs  map[string]*progress
 }
 
-// run creates the gangs and follows them until each has its nodes, or the time is over. It ends them
-// then.
+// run creates the gangs and follows them until each has its nodes, or the time is over. It ends
+// them then.
 func (r *round) run(ctx context.Context) (Result, error) {
 	if err := r.create(ctx); err != nil {
 		return Result{}, err
@@ -182,8 +185,14 @@ func (r *round) run(ctx context.Context) (Result, error) {
 		return Result{}, ctx.Err()
 	}
 	var result Result
-	for _, of := range r.gangs {
-		result.Add(Judge(len(of.gang.Pods), len(of.bound), of.claims, time.Now()))
+	for name, of := range r.gangs {
+		judged := Judge(len(of.gang.Pods), len(of.bound), of.claims, cmp.Or(of.whole, time.Now()))
+		if err := judged.Check(); err != nil {
+			// This is for the reader who looks for the cause.
+			_, _ = fmt.Fprintf(r.out, "%s, %d of %d pods bound: %v\n%+v\n",
+				name, len(of.bound), len(of.gang.Pods), err, of.claims)
+		}
+		result.Add(judged)
 	}
 	return result, r.end(ctx)
 }
@@ -241,6 +250,7 @@ func (p *progress) note(name string, claims []api.NodeClaim, pods []corev1.Pod, 
 			p.bound[pods[i].Name], used[node] = true, true
 		}
 	}
+	first(&p.whole, len(p.bound) == len(p.gang.Pods), now)
 	there := map[string]bool{}
 	for i := range claims {
 		claim := &claims[i]
