@@ -430,6 +430,17 @@ func TestClose(t *testing.T) {
 			[]byte(`{"do":"sleep","milliseconds":19000}`)); err != nil {
 			t.Fatal(err)
 		}
+		w.function("deleted", map[string]any{"Timeout": 20})
+		if err := w.service.InvokeAsync(t.Context(), w.service.arn("deleted"),
+			[]byte(`{"do":"sleep","milliseconds":19000}`)); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the function to be deleted works", 10*time.Second, func() bool {
+			return w.logged("/aws/lambda/deleted", "START")
+		})
+		if err := (functionType{w.service}).Delete(t.Context(), cloudformation.Request{PhysicalID: "deleted"}); err != nil {
+			t.Fatal(err)
+		}
 		started := time.Now()
 		_ = w.service.Close()
 		if took := time.Since(started); took > 5*time.Second {

@@ -158,6 +158,7 @@ func (t functionType) Delete(_ context.Context, r cloudformation.Request) error 
 	}
 	t.service.mu.Lock()
 	delete(t.service.functions, f.name)
+	t.service.deleted = append(t.service.deleted, f)
 	t.service.mu.Unlock()
 	f.remove()
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -96,6 +97,7 @@ type Service struct {
 	mu          sync.Mutex
 	closed      bool
 	functions   map[string]*function
+	deleted     []*function // whose invocations may go on
 	mappings    map[string]*mapping
 	invocations []Invocation
 	observers   []func(Invocation)
@@ -119,10 +121,7 @@ func (s *Service) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.cancel()
-	functions := make([]*function, 0, len(s.functions))
-	for _, f := range s.functions {
-		functions = append(functions, f)
-	}
+	functions := slices.AppendSeq(s.deleted, maps.Values(s.functions))
 	s.mu.Unlock()
 	for _, f := range functions {
 		f.retire()
