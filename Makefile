@@ -132,7 +132,7 @@ test-product:
 	go test -timeout 20m ./... ./testdata/instancetypes
 
 test-world:
-	go test -C infra/local -timeout 20m ./...
+	go test -C infra/local -timeout 20m -parallel 3 ./...
 
 pages: ## run the commands of the pages, and check that those that need an account exist
 	go test -count=1 -run 'Page|README' ./functions/console/whittle ./shared

@@ -36,10 +36,10 @@ type stage struct {
 }
 
 // TestWorld tests the whole product: the control plane, the deployed stack and the functions, from
-// no node to running pods and back. Two worlds run at the same time, because each mostly waits for
+// no node to running pods and back. Three worlds run at the same time, because each mostly waits for
 // its machines.
 func TestWorld(t *testing.T) {
-	stages := startWorlds(t, 2)
+	stages := startWorlds(t, 3)
 	first := stages[0]
 	user := listen(t, first.World)
 	t.Run("side by side", func(t *testing.T) {
@@ -50,6 +50,10 @@ func TestWorld(t *testing.T) {
 		t.Run("special", func(t *testing.T) {
 			t.Parallel()
 			specialWorld(t, stages[1])
+		})
+		t.Run("moved", func(t *testing.T) {
+			t.Parallel()
+			movedWorld(t, stages[2])
 		})
 	})
 	for _, s := range stages {
@@ -93,7 +97,6 @@ func mainWorld(t *testing.T, s stage) {
 	t.Run("what AWS takes is replaced, before it goes where there is time", func(t *testing.T) {
 		departures(t, s.World, s.setup)
 	})
-	t.Run("a node has room for what daemon sets really request", func(t *testing.T) { daemons(t, s.World, s.setup) })
 }
 
 // specialWorld is what some clusters need, and what people do wrong.
@@ -105,10 +108,15 @@ func specialWorld(t *testing.T, s stage) {
 			})
 		})
 	})
+	t.Run("the dashboard's page shows it", func(t *testing.T) { checkPage(t, s.World, s.setup) })
 	t.Run("what is rare is served too", func(t *testing.T) { rare(t, s.setup, s.variables) })
+	t.Run("a node has room for what daemon sets really request", func(t *testing.T) { daemons(t, s.World, s.setup) })
+}
+
+// movedWorld is a cluster that comes from an early Karpenter, and that leaves a zone for a while.
+func movedWorld(t *testing.T, s stage) {
 	t.Run("Provisioners bring nodes", func(t *testing.T) { provisioners(t, s.World, s.setup, s.variables) })
 	t.Run("a zonal shift", func(t *testing.T) { zonalShift(t, s.World, s.setup) })
-	t.Run("the dashboard's page shows it", func(t *testing.T) { checkPage(t, s.World, s.setup) })
 }
 
 // startWorlds starts worlds with different seeds at the same time, and applies the quickstart.
@@ -121,25 +129,28 @@ func startWorlds(t *testing.T, count int) []stage {
 		starting.Go(func() { worlds[i], failures[i] = startWorld(t.Context(), directory, uint64(i+1)) })
 	}
 	starting.Wait()
+	t.Cleanup(func() {
+		var closing sync.WaitGroup
+		for i, w := range worlds {
+			if failures[i] == nil {
+				closing.Go(func() { failures[i] = w.Close() })
+			}
+		}
+		closing.Wait()
+		if err := errors.Join(failures...); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := errors.Join(failures...); err != nil {
+		t.Fatal(err)
+	}
 	stages := make([]stage, count)
 	for i, w := range worlds {
-		if failures[i] != nil {
-			t.Error(failures[i])
-			continue
-		}
-		t.Cleanup(func() {
-			if err := w.Close(); err != nil {
-				t.Error(err)
-			}
-		})
 		setup, err := w.Scenario(testWriter{t})
 		if err != nil {
 			t.Fatal(err)
 		}
 		stages[i] = stage{w, setup, applyPools(t, w, setup)}
-	}
-	if t.Failed() {
-		t.FailNow()
 	}
 	return stages
 }
