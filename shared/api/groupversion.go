@@ -65,6 +65,11 @@ func NodePoolGVR() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: Group, Version: Version, Resource: NodePoolResource}
 }
 
+// PodGroupGVR is the resource of scheduler-plugins' PodGroups.
+func PodGroupGVR() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "podgroups"}
+}
+
 // NodeClaimGVR names the nodeclaims resource.
 func NodeClaimGVR() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: Group, Version: Version, Resource: NodeClaimResource}

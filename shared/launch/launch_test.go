@@ -161,10 +161,16 @@ func TestAGangInOneZoneIsLaunchedWhole(t *testing.T) {
 		change func(*Input)
 		want   bool
 	}{
-		"two nodes in one zone":    {func(in *Input) { inZone(in, "a") }, true},
-		"two nodes in two zones":   {func(*Input) {}, false},
-		"two nodes without a gang": {func(in *Input) { inZone(in, "a"); delete(in.Claim.Annotations, api.GangAnnotationKey) }, false},
-		"one node":                 {func(in *Input) { inZone(in, "a"); delete(in.Claim.Annotations, api.BatchAnnotationKey) }, false},
+		"two nodes in one zone":  {func(in *Input) { inZone(in, "a") }, true},
+		"two nodes in two zones": {func(*Input) {}, false},
+		"two nodes without a gang": {func(in *Input) {
+			inZone(in, "a")
+			delete(in.Claim.Annotations, api.GangAnnotationKey)
+		}, false},
+		"one node": {func(in *Input) {
+			inZone(in, "a")
+			delete(in.Claim.Annotations, api.BatchAnnotationKey)
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input()

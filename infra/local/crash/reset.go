@@ -112,7 +112,7 @@ func (w *World) clear(ctx context.Context) error {
 	}
 	if w.grouped {
 		kinds = append(kinds, podTemplates())
-		for _, resource := range []schema.GroupVersionResource{podGroups(), requests()} {
+		for _, resource := range []schema.GroupVersionResource{api.PodGroupGVR(), requests()} {
 			if w.serves(ctx, resource) {
 				kinds = append(kinds, resource)
 			}

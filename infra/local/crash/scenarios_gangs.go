@@ -92,10 +92,6 @@ func memberIn(zone string) func(*corev1.Pod) {
 	}
 }
 
-func podGroups() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "podgroups"}
-}
-
 func requests() schema.GroupVersionResource {
 	return schema.GroupVersionResource{
 		Group: api.AutoscalingGroup, Version: "v1", Resource: api.ProvisioningRequestResource,
@@ -108,7 +104,7 @@ func podTemplates() schema.GroupVersionResource {
 
 // podGroup creates a PodGroup.
 func (s *stage) podGroup(name string, least int) {
-	s.define(podGroups(), api.PodGroupKind)
+	s.define(api.PodGroupGVR(), api.PodGroupKind)
 	s.apply(map[string]any{
 		"apiVersion": api.PodGroupAPIVersion, "kind": api.PodGroupKind,
 		"metadata": map[string]any{"namespace": metav1.NamespaceDefault, "name": name},

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/gomodule"
@@ -117,15 +116,11 @@ func apply(ctx context.Context, setup scenario.Setup) error {
 		return err
 	}
 	return scenario.Until(ctx, patience, "PodGroups to be served", func(ctx context.Context) (bool, string, error) {
-		if _, err := setup.Client.Objects.Resource(podGroups()).List(ctx, metav1.ListOptions{}); err != nil {
+		if _, err := setup.Client.Objects.Resource(api.PodGroupGVR()).List(ctx, metav1.ListOptions{}); err != nil {
 			return false, err.Error(), nil
 		}
 		return true, "", nil
 	})
-}
-
-func podGroups() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "podgroups"}
 }
 
 // forgetShortages removes what was learned in the last round, so that EC2 surprises Whittle again.
@@ -202,7 +197,7 @@ func (r *round) create(ctx context.Context) error {
 	var group errgroup.Group
 	group.SetLimit(creators)
 	for _, of := range r.gangs {
-		_, err := r.client.Objects.Resource(podGroups()).Namespace(namespace).
+		_, err := r.client.Objects.Resource(api.PodGroupGVR()).Namespace(namespace).
 			Create(ctx, of.gang.Group, metav1.CreateOptions{})
 		if err != nil {
 			return err
@@ -289,7 +284,7 @@ func (r *round) end(ctx context.Context) error {
 		return err
 	}
 	objects := r.client.Objects
-	err := objects.Resource(podGroups()).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, all)
+	err := objects.Resource(api.PodGroupGVR()).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, all)
 	if err != nil {
 		return err
 	}
