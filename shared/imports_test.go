@@ -62,6 +62,12 @@ func layers() []layer {
 			imports:  "shared/api shared/catalog shared/guard shared/plan shared/scheduling shared/spread shared/volumes",
 			deciding: true,
 		},
+		{path: "shared/planning", imports: "shared/plan shared/planner", deciding: true},
+		{
+			path:     "shared/misfit",
+			imports:  "shared/api shared/plan shared/planner/workload shared/scheduling shared/volumes",
+			deciding: true,
+		},
 		// Disruption, from its leaves up.
 		{path: "shared/disruption/budget", imports: "shared/api shared/guard", deciding: true},
 		{path: "shared/disruption/protection", imports: "shared/api shared/scheduling", deciding: true},
@@ -88,7 +94,7 @@ func layers() []layer {
 		{
 			path: "shared/consolidation/fleet",
 			imports: "shared/api shared/catalog shared/consolidation/settings shared/consolidation/relations " +
-				"shared/consolidation/podgroup shared/disruption shared/plan shared/planner shared/scheduling",
+				"shared/consolidation/podgroup shared/disruption shared/plan shared/planner shared/planning shared/scheduling",
 			deciding: true,
 		},
 		{
@@ -103,7 +109,7 @@ func layers() []layer {
 		},
 		{
 			path:     "shared/consolidation/evaluation",
-			imports:  "shared/api shared/consolidation/fleet shared/plan shared/planner shared/scheduling",
+			imports:  "shared/api shared/consolidation/fleet shared/plan shared/planner shared/planning shared/scheduling",
 			deciding: true,
 		},
 		{
@@ -140,12 +146,13 @@ func layers() []layer {
 		{path: "shared/cluster", imports: "shared/api shared/cluster/lean shared/spread"},
 		{path: "shared/cluster/lean", imports: "shared/spread"},
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/launch shared/nodeclass"},
-		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/kubelet shared/launch"},
+		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/kubelet shared/misfit"},
 		{path: "shared/status", imports: "shared/api shared/cluster"},
 		{
-			path: "shared/observe",
-			imports: "shared/api shared/buffer shared/cluster shared/plan shared/provisioningrequest shared/scheduling " +
-				"shared/snapshot shared/spread shared/virtual",
+			path: "shared/sight",
+			imports: "shared/api shared/buffer shared/catalog shared/cluster shared/consolidation shared/disruption " +
+				"shared/function shared/inventory shared/kubelet shared/misfit shared/plan shared/planner/gang shared/planning " +
+				"shared/provisioningrequest shared/scheduling shared/snapshot shared/spread shared/status shared/virtual",
 		},
 		{
 			path:    "shared/classes",
@@ -275,6 +282,29 @@ func TestOnlyLifecycleAndTheCommandLineInterpretExpressions(t *testing.T) {
 	}
 	if linked < 3 {
 		t.Errorf("only %d packages depend on cel-go: does it have another name?", linked)
+	}
+}
+
+// TestOnlyPlanningAsksThePlanner holds that every program plans through planning.Solve. The packages that
+// solve a part of a plan are imported for other things elsewhere: dual prices, and the topology of gangs
+// that run.
+func TestOnlyPlanningAsksThePlanner(t *testing.T) {
+	solvers := []string{"shared/planner", "shared/planner/gang", "shared/planner/isolate"}
+	others := map[string]string{
+		"shared/consolidation/fleet": "shared/planner",      // DualPrices
+		"shared/sight":               "shared/planner/gang", // Keep
+	}
+	for _, p := range listPackages(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		if path == "shared/planning" || within(path, "shared/planner") || isTestSupport(path) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			inner := strings.TrimPrefix(imported, module)
+			if slices.Contains(solvers, inner) && others[path] != inner {
+				t.Errorf("%s imports %s: plan with planning.Solve", path, inner)
+			}
+		}
 	}
 }
 

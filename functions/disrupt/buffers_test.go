@@ -15,7 +15,6 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/observe"
 )
 
 const (
@@ -54,7 +53,8 @@ func buffer(t *testing.T, replicas int32) {
 func withBuffers(t *testing.T) *harness {
 	t.Helper()
 	l := newHarness(t, nil)
-	client := edge{Client: server.Client(t, nil), virtual: observe.Virtual{Buffers: true}}
+	client := edge{Client: server.Client(t, nil)}
+	l.settings.CapacityBuffers = true
 	l.connect = func(context.Context) (kubernetes, error) { return client, nil }
 	return l
 }
@@ -99,8 +99,9 @@ func booked(t *testing.T) (*api.ProvisioningRequest, *harness) {
 	request.Status.Conditions = []metav1.Condition{{Type: api.ConditionProvisioned, Status: metav1.ConditionTrue,
 		LastTransitionTime: metav1.Now()}}
 	l := newHarness(t, nil)
-	client := edge{virtual: observe.Virtual{Requests: true},
+	client := edge{
 		Client: server.Client(t, func(next http.RoundTripper) http.RoundTripper { return knows{next, request} })}
+	l.settings.ProvisioningRequests = true
 	l.connect = func(context.Context) (kubernetes, error) { return client, nil }
 	return request, l
 }

@@ -8,11 +8,13 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/sight"
 )
 
 const (
@@ -39,6 +41,8 @@ type handler struct {
 	metrics                       *metrics.Recorder
 	publisher                     *publish.Publisher // nil where no bus gets events
 
+	// settings are those that plans depend on.
+	settings sight.Settings
 	// terminateFirst has the reasons for which a node may end before its replacement.
 	terminateFirst disruption.TerminateFirst
 	// rebootForRepair reboots an unhealthy node instead of replacing it, where that may help.
@@ -49,6 +53,9 @@ type handler struct {
 	podCosts *settledFleet
 
 	settled settledFleet
+
+	// observe gets what each search for moves has found, before anything is done. It is nil but in tests.
+	observe func(*consolidation.Plan)
 }
 
 // handle answers a batch of messages with one pass.

@@ -12,10 +12,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/function"
-	"github.com/whittle-dev/whittle/shared/observe"
-	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
+	"github.com/whittle-dev/whittle/shared/sight/deployed"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
@@ -44,20 +43,13 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 		cluster: settings.Required("CLUSTER_NAME"), now: time.Now, disrupt: settings.Required("DISRUPT_QUEUE_URL"),
 		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), provision: settings.Required("PROVISION_QUEUE_URL"),
 	}
-	preference := function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored)
-	minValues := function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort)
+	h.settings = deployed.Settings(settings)
 	h.terminateFirst = function.Parsed(settings, "TERMINATE_FIRST", "write Drifted, Unhealthy, or both with a comma",
 		parseTerminateFirst)
-	managedCosts := settings.Enabled("POD_DELETION_COST") // Karpenter's gate PodDeletionCostManagement
-	if managedCosts {
+	if h.settings.ManagedDeletionCosts {
 		h.podCosts = &settledFleet{}
 	}
 	h.rebootForRepair = settings.Enabled("REBOOT_FOR_REPAIR") // Karpenter's gate RebootForRepair
-	virtual := observe.Virtual{
-		Buffers:  settings.Enabled("CAPACITY_BUFFERS"), // Karpenter's gate CapacityBuffer
-		Requests: settings.Enabled("PROVISIONING_REQUESTS"),
-	}
-	spread := function.DefaultSpread(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	h.metrics = function.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
@@ -69,10 +61,7 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	shifts := zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN"))
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)
-		return edge{
-			Client: client, preference: preference, minValues: minValues, shifts: shifts, managedCosts: managedCosts,
-			spread: spread, virtual: virtual,
-		}, err
+		return edge{Client: client, shifts: shifts}, err
 	}
 	h.publisher = publish.New(loaded, time.Now)
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))

@@ -14,8 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/guard"
-	"github.com/whittle-dev/whittle/shared/planner"
-	"github.com/whittle-dev/whittle/shared/planner/isolate"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -28,6 +27,7 @@ type pass struct {
 	terminateFirst disruption.TerminateFirst
 	// rebootForRepair reboots an unhealthy node where that may help.
 	rebootForRepair bool
+	observe         func(*consolidation.Plan)
 	// launches is set when claims exist that have no instance yet.
 	launches bool
 }
@@ -38,9 +38,9 @@ type pass struct {
 // cost too much come after them. The deletion costs of pods follow from all of this.
 func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
 	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now, cluster: h.cluster},
-		settled: &h.settled, podCosts: h.podCosts, terminateFirst: h.terminateFirst, rebootForRepair: h.rebootForRepair}
+		settled: &h.settled, podCosts: h.podCosts, terminateFirst: h.terminateFirst, rebootForRepair: h.rebootForRepair, observe: h.observe}
 	var err error
-	if p.view, err = read(ctx, client); err != nil {
+	if p.fleet, err = sight.ReadFleet(ctx, client.Reader(), h.settings, h.now()); err != nil {
 		return p, err
 	}
 	var failed []error
@@ -66,7 +66,7 @@ func (p *pass) each(
 
 // continueReplacements goes on with the replacements that this pass or an earlier one has begun.
 func (p *pass) continueReplacements(ctx context.Context) error {
-	state := disruption.Replacing(p.view.seen, p.now())
+	state := disruption.Replacing(p.fleet.Seen, p.now())
 	// The pass that created a claim may have died before it woke provision.
 	p.launches = p.launches || state.Unlaunched
 	var failed []error
@@ -93,7 +93,7 @@ func (p *pass) finish(ctx context.Context, node *disruption.Node) error {
 // restart moves the single pods that ask for it off the node by restarting their Deployments. It
 // reports whether the node has to wait, or stays.
 func (p *pass) restart(ctx context.Context, node *disruption.Node) (waits bool, err error) {
-	for _, pod := range p.view.seen.ToRestart(node) {
+	for _, pod := range p.fleet.Seen.ToRestart(node) {
 		deployment, err := p.client.DeploymentOf(ctx, pod)
 		if cluster.IsForbidden(err) {
 			return true, p.rollBack(ctx, node, decide.RestartForbidden(pod))
@@ -126,7 +126,7 @@ func (p *pass) rollBack(ctx context.Context, node *disruption.Node, why string) 
 
 // removeEmpty removes nodes without pods.
 func (p *pass) removeEmpty(ctx context.Context) error {
-	decided := disruption.Empty(p.view.seen, p.now())
+	decided := disruption.Empty(p.fleet.Seen, p.now())
 	p.lookAgain(decided.Again)
 	noteEmpty := func(node *disruption.Node) decide.Task { return decide.NoteEmpty(node, p.now()) }
 	failed := p.each(ctx, decided.Restore, decide.Restore)
@@ -141,7 +141,7 @@ func (p *pass) removeEmpty(ctx context.Context) error {
 // showPodEvents writes on the claims when a pod last came to their nodes, or left them.
 func (p *pass) showPodEvents(ctx context.Context) error {
 	var failed []error
-	for _, event := range disruption.PodEvents(p.view.seen, p.now()) {
+	for _, event := range disruption.PodEvents(p.fleet.Seen, p.now()) {
 		failed = append(failed, ofNode(event.Node, p.do(ctx, decide.ShowEvent(event))))
 	}
 	return errors.Join(failed...)
@@ -150,7 +150,7 @@ func (p *pass) showPodEvents(ctx context.Context) error {
 // replaceCandidates begins to replace nodes that AWS is going to take, and unhealthy, drifted or
 // expired ones. It orders the reboot of an unhealthy node instead, where that may help.
 func (p *pass) replaceCandidates(ctx context.Context) error {
-	candidates, notices := disruption.Candidates(p.view.seen, p.now())
+	candidates, notices := disruption.Candidates(p.fleet.Seen, p.now())
 	p.record(ctx, decide.Blocked(notices, p.now())...)
 	var failedReboots error
 	if p.rebootForRepair {
@@ -186,7 +186,7 @@ func (p *pass) replaceFixed(ctx context.Context, candidates []disruption.Candida
 		}
 		return p.do(ctx, decide.TerminateFirst(full, "every reservation that its pool may use is full", p.now()))
 	}
-	moves, failed := p.view.seen.Replicas(candidates, p.now())
+	moves, failed := p.fleet.Seen.Replicas(candidates, p.now())
 	var ended error
 	if stuck := p.terminateFirst.AtLimit(candidates, moves.Stay); stuck != nil {
 		moves.Stay = without(moves.Stay, stuck.Node)
@@ -230,7 +230,7 @@ func (p *pass) endStuck(
 		return moves, fmt.Errorf("planning without node claim %q: %w", stuck.Node.Claim.Name, err)
 	}
 	snapshot.FreeSlot(freed, stuck.Reservation())
-	decided, _ := isolate.Plan(freed, planner.Solve)
+	decided := solve(ctx, freed)
 	if len(disruption.MovesOf([]disruption.Candidate{*stuck}, decided, p.now()).Stay) > 0 {
 		return moves, nil
 	}
@@ -247,6 +247,7 @@ func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candi
 		if err := p.client.MarkUnavailable(ctx, marks, p.now()); err != nil {
 			return err
 		}
+		p.fleet.Exclude(marks)
 	}
 	var leaving []*api.NodeClaim
 	for _, candidate := range candidates {
@@ -256,10 +257,7 @@ func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candi
 	if err != nil {
 		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
 	}
-	decided, panicked := isolate.Plan(without, planner.Solve)
-	if panicked != nil {
-		slog.ErrorContext(ctx, "the planner panics on some pods, and plans for the others", "error", panicked)
-	}
+	decided := solve(ctx, without)
 	moves, ended := p.endStuck(ctx, candidates, disruption.MovesOf(candidates, decided, p.now()))
 	return errors.Join(ended, p.carryOut(ctx, moves))
 }
@@ -296,7 +294,7 @@ func (p *pass) carryOut(ctx context.Context, moves disruption.Moves) error {
 		// The next pass rolls back the nodes that were marked, since nothing replaces them.
 		return errors.Join(failed...)
 	}
-	for _, created := range decide.Create(moves, begun, p.view.seen.Origins) {
+	for _, created := range decide.Create(moves, begun, p.fleet.Seen.Origins) {
 		err := p.create(ctx, created)
 		p.launches = p.launches || err == nil
 		failed = append(failed, err)
@@ -307,7 +305,7 @@ func (p *pass) carryOut(ctx context.Context, moves disruption.Moves) error {
 // unmovable returns why a pod of the node cannot be moved by the restart that it asks for, or "".
 // It prevents a launch for a node that would stay.
 func (p *pass) unmovable(ctx context.Context, node *disruption.Node) (string, error) {
-	for _, pod := range p.view.seen.ToRestart(node) {
+	for _, pod := range p.fleet.Seen.ToRestart(node) {
 		_, err := p.client.DeploymentOf(ctx, pod)
 		if cluster.IsForbidden(err) {
 			return decide.RestartForbidden(pod), nil
@@ -322,15 +320,15 @@ func (p *pass) unmovable(ctx context.Context, node *disruption.Node) (string, er
 // consolidate makes moves that save money. One pass proposes a move, and a later one makes it if it
 // still holds.
 func (p *pass) consolidate(ctx context.Context) error {
-	proposals := p.view.seen.Proposals()
+	proposals := p.fleet.Seen.Proposals()
 	switch {
-	case !slices.ContainsFunc(p.view.seen.Pools, decide.Consolidates):
+	case !slices.ContainsFunc(p.fleet.Seen.Pools, decide.Consolidates):
 		var failed []error
 		for _, proposal := range proposals {
 			failed = append(failed, ofNode(proposal.First, p.do(ctx, decide.Withdraw(proposal))))
 		}
 		return errors.Join(failed...)
-	case p.view.seen.HasRecentPendingPods(p.now()):
+	case p.fleet.Seen.HasRecentPendingPods(p.now()):
 		return nil
 	case len(proposals) == 0:
 		return p.propose(ctx)
@@ -346,29 +344,32 @@ func (p *pass) consolidate(ctx context.Context) error {
 // the hour, so that a minute's delay costs little.
 func (p *pass) propose(ctx context.Context) error {
 	now := p.now()
-	if !decide.InReportWindow(now) || p.settled.unchanged(p.view.objects, now) {
+	if !decide.InReportWindow(now) || p.settled.unchanged(p.fleet.Objects, now) {
 		return nil
 	}
-	open, closed := decide.OpenBudgets(p.view.seen, now)
+	open, closed := decide.OpenBudgets(p.fleet.Seen, now)
 	p.record(ctx, decide.Blocked(closed, p.now())...)
 	if !open {
 		return nil
 	}
-	s, err := p.readConsolidation(ctx)
+	s, err := p.fleet.Consolidation(ctx, p.now())
 	if err != nil {
-		return err
+		return fmt.Errorf("reading what nodes cost: %w", err)
 	}
 	start := time.Now()
 	decided := consolidation.Solve(s)
+	if p.observe != nil {
+		p.observe(decided)
+	}
 	slog.InfoContext(ctx, "searched for nodes to consolidate",
 		"moves", len(decided.Moves), "waiting-for-budgets", len(decided.Waiting),
 		"price", decided.PricePerHour, "price-after", decided.AfterPerHour, "duration", time.Since(start).String())
-	p.record(ctx, decide.Unconsolidatable(p.view.seen, decided, p.now())...)
-	p.record(ctx, decide.Blocked(decide.Problems(p.view.seen, decided), p.now())...)
+	p.record(ctx, decide.Unconsolidatable(p.fleet.Seen, decided, p.now())...)
+	p.record(ctx, decide.Blocked(decide.Problems(p.fleet.Seen, decided), p.now())...)
 	var failed []error
 	proposed := 0
 	for i := range decided.Moves {
-		task, proposes := decide.Propose(p.view.seen, &decided.Moves[i], now)
+		task, proposes := decide.Propose(p.fleet.Seen, &decided.Moves[i], now)
 		if !proposes {
 			continue
 		}
@@ -376,20 +377,20 @@ func (p *pass) propose(ctx context.Context) error {
 		failed = append(failed, ofNode(task.Node, p.do(ctx, task)))
 	}
 	if proposed == 0 && len(decided.Waiting) == 0 {
-		p.settled.remember(p.view.objects, now)
+		p.settled.remember(p.fleet.Objects, now)
 	}
 	return errors.Join(failed...)
 }
 
 // validate checks a proposal against the cluster as it is now, and begins it if it still holds.
 func (p *pass) validate(ctx context.Context, proposal disruption.Proposal) error {
-	nodes := p.view.seen.Movable(proposal.Claims, p.now())
+	nodes := p.fleet.Seen.Movable(proposal.Claims, p.now())
 	if len(nodes) == 0 {
 		return p.do(ctx, decide.Reject(proposal, "a node of the move is gone, or is disrupted already"))
 	}
-	s, err := p.readConsolidation(ctx)
+	s, err := p.fleet.Consolidation(ctx, p.now())
 	if err != nil {
-		return err
+		return fmt.Errorf("reading what nodes cost: %w", err)
 	}
 	move, err := consolidation.Check(s, proposal.Claims)
 	if err != nil {

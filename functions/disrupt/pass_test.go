@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/disrupt/decide"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/sight"
 )
 
 // filled says that a pod has come to every node.
@@ -55,7 +56,7 @@ func TestEmptyNodesKeepTheTimeOfAPendingRestart(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &pass{performer: performer{now: func() time.Time { return now }, again: restart}}
-			p.view.seen = test.cluster
+			p.fleet = &sight.Fleet{Seen: test.cluster}
 			if err := p.removeEmpty(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 	"github.com/whittle-dev/whittle/shared/publish"
+	"github.com/whittle-dev/whittle/shared/sight"
 )
 
 var (
@@ -28,12 +29,12 @@ var (
 	errRestartForbidden = errors.New("the deployment may not be restarted")
 )
 
-// performer carries out tasks and keeps the view up to date with them. It decides nothing.
+// performer carries out tasks and keeps the fleet up to date with them. It decides nothing.
 type performer struct {
 	client  kubernetes
 	metrics *metrics.Recorder
 	now     func() time.Time
-	view    view
+	fleet   *sight.Fleet
 
 	forLifecycle bool      // whether claims were deleted, or reboots ordered
 	again        time.Time // when the next pass is due; zero: at the next tick
@@ -191,7 +192,7 @@ func (p *performer) requireEmpty(ctx context.Context, node *disruption.Node) err
 	return errNotEmpty
 }
 
-// create creates the claim and adds it to the view, so that later stages count on it. A claim that
+// create creates the claim and adds it to the fleet, so that later stages count on it. A claim that
 // exists already counts as created: an earlier pass died after it had created it.
 func (p *performer) create(ctx context.Context, created disruption.Created) error {
 	stored, err := p.client.CreateNodeClaim(ctx, &created.Claim)
@@ -199,7 +200,7 @@ func (p *performer) create(ctx context.Context, created disruption.Created) erro
 		return fmt.Errorf("creating nodeclaim %q: %w", created.Claim.Name, err)
 	}
 	if err == nil {
-		p.view.objects.NodeClaims = append(p.view.objects.NodeClaims, *stored)
+		p.fleet.Objects.NodeClaims = append(p.fleet.Objects.NodeClaims, *stored)
 	}
 	slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", created.Claim.Name,
 		"NodePool", created.Claim.Labels[api.NodePoolLabelKey], "replaces", created.Replaces)
@@ -220,15 +221,15 @@ func (p *performer) countSavings(ctx context.Context, node *disruption.Node, rea
 		return
 	}
 	if p.prices == nil {
-		known, err := p.client.Catalog(ctx)
+		known, err := p.fleet.Catalog(ctx)
 		if err != nil {
 			slog.WarnContext(ctx, "prices of nodes not read", "error", err)
 			known = &catalog.Snapshot{}
 		}
 		p.prices = known
 	}
-	costs := nodecost.Of(p.prices, p.view.objects.NodeClasses, p.view.objects.NodePools)
-	saved := p.view.seen.Saved(node, costs.PriceOfClaim)
+	costs := nodecost.Of(p.prices, p.fleet.Objects.NodeClasses, p.fleet.Objects.NodePools)
+	saved := p.fleet.Seen.Saved(node, costs.PriceOfClaim)
 	p.metrics.Write(metrics.CountOf(metrics.DisruptionSavedDollars, reason, saved))
 	found := own.SavingsFound{Head: own.HeadOf(p.cluster), Reason: reason, SavedPerHour: saved}
 	if claim := node.Claim; claim != nil {

@@ -22,21 +22,21 @@ const parallelPodCosts = 10
 // minute.
 func (p *pass) writePodCosts(ctx context.Context) error {
 	now := p.now()
-	if p.podCosts == nil || !decide.InReportWindow(now) || p.podCosts.unchanged(p.view.objects, now) {
+	if p.podCosts == nil || !decide.InReportWindow(now) || p.podCosts.unchanged(p.fleet.Objects, now) {
 		return nil
 	}
-	known, err := p.client.Catalog(ctx)
+	known, err := p.fleet.Catalog(ctx)
 	if err != nil {
 		return fmt.Errorf("reading prices for the deletion costs of pods: %w", err)
 	}
-	costs := nodecost.Of(known, p.view.objects.NodeClasses, p.view.objects.NodePools)
-	wanted, more := disruption.PodCosts(p.view.seen, costs.PriceOfClaim, now)
+	costs := nodecost.Of(known, p.fleet.Objects.NodeClasses, p.fleet.Objects.NodePools)
+	wanted, more := disruption.PodCosts(p.fleet.Seen, costs.PriceOfClaim, now)
 	written := p.writeEach(ctx, wanted)
 	if len(wanted) > 0 {
 		slog.InfoContext(ctx, "wrote deletion costs of pods", "pods", len(wanted), "written", written, "more", more)
 	}
 	if written == len(wanted) && !more {
-		p.podCosts.remember(p.view.objects, now)
+		p.podCosts.remember(p.fleet.Objects, now)
 	}
 	return nil
 }

@@ -2,51 +2,48 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
+	"time"
 
-	"github.com/whittle-dev/whittle/functions/disrupt/decide"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation"
-	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/planning"
+	"github.com/whittle-dev/whittle/shared/sight"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
-// view is the cluster as the pass has read it, with what the pass has written since.
-type view struct {
-	objects *snapshot.Objects
-	seen    *disruption.Snapshot
-	// spread is set once the pods have their default topology spread.
-	spread bool
+// reader reads past the watch cache, because deletions are decided on what it reads. It asks ARC for the
+// shifted zones.
+type reader struct {
+	sight.Cluster
+	shifts *zonalshift.Source // nil where zonal shifts are off
 }
 
-// read reads the cluster once for all stages of the pass.
-func read(ctx context.Context, client kubernetes) (view, error) {
-	objects, err := client.Objects(ctx)
-	if err != nil {
-		return view{}, err
+// Unavailable has the shifted zones of now.
+func (r reader) Unavailable(ctx context.Context) (*catalog.Unavailable, error) {
+	unavailable, err := r.Cluster.Unavailable(ctx)
+	if err == nil && r.shifts != nil {
+		unavailable.Shifted = r.shifts.Known(ctx, r.Client)
 	}
-	seen, err := snapshot.Disruption(objects, client.CertificateAuthority())
-	return view{objects: objects, seen: seen}, err
+	return unavailable, err
 }
 
-// simulate returns what the planner sees when the nodes of the claims leave. Only the first call of a
-// pass reads what default topology spread needs, because most passes simulate nothing.
+// Shifted returns the shifted zones of now.
+func (r reader) Shifted(ctx context.Context) (map[string]time.Time, error) {
+	return r.shifts.Known(ctx, r.Client), nil
+}
+
+// simulate returns what the planner sees when the nodes of the claims leave.
 func (p *pass) simulate(ctx context.Context, leaving ...*api.NodeClaim) (*plan.Snapshot, error) {
-	if !p.view.spread {
-		if err := p.client.SpreadByDefault(ctx, p.view.objects.Pods); err != nil {
-			return nil, err
-		}
-		p.view.spread = true
-	}
-	return p.client.Without(ctx, p.view.objects, p.view.seen, leaving, p.now())
+	return p.fleet.Without(ctx, leaving, p.now())
 }
 
-// readConsolidation reads what consolidation decides on, with the changes of this pass.
-func (p *pass) readConsolidation(ctx context.Context) (*consolidation.Snapshot, error) {
-	planned, err := p.simulate(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading what nodes cost: %w", err)
+// solve plans, and logs what the plan leaves out because of a defect.
+func solve(ctx context.Context, s *plan.Snapshot) *plan.Plan {
+	decided := planning.Solve(s)
+	if fault := decided.Fault(); fault != "" {
+		slog.ErrorContext(ctx, "the plan leaves pods out because of a defect", "error", fault)
 	}
-	return decide.ConsolidationSnapshot(planned, p.view.seen, p.now()), nil
+	return decided
 }

@@ -82,9 +82,8 @@ func TestAReplacementFollowsDefaultSpread(t *testing.T) {
 			}
 			l, read := newHarness(t, nil), &lists{}
 			client := server.Client(t, read.wrap)
-			l.connect = func(context.Context) (kubernetes, error) {
-				return edge{Client: client, spread: test.spread}, nil
-			}
+			l.settings.DefaultTopologySpread = test.spread
+			l.connect = func(context.Context) (kubernetes, error) { return edge{Client: client}, nil }
 			l.mustTick(t)
 			made := replacement(t, name)
 			if !isBeingReplaced(t, name) && !isEnding(t, name) {

@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/nodecost"
-	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/status"
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
@@ -24,10 +21,10 @@ const refillEvery = 30 * time.Second
 // buffersDue reports whether a plan is due for CapacityBuffers: the first of a container, one for a
 // buffer that nobody has looked at since it changed, or one after a while.
 func (h *handler) buffersDue(ctx context.Context, client *cluster.Client) (bool, error) {
-	if !h.capacityBuffers {
+	if !h.settings.CapacityBuffers {
 		return false, nil
 	}
-	buffers, err := observe.OwnBuffers(ctx, client)
+	buffers, err := sight.OwnBuffers(ctx, client)
 	if err != nil {
 		return false, err
 	}
@@ -51,35 +48,18 @@ func (h *handler) refillDue() bool {
 // planned notes that a plan for virtual pods is made.
 func (h *handler) planned() { h.refilled.Store(h.now().UnixNano()) }
 
-// addBuffers adds the pods that CapacityBuffers keep room for to those that wait. Pods wait for no
-// buffer: where one cannot be read, the plan is made without, and the error is for the next pass.
-func (r *pass) addBuffers(ctx context.Context, made *plan.Snapshot, ranges []corev1.LimitRange) error {
-	if !r.capacityBuffers {
-		return nil
-	}
-	buffers, err := observe.Buffers(ctx, r.client, ranges)
-	if err != nil {
-		slog.WarnContext(ctx, "capacitybuffers not read, and nothing is launched for them", "error", err)
-		return err
-	}
-	r.planned()
-	r.buffers = buffers
-	made.Pods = append(slices.Clip(made.Pods), buffer.Pods(buffers)...)
-	return nil
-}
-
 // writeBuffers writes what the plan has found for the buffers. Plans do not depend on it, so that a
 // failure is only logged.
 func (r *pass) writeBuffers(ctx context.Context, s *plan.Snapshot, outcome virtual.Outcome) {
-	if len(r.buffers) > 0 {
-		prices := nodecost.Of(r.catalog, s.NodeClasses, r.pools)
-		shown := status.Headroom{Buffers: len(r.buffers), Pods: len(buffer.Pods(r.buffers))}
-		shown.Placed, shown.PricePerHour = buffer.Headroom(outcome, r.buffers, s.Nodes, prices.PriceOfClaim)
+	if len(r.view.Buffers) > 0 {
+		prices := nodecost.Of(r.view.Catalog, s.NodeClasses, r.view.Objects.NodePools)
+		shown := status.Headroom{Buffers: len(r.view.Buffers), Pods: len(buffer.Pods(r.view.Buffers))}
+		shown.Placed, shown.PricePerHour = buffer.Headroom(outcome, r.view.Buffers, s.Nodes, prices.PriceOfClaim)
 		r.headroom.Store(&shown)
 	}
-	for i := range r.buffers {
-		object := r.buffers[i].Object
-		wanted, changed := r.buffers[i].Status(outcome, r.now())
+	for i := range r.view.Buffers {
+		object := r.view.Buffers[i].Object
+		wanted, changed := r.view.Buffers[i].Status(outcome, r.now())
 		if !changed {
 			continue
 		}

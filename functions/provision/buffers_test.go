@@ -62,7 +62,7 @@ func (e *environment) buffered(handlers ...*handler) *handler {
 	if len(handlers) > 0 {
 		h = handlers[0]
 	}
-	h.capacityBuffers = true
+	h.settings.CapacityBuffers = true
 	if _, err := h.handle(e.t.Context(), tick("1")); err != nil {
 		e.t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestPodsDoNotWaitForBuffers(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("alone", "3", nil)
 	h := e.handler(alive())
-	h.capacityBuffers = true
+	h.settings.CapacityBuffers = true
 	h.connection = fixed{e.connectThrough(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			if request.URL.Path == api.CapacityBuffersPath {

@@ -52,6 +52,11 @@ func nominatedEvent(pod plan.PodRef, claim string) cluster.Event {
 	}
 }
 
+// warning is an event about something that a person has to mend.
+func warning(about corev1.ObjectReference, reason, message string) cluster.Event {
+	return cluster.Event{About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: attempt.Cut(message)}
+}
+
 func aboutPod(pod plan.PodRef) corev1.ObjectReference {
 	return corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID),

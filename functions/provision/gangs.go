@@ -10,7 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
-	"github.com/whittle-dev/whittle/shared/observe"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -21,7 +21,7 @@ func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim) error
 	if len(returned) == 0 {
 		return nil
 	}
-	objects, err := observe.Objects(ctx, r.client.Consistent())
+	objects, err := sight.Objects(ctx, sight.Cluster{Client: r.client.Consistent()})
 	if err != nil {
 		return err
 	}
@@ -30,8 +30,8 @@ func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim) error
 		return err
 	}
 	var requested []corev1.Pod
-	if r.provisioningRequests {
-		requests, err := observe.Requests(ctx, r.client.Consistent(), objects)
+	if r.settings.ProvisioningRequests {
+		requests, err := sight.Requests(ctx, r.client.Consistent(), objects)
 		if err != nil {
 			return err
 		}

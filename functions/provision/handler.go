@@ -21,7 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/reaction"
-	"github.com/whittle-dev/whittle/shared/spread"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/status"
 	"github.com/whittle-dev/whittle/shared/version"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
@@ -59,18 +59,12 @@ type handler struct {
 	metrics   *metrics.Recorder
 	dryRun    bool // make and log plans, and do nothing
 	now       func() time.Time
-	// preference and minValues weigh what the planner cannot have all of.
-	preference plan.PreferencePolicy
-	minValues  plan.MinValuesPolicy
-	spread     spread.Defaults // of pods without constraints
-	// managedCosts says that disrupt writes the deletion costs of pods.
-	managedCosts bool
-	// provisioningRequests launches nodes for ProvisioningRequests.
-	provisioningRequests bool
-	// capacityBuffers keeps room for the pods of CapacityBuffers.
-	capacityBuffers bool
-	refilled        atomic.Int64 // when this container last planned for virtual pods, in Unix nanoseconds
-	headroom        atomic.Pointer[status.Headroom]
+	settings  sight.Settings
+	refilled  atomic.Int64 // when this container last planned for virtual pods, in Unix nanoseconds
+	headroom  atomic.Pointer[status.Headroom]
+
+	// observe gets each plan with what it was made from, before anything is done. It is nil but in tests.
+	observe func(*sight.View, *plan.Plan)
 
 	// The rest is a warm container's cache: the events of the last minutes, the last message to
 	// its own queue, and the free addresses of subnets.
@@ -171,11 +165,11 @@ func (h *handler) reportTick(ctx context.Context, client *cluster.Client) {
 		return
 	}
 	h.reported.Store(now.Unix())
-	if err := status.PutDeployment(ctx, client, status.Deployment{
-		Tick: now.UTC().Truncate(time.Second), Version: version.String(), PreferencePolicy: string(h.preference),
-		MinValuesPolicy: string(h.minValues), DefaultTopologySpread: h.spread, CapacityBuffers: h.capacityBuffers,
-		Headroom: h.headroom.Load(),
-	}, time.Duration(h.waited.Swap(0))); err != nil {
+	told := status.Deployment{
+		Tick: now.UTC().Truncate(time.Second), Version: version.String(), Headroom: h.headroom.Load(),
+	}
+	h.settings.Tell(&told)
+	if err := status.PutDeployment(ctx, client, told, time.Duration(h.waited.Swap(0))); err != nil {
 		slog.WarnContext(ctx, "the tick is not shown in the status", "error", err)
 	}
 }
@@ -226,7 +220,7 @@ func (h *handler) underLease(
 	// nobody who waits for the Lease.
 	var writing sync.WaitGroup
 	defer writing.Wait()
-	for look := (&pass{handler: h, client: client, wake: wake}); ; look = look.next() {
+	for look := newPass(h, client, wake); ; look = look.next() {
 		err := look.provision(lease.Fence(ctx))
 		mayRepeat := err == nil && time.Until(deadline) > roundTime
 		again, unreleased := release(context.WithoutCancel(ctx), lease, mayRepeat)

@@ -91,7 +91,7 @@ func (l *launching) launch(ctx context.Context, claims launch.Group, repeat bool
 	in := subject{
 		group:  &attempt.Group{Group: claims, Fresh: l.pass.fresh.has(claims.Token)},
 		class:  classOf(first.Spec.NodeClassRef, l.snapshot.NodeClasses),
-		types:  typesFor(first, l.snapshot, l.pass.classTypes),
+		types:  typesFor(first, l.snapshot, l.pass.view.Offer.ClassTypes),
 		repeat: repeat,
 	}
 	l.perform(ctx, in, attempt.Begin(in.group, in.class, l.pass.now()))
@@ -138,7 +138,7 @@ func (l *launching) perform(ctx context.Context, in subject, steps []attempt.Ste
 func (l *launching) request(ctx context.Context, in subject) {
 	r := l.pass
 	request, err := r.addresses.build(launch.Input{
-		Claim: in.group.Claim(), Class: in.class, Types: in.types, Cluster: r.joined, Unavailable: l.unavailable(),
+		Claim: in.group.Claim(), Class: in.class, Types: in.types, Cluster: *r.joined, Unavailable: l.unavailable(),
 		Now: r.now(),
 	})
 	if errors.Is(err, launch.ErrNoOffering) {
@@ -269,7 +269,7 @@ func (l *launching) leaveOut(step attempt.LeaveOut) {
 	for _, shortage := range step.Short {
 		until := l.pass.now().Add(shortage.For)
 		l.marks.LeaveOut(shortage.Key, until)
-		l.pass.unavailable.LeaveOut(shortage.Key, until)
+		l.pass.reader.unavailable.LeaveOut(shortage.Key, until)
 	}
 }
 
@@ -277,7 +277,7 @@ func (l *launching) leaveOut(step attempt.LeaveOut) {
 func (l *launching) unavailable() *catalog.Unavailable {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.pass.unavailable.Clone()
+	return l.pass.reader.unavailable.Clone()
 }
 
 // answerOf is what package attempt decides by.

@@ -11,10 +11,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
-	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/reaction"
+	"github.com/whittle-dev/whittle/shared/sight/deployed"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
@@ -28,15 +28,10 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	h := &handler{
 		cluster: settings.Required("CLUSTER_NAME"), provision: settings.Required("PROVISION_QUEUE_URL"),
 		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), dryRun: function.DryRun(), now: time.Now,
-		preference: function.Choice(settings, "PREFERENCE_POLICY", plan.PreferencesRespected, plan.PreferencesIgnored),
-		minValues:  function.Choice(settings, "MIN_VALUES_POLICY", plan.MinValuesStrict, plan.MinValuesBestEffort),
-		spread:     function.DefaultSpread(settings),
+		settings: deployed.Settings(settings),
 	}
-	unchecked := settings.Enabled("DISABLE_DRY_RUN") // Karpenter's setting, about the dry runs of launches
-	h.managedCosts = settings.Enabled("POD_DELETION_COST")
-	h.provisioningRequests = settings.Enabled("PROVISIONING_REQUESTS")
-	h.capacityBuffers = settings.Enabled("CAPACITY_BUFFERS") // Karpenter's gate CapacityBuffer
-	expressions := settings.Enabled("NODE_CLASS_CEL")        // Karpenter's gate NodeClassCEL
+	unchecked := settings.Enabled("DISABLE_DRY_RUN")  // Karpenter's setting, about the dry runs of launches
+	expressions := settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
 	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	h.metrics = function.Recorder(settings, h.cluster)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 func nodeOverlay(name string, spec map[string]any, families ...any) *unstructured.Unstructured {
@@ -171,8 +172,8 @@ func TestPoliciesReachThePlanner(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "1", nil)
 	handler := e.handler(alive())
-	handler.preference, handler.minValues = plan.PreferencesIgnored, plan.MinValuesBestEffort
-	look := &pass{handler: handler, client: e.client, catalog: offer()}
+	handler.settings.PreferencePolicy, handler.settings.MinValuesPolicy = plan.PreferencesIgnored, plan.MinValuesBestEffort
+	look := newPass(handler, e.client, queue.Message{})
 	snapshot, err := look.prepare(t.Context())
 	e.try(err)
 	if snapshot.PreferencePolicy != plan.PreferencesIgnored || snapshot.MinValuesPolicy != plan.MinValuesBestEffort {

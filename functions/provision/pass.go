@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,6 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -24,15 +24,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
-	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner"
-	"github.com/whittle-dev/whittle/shared/planner/gang"
-	"github.com/whittle-dev/whittle/shared/planner/isolate"
-	"github.com/whittle-dev/whittle/shared/provisioningrequest"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/queue"
-	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/status"
 	"github.com/whittle-dev/whittle/shared/virtual"
@@ -56,24 +52,14 @@ type pass struct {
 	client *cluster.Client
 	wake   queue.Message
 
-	// Facts that change by the hour. The next look keeps them.
-	catalog *catalog.Snapshot
-	joined  nodeclass.Cluster
+	reader *reader
+	// joined is what nodes must know of the cluster. It changes by the hour, and the next look keeps it.
+	joined *nodeclass.Cluster
 
-	// Facts about EC2's offer beyond the catalog, read in the first round.
-	unavailable  *catalog.Unavailable
-	learned      *catalog.Learned
-	reservations map[string]catalog.ReservationCount
-	// misfits are the pods that did not fit the nodes launched for them, by UID.
-	misfits map[string]launch.Misfit
-
-	// Results of the round's reading.
-	classTypes map[string][]catalog.InstanceType // by EC2NodeClass, without NodeOverlays
-	pools      []api.NodePool
-	static     []api.NodePool // those with spec.replicas
-	buffers    []buffer.Buffer
-	requests   []provisioningrequest.Request
-	placed     []plan.Nomination // by the last plan, those of virtual pods included
+	// view is the round's reading of the cluster.
+	view   *sight.View
+	static []api.NodePool    // those with spec.replicas
+	placed []plan.Nomination // by the last plan, those of virtual pods included
 
 	// Results of the look.
 	fresh     freshTokens
@@ -84,9 +70,14 @@ type pass struct {
 	published publish.Pending // for EventBridge
 }
 
+// newPass is a look at the cluster.
+func newPass(h *handler, client *cluster.Client, wake queue.Message) *pass {
+	return &pass{handler: h, client: client, wake: wake, reader: newReader(h, client)}
+}
+
 // next is another look at the cluster.
 func (r *pass) next() *pass {
-	return &pass{handler: r.handler, client: r.client, wake: r.wake, catalog: r.catalog, joined: r.joined}
+	return &pass{handler: r.handler, client: r.client, wake: r.wake, reader: r.reader.next(), joined: r.joined}
 }
 
 // provision launches nodes for the pending pods, and gives pools with spec.replicas that number of
@@ -139,73 +130,66 @@ func (r *pass) round(ctx context.Context) (short bool, err error) {
 	return short, errors.Join(failures...)
 }
 
-// prepare reads the cluster and puts together what the planner decides by. The snapshot may come
-// with an error that affects a part of it only. Without a snapshot nothing can be planned.
+// prepare reads the cluster and tells people what keeps pools and pods from nodes. The snapshot may
+// come with an error that affects a part of it only. Without a snapshot nothing can be planned.
 func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
-	objects, err := r.read(ctx)
-	if err != nil {
+	var unjoined error
+	var group sync.WaitGroup
+	group.Go(func() { unjoined = r.join(ctx) })
+	view, err := sight.Read(ctx, r.reader, r.settings, r.now())
+	group.Wait()
+	if err = errors.Join(unjoined, err); err != nil {
 		return nil, err
 	}
-	unresolved := r.resolve(ctx, objects)
-	values, err := inventory.KubeletValuesOf(ctx, r.client, objects.NodeClasses)
-	if err != nil {
-		return nil, errors.Join(unresolved, err)
+	r.view, r.static = view, intent.StaticPools(view.Objects.NodePools)
+	if view.Incomplete != nil {
+		slog.WarnContext(ctx, "a part of the cluster is not read, and its pods wait", "error", view.Incomplete)
 	}
-	observed := catalog.Observed{
-		Unavailable: r.unavailable, Learned: r.learned, Reservations: catalog.Available(r.reservations, objects.NodeClaims),
-		Kubelet: values,
+	if len(view.Requests)+len(view.Buffers) > 0 {
+		r.planned()
 	}
-	offer := snapshot.NewOffer(objects, r.catalog, observed, r.now())
-	r.classTypes, r.pools, r.static = offer.ClassTypes, objects.NodePools, intent.StaticPools(objects.NodePools)
-	for i := range offer.Unusable {
-		r.reportUnusable(ctx, &offer.Unusable[i])
-	}
-	for i := range offer.Pools {
-		r.reportFee(ctx, &offer.Pools[i])
-	}
-	r.writeOverlays(ctx, overlayStatuses(objects.NodeOverlays, offer.Problems, r.now()))
-	made := offer.Assemble(objects, r.now())
-	snapshot.AddUnlaunched(made, objects)
-	made.PreferencePolicy, made.MinValuesPolicy = r.preference, r.minValues
-	made.ManagedDeletionCosts = r.managedCosts
-	for i := range made.NodePools {
-		r.reportIncompatible(ctx, &made.NodePools[i], made)
-	}
-	unstored := r.holdMisfits(ctx, made)
-	unrequested := r.addRequests(ctx, made, objects)
-	unbuffered := r.addBuffers(ctx, made, objects.LimitRanges)
-	if err := observe.Spread(ctx, r.client, r.spread, made.Pods); err != nil {
-		return nil, errors.Join(unresolved, unstored, err)
-	}
-	if err := observe.Details(ctx, r.client, made); err != nil {
-		return nil, errors.Join(unresolved, unstored, err)
-	}
-	ungrouped := observe.Gangs(ctx, r.client, made)
-	if ungrouped != nil {
-		slog.WarnContext(ctx, "podgroups not read, and their pods wait", "error", ungrouped)
-		made.Pods = slices.DeleteFunc(slices.Clone(made.Pods), func(pod corev1.Pod) bool {
-			return plan.GangOf(&pod).Name != "" && !scheduling.IsVirtual(&pod)
-		})
-	}
-	return made, errors.Join(unresolved, unstored, ungrouped, unbuffered, unrequested)
+	r.report(ctx)
+	unresolved := r.reader.report(view, r.record)
+	return view.Snapshot, errors.Join(unresolved, view.Incomplete, r.storeMisfits(ctx))
 }
 
-// holdMisfits takes the pods out of the snapshot that did not fit the node launched for them, until
-// their time has come.
-func (r *pass) holdMisfits(ctx context.Context, made *plan.Snapshot) error {
-	misfits, changed := intent.Misfits(made, r.misfits, r.now())
-	r.misfits = misfits
-	held := intent.Hold(made, misfits, r.now())
-	for i, pod := range held {
+// storeMisfits writes the misfits where they have changed.
+func (r *pass) storeMisfits(ctx context.Context) error {
+	if !r.view.MisfitsChanged {
+		return nil
+	}
+	r.reader.keepMisfits(r.view.Misfits)
+	return inventory.PutMisfits(ctx, r.client, r.view.Misfits)
+}
+
+// report tells people what the view has found.
+func (r *pass) report(ctx context.Context) {
+	view := r.view
+	for i := range view.Offer.Unusable {
+		r.reportUnusable(ctx, &view.Offer.Unusable[i])
+	}
+	for i := range view.Offer.Pools {
+		r.reportFee(ctx, &view.Offer.Pools[i])
+	}
+	r.writeOverlays(ctx, overlayStatuses(view.Objects.NodeOverlays, view.Offer.Problems, r.now()))
+	for i := range view.Snapshot.NodePools {
+		r.reportIncompatible(ctx, &view.Snapshot.NodePools[i], view.Snapshot)
+	}
+	r.reportMisfits(ctx, view.Held)
+}
+
+// reportMisfits says which pods did not fit the node launched for them, and wait.
+func (r *pass) reportMisfits(ctx context.Context, held []sight.Held) {
+	events := 0
+	for _, pod := range held {
+		if pod.Reason != sight.HeldMisfit {
+			continue
+		}
 		slog.WarnContext(ctx, "the pod does not fit the node launched for it", "Pod", pod.Pod.String(), "error", pod.Message)
-		if i < maximumPodEvents {
+		if events++; events <= maximumPodEvents {
 			r.recordWarning(aboutPod(pod.Pod), "FailedScheduling", pod.Message)
 		}
 	}
-	if !changed {
-		return nil
-	}
-	return inventory.PutMisfits(ctx, r.client, misfits)
 }
 
 // reportUnusable says why a pool gets no nodes. Other pools get theirs.
@@ -250,9 +234,11 @@ func (r *pass) reportFee(ctx context.Context, pool *api.NodePool) {
 // withdraw deletes claims whose launch would exceed a limit. In the snapshot they are deleted from
 // then on, so that one that cannot be deleted is not launched either.
 func (r *pass) withdraw(ctx context.Context, snapshot *plan.Snapshot) error {
-	types := func(claim *api.NodeClaim) []catalog.InstanceType { return typesFor(claim, snapshot, r.classTypes) }
+	types := func(claim *api.NodeClaim) []catalog.InstanceType {
+		return typesFor(claim, snapshot, r.view.Offer.ClassTypes)
+	}
 	var failures []error
-	for _, withdrawal := range intent.Withdrawals(r.pools, snapshot, types) {
+	for _, withdrawal := range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types) {
 		// An earlier launch may have made an instance without an answer. Lifecycle looks for it.
 		failures = append(failures, r.giveUp(ctx, attempt.GiveUp{
 			Claims: []api.NodeClaim{*withdrawal.Claim}, Reason: attempt.ReasonInsufficientCapacity, Message: withdrawal.Message,
@@ -346,9 +332,12 @@ func (r *pass) solve(
 	ctx context.Context, snapshot *plan.Snapshot,
 ) (decided *plan.Plan, outcome virtual.Outcome, returned []*api.NodeClaim) {
 	start := r.now()
-	made, panicked := isolate.Plan(snapshot, gang.Whole(planner.Solve))
-	if panicked != nil {
-		slog.ErrorContext(ctx, "the planner panics on some pods, and plans for the others", "error", panicked)
+	made := planning.Solve(snapshot)
+	if r.observe != nil {
+		r.observe(r.view, made)
+	}
+	if fault := made.Fault(); fault != "" {
+		slog.ErrorContext(ctx, "the plan leaves pods out because of a defect", "error", fault)
 	}
 	intent.MarkGangs(snapshot, made)
 	decided, returned, r.placed = made, intent.Returns(snapshot, made), slices.Clone(made.Nominations)

@@ -48,7 +48,9 @@ func inParallel(count int, write func(i int) error) error {
 func (r *pass) create(ctx context.Context, snapshot *plan.Snapshot, claims []api.NodeClaim) ([]*api.NodeClaim, error) {
 	unprepared := intent.Prepare(claims, intent.Context{
 		Pools: r.poolsOf(snapshot),
-		Types: func(claim *api.NodeClaim) []catalog.InstanceType { return typesFor(claim, snapshot, r.classTypes) },
+		Types: func(claim *api.NodeClaim) []catalog.InstanceType {
+			return typesFor(claim, snapshot, r.view.Offer.ClassTypes)
+		},
 		NewID: newBatchID,
 	})
 	stored := make([]*api.NodeClaim, len(claims))
@@ -208,9 +210,7 @@ func (r *pass) giveUp(ctx context.Context, step attempt.GiveUp) error {
 }
 
 func (r *pass) recordWarning(about corev1.ObjectReference, reason, message string) {
-	r.record(cluster.Event{
-		About: about, Type: corev1.EventTypeWarning, Reason: reason, Message: attempt.Cut(message),
-	})
+	r.record(warning(about, reason, message))
 }
 
 // refuseClass writes on a class which of its conditions is not true.

@@ -9,22 +9,20 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
-	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner"
-	"github.com/whittle-dev/whittle/shared/planner/gang"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/provisioningrequest"
-	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
 
 // requestsDue reports whether a plan is due for ProvisioningRequests: while one waits for its room,
 // and after a while for one whose room is booked.
 func (h *handler) requestsDue(ctx context.Context, client *cluster.Client) (bool, error) {
-	if !h.provisioningRequests {
+	if !h.settings.ProvisioningRequests {
 		return false, nil
 	}
-	objects, err := observe.OwnRequests(ctx, client)
+	objects, err := sight.OwnRequests(ctx, client)
 	if err != nil {
 		return false, err
 	}
@@ -39,54 +37,21 @@ func (h *handler) requestsDue(ctx context.Context, client *cluster.Client) (bool
 	return booked && h.refillDue(), nil
 }
 
-// addRequests adds the pods of ProvisioningRequests to those that wait. Those that wait for their
-// room are gangs. Real pods that a request has room for need no place. No other pod waits for
-// requests: where one cannot be read, the plan is made without, and the error is for the next pass.
-func (r *pass) addRequests(ctx context.Context, made *plan.Snapshot, objects *snapshot.Objects) error {
-	if !r.provisioningRequests {
-		return nil
-	}
-	requests, err := observe.Requests(ctx, r.client, objects)
-	if err != nil {
-		slog.WarnContext(ctx, "provisioningrequests not read, and nothing is launched for them", "error", err)
-		return err
-	}
-	r.planned()
-	r.requests = requests
-	made.Pods = slices.DeleteFunc(slices.Clone(made.Pods), func(pod corev1.Pod) bool {
-		return provisioningrequest.Consumed(&pod, requests)
-	})
-	for i := range requests {
-		if request := &requests[i]; request.Grows() {
-			addRequest(made, request)
-		}
-	}
-	return nil
-}
-
-// addRequest adds the request's pods, which are a gang while they wait for their room.
-func addRequest(made *plan.Snapshot, request *provisioningrequest.Request) {
-	made.Pods = append(made.Pods, request.Pods...)
-	if request.Stage == provisioningrequest.Waits {
-		made.Gangs = append(made.Gangs, request.Gang())
-	}
-}
-
 // checkCapacity looks for room on existing nodes for the requests that ask for no other, beside the
 // pods that the plan has placed there.
 func (r *pass) checkCapacity(s *plan.Snapshot, outcome virtual.Outcome) virtual.Outcome {
 	asked := *s
 	asked.NodePools, asked.Pods, asked.Gangs = nil, nil, nil
 	asked.Nodes = withNominated(s, r.placed)
-	for i := range r.requests {
-		if request := &r.requests[i]; !request.Grows() {
-			addRequest(&asked, request)
+	for i := range r.view.Requests {
+		if request := &r.view.Requests[i]; !request.Grows() {
+			sight.AddRequest(&asked, request)
 		}
 	}
 	if len(asked.Pods) == 0 {
 		return outcome
 	}
-	outcome.Adopt(virtual.Take(gang.Whole(planner.Solve)(&asked)), asked.Pods)
+	outcome.Adopt(virtual.Take(planning.Solve(&asked)), asked.Pods)
 	return outcome
 }
 
@@ -121,7 +86,7 @@ func withNominated(s *plan.Snapshot, nominations []plan.Nomination) []plan.Node 
 // gets its conditions after a later plan. Plans do not depend on it, so that a failure is only
 // logged.
 func (r *pass) writeRequests(ctx context.Context, s *plan.Snapshot, outcome virtual.Outcome) {
-	if len(r.requests) == 0 {
+	if len(r.view.Requests) == 0 {
 		return
 	}
 	outcome = r.checkCapacity(s, outcome)
@@ -133,14 +98,14 @@ func (r *pass) writeRequests(ctx context.Context, s *plan.Snapshot, outcome virt
 		}
 		return nil
 	}
-	for i := range r.requests {
-		object := r.requests[i].Object
-		wanted, changed := r.requests[i].Conditions(outcome, initialized, r.now())
+	for i := range r.view.Requests {
+		object := r.view.Requests[i].Object
+		wanted, changed := r.view.Requests[i].Conditions(outcome, initialized, r.now())
 		if !changed {
 			continue
 		}
 		err := r.client.PatchProvisioningRequestStatus(ctx, object, api.ProvisioningRequestStatus{
-			Conditions: wanted, ProvisioningClassDetails: r.requests[i].Details(wanted, outcome, labels),
+			Conditions: wanted, ProvisioningClassDetails: r.view.Requests[i].Details(wanted, outcome, labels),
 		})
 		if err = ignoreMoved(err); err != nil {
 			slog.WarnContext(ctx, "the status of a provisioningrequest is not written",

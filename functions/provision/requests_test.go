@@ -80,7 +80,7 @@ func (e *environment) asked(ahead time.Duration) {
 	e.t.Helper()
 	e.untilCached()
 	h := e.handler(alive())
-	h.provisioningRequests = true
+	h.settings.ProvisioningRequests = true
 	h.now = func() time.Time { return time.Now().Add(ahead) }
 	at := h.now().Format(time.RFC3339Nano)
 	body := fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":"tick","hop":0}`, clusterName, at)
@@ -267,7 +267,7 @@ func (e *environment) killed() {
 	allowed := atomic.Int32{}
 	allowed.Store(1) // CreateFleets are sent side by side
 	h := e.tapped(&wiretap{cutAfter: 1, limit: func() bool { return allowed.Add(-1) >= 0 }})
-	h.provisioningRequests = true
+	h.settings.ProvisioningRequests = true
 	if _, err := h.handle(e.t.Context(), tick("1")); err == nil {
 		e.t.Fatal("the function was not cut off")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
-	"github.com/whittle-dev/whittle/shared/observe"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -23,7 +23,7 @@ func (r *pass) shrink(ctx context.Context, planned *plan.Snapshot) error {
 	if !intent.HasSurplus(r.static, planned, r.now()) {
 		return nil
 	}
-	objects, err := observe.Objects(ctx, r.client.Consistent())
+	objects, err := sight.Objects(ctx, sight.Cluster{Client: r.client.Consistent()})
 	if err != nil {
 		return err
 	}

@@ -47,9 +47,9 @@ func TestPodsOfAServiceAreSpreadByDefault(t *testing.T) {
 			}
 			calls := alive()
 			h := e.handler(calls)
-			h.preference = test.preference
+			h.settings.PreferencePolicy = test.preference
 			if test.when != "" {
-				h.spread, err = spread.Parse(
+				h.settings.DefaultTopologySpread, err = spread.Parse(
 					"[{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: " + test.when + "}]")
 				e.try(err)
 			}

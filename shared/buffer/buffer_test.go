@@ -187,11 +187,9 @@ func TestThePlanSpeaksOfRealPodsOnly(t *testing.T) {
 func TestOnlyRoomOnNodesIsBound(t *testing.T) {
 	b := buffer.Resolve(made(func(s *api.CapacityBufferSpec) { ofTemplate(s); s.Replicas = number(3) }),
 		&buffer.Source{Template: requesting("1", "1Gi")}, nil)
-	bound := virtual.Bind(&plan.Snapshot{}, b.Pods, func(s *plan.Snapshot) *plan.Plan {
-		return &plan.Plan{Nominations: []plan.Nomination{
-			{Pod: plan.RefOf(&s.Pods[0]), NodeName: "a"}, {Pod: plan.RefOf(&s.Pods[1]), NodeClaimName: "in flight"},
-		}}
-	})
+	bound := virtual.Bind(&plan.Plan{Nominations: []plan.Nomination{
+		{Pod: plan.RefOf(&b.Pods[0]), NodeName: "a"}, {Pod: plan.RefOf(&b.Pods[1]), NodeClaimName: "in flight"},
+	}}, b.Pods)
 	if len(bound) != 1 || bound[0].Spec.NodeName != "a" || !scheduling.IsReschedulable(&bound[0]) || b.Pods[0].Spec.NodeName != "" {
 		t.Errorf("bound are %+v", bound)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -164,11 +165,14 @@ func (c *scenario) snapshot(t *testing.T) *consolidation.Snapshot {
 			cluster.Pods = append(cluster.Pods, pod)
 		}
 	}
-	s := &consolidation.Snapshot{Cluster: cluster, Budgets: c.PDBs, Now: now}
-	if c.Budgets {
-		s.Allowed, _ = consolidation.Allowances(s)
+	if !c.Budgets {
+		return &consolidation.Snapshot{Cluster: cluster, Budgets: c.PDBs, Now: now}
 	}
-	return s
+	seen := &disruption.Snapshot{Pools: cluster.NodePools, Budgets: c.PDBs}
+	for i := range cluster.Nodes {
+		seen.Nodes = append(seen.Nodes, disruption.Node{Claim: cluster.Nodes[i].NodeClaim, Node: cluster.Nodes[i].Node})
+	}
+	return consolidation.Of(cluster, seen, now)
 }
 
 func (n *scenarioNode) node(t *testing.T, cluster *plan.Snapshot) plan.Node {

@@ -12,7 +12,7 @@ import (
 type Snapshot struct {
 	// Cluster is what the planner gets (snapshot.Assemble). Its Pods are the pending pods and those
 	// of leaving nodes. They get their places before any node is deleted. Volumes and namespaces of
-	// running pods must be there too, because these pods may move: observe.Details reads them.
+	// running pods must be there too, because these pods may move: sight.ReadFleet reads them.
 	Cluster *plan.Snapshot `json:"cluster"`
 	// Budgets are the cluster's PodDisruptionBudgets.
 	Budgets []policyv1.PodDisruptionBudget `json:"budgets,omitempty"`

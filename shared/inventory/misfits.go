@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/misfit"
 )
 
 const (
@@ -14,13 +14,13 @@ const (
 
 // Misfits reads which pods did not fit the nodes that were launched for them, by the pods' UIDs. An
 // unreadable ConfigMap counts as empty: the next misfit is observed again.
-func Misfits(ctx context.Context, store Store) (map[string]launch.Misfit, error) {
+func Misfits(ctx context.Context, store Store) (map[string]misfit.Misfit, error) {
 	misfits, _, err := readMisfits(ctx, store)
 	return misfits, err
 }
 
 // PutMisfits replaces the misfits. Provision alone writes them, under its Lease.
-func PutMisfits(ctx context.Context, store Store, misfits map[string]launch.Misfit) error {
+func PutMisfits(ctx context.Context, store Store, misfits map[string]misfit.Misfit) error {
 	return replace(func() error {
 		_, version, err := readMisfits(ctx, store)
 		if err != nil {
@@ -30,14 +30,14 @@ func PutMisfits(ctx context.Context, store Store, misfits map[string]launch.Misf
 	})
 }
 
-func readMisfits(ctx context.Context, store Store) (map[string]launch.Misfit, string, error) {
-	misfits := map[string]launch.Misfit{}
+func readMisfits(ctx context.Context, store Store) (map[string]misfit.Misfit, string, error) {
+	misfits := map[string]misfit.Misfit{}
 	stored, err := store.ConfigMap(ctx, misfitsName)
 	if err != nil || stored == nil {
 		return misfits, "", err
 	}
 	if err := json.Unmarshal([]byte(stored.Data[misfitsKey]), &misfits); err != nil || misfits == nil {
-		misfits = map[string]launch.Misfit{}
+		misfits = map[string]misfit.Misfit{}
 	}
 	return misfits, stored.ResourceVersion, nil
 }

@@ -24,6 +24,19 @@ type Plan struct {
 	// LowerBoundPerHour is the proven least price of new nodes for the same pods in these NodePools,
 	// in US dollars.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
+	// Panic is what the planner panicked with on some pods, for the log. The plan is for the others.
+	Panic string `json:"panic,omitempty"`
+	// Unread are the details of the snapshot that pods needed and nobody had read.
+	Unread Details `json:"unread,omitzero"`
+}
+
+// Fault is what the plan says about a defect of Whittle's own, for the log, or nothing: a panic of the
+// planner, or details that nobody had read for it.
+func (p *Plan) Fault() string {
+	if p.Panic != "" || p.Unread == (Details{}) {
+		return p.Panic
+	}
+	return "unread: " + p.Unread.String()
 }
 
 // PlannedNodeClaim is one node to launch.

@@ -33,6 +33,8 @@ type Snapshot struct {
 	// what catalog.Resolve returns for the pool's class, with NodeOverlays applied. Pools may share
 	// a list.
 	InstanceTypes map[string][]catalog.InstanceType `json:"instanceTypes,omitempty"`
+	// Unread are the details that nobody has read. Pods that need one of them are held.
+	Unread Details `json:"unread,omitzero"`
 	// Namespaces serve pod affinity terms that select namespaces by label.
 	Namespaces []corev1.Namespace `json:"namespaces,omitempty"`
 	// The volumes that the pods mount, and the limits of nodes to attach them.

@@ -5,7 +5,7 @@
 // places all or none. After that the room is booked: the pods keep their nodes until real pods have
 // come, or ten minutes have passed.
 //
-// Its place: package observe reads the requests and their PodTemplates. Provision plans for their pods,
+// Its place: package sight reads the requests and their PodTemplates. Provision plans for their pods,
 // and writes the conditions. Disrupt keeps their nodes.
 //
 // Invariants:

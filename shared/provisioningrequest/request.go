@@ -174,6 +174,9 @@ func consumes(pod *corev1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: pod.Namespace, Name: name}
 }
 
+// NameOf is the name of the request that the pod says it consumes, or empty.
+func NameOf(pod *corev1.Pod) string { return consumes(pod).Name }
+
 // Consumed reports whether one of the requests, which are not over, has room for the pod, or asks
 // for it. No plan then needs a place for the pod. Once its request is over or gone, the pod waits
 // like any other. Cluster Autoscaler lets it wait for ever.

@@ -24,10 +24,13 @@ type Offer struct {
 	// by EC2NodeClass, without overlays. They include classes whose launches EC2 refused, because
 	// earlier plans are tried again.
 	Types, ClassTypes map[string][]catalog.InstanceType
-	// Costs are the extras of the cluster's nodes.
-	Costs nodecost.Costs
 	// Problems are the NodeOverlays that do not apply, with the reason.
 	Problems []catalog.OverlayProblem
+	// Extras are those of a pool's nodes. They are part of the prices in a snapshot.
+	Extras func(*api.NodePool) float64
+	// WellKnownLabels and MaximumTypes are those of plan.Snapshot.
+	WellKnownLabels []string
+	MaximumTypes    int
 }
 
 // Unusable is a NodePool that gets no nodes. The message contains the remedy. It is empty for a
@@ -46,7 +49,7 @@ func (u *Unusable) Plan() plan.UnusablePool {
 // defaults of the classes.
 func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, now time.Time) *Offer {
 	offer := &Offer{
-		ClassTypes: map[string][]catalog.InstanceType{}, Costs: nodecost.Of(known, o.NodeClasses, o.NodePools),
+		ClassTypes: map[string][]catalog.InstanceType{}, Extras: nodecost.Of(known, o.NodeClasses, o.NodePools).OfPool,
 	}
 	unread := map[string]error{} // by EC2NodeClass
 	for i := range o.NodeClasses {
@@ -70,7 +73,8 @@ func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
 	offered := *o
 	offered.NodePools, offered.NodeOverlays = offer.Pools, nil
 	types := func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }
-	made := Assemble(&offered, types, offer.Costs.OfPool, now)
+	made := Assemble(&offered, types, offer.Extras, now)
+	made.WellKnownLabels, made.MaximumTypes = offer.WellKnownLabels, offer.MaximumTypes
 	for i := range offer.Unusable {
 		made.UnusablePools = append(made.UnusablePools, offer.Unusable[i].Plan())
 	}

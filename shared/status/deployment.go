@@ -22,6 +22,10 @@ type Deployment struct {
 	DefaultTopologySpread []corev1.TopologySpreadConstraint `json:"defaultTopologySpread,omitempty"`
 	// CapacityBuffers says that plans keep room for the pods of CapacityBuffers.
 	CapacityBuffers bool `json:"capacityBuffers,omitempty"`
+	// ProvisioningRequests says that plans find room for ProvisioningRequests.
+	ProvisioningRequests bool `json:"provisioningRequests,omitempty"`
+	// ManagedDeletionCosts says that Whittle writes the deletion costs of pods.
+	ManagedDeletionCosts bool `json:"managedDeletionCosts,omitempty"`
 	// Headroom is what they keep, as of the last plan; nil without a buffer.
 	Headroom *Headroom `json:"headroom,omitempty"`
 }

@@ -76,14 +76,12 @@ func (o *Outcome) Adopt(other Outcome, pods []corev1.Pod) {
 	}
 }
 
-// Bind returns the virtual pods that nodes have room for, each with its node. The snapshot has
-// nodes and no NodePool. Pods that only nodes in flight have room for are left out, as those
-// without a place.
-func Bind(s *plan.Snapshot, pods []corev1.Pod, solve func(*plan.Snapshot) *plan.Plan) []corev1.Pod {
-	asked := *s
-	asked.Pods = pods
+// Bind returns the virtual pods that the plan has on nodes, each with its node. It is a plan for nodes
+// without NodePools. Pods that only nodes in flight have room for are left out, as those without a
+// place.
+func Bind(made *plan.Plan, pods []corev1.Pod) []corev1.Pod {
 	nodes := map[plan.PodRef]string{}
-	for _, nomination := range solve(&asked).Nominations {
+	for _, nomination := range made.Nominations {
 		nodes[nomination.Pod] = nomination.NodeName
 	}
 	var bound []corev1.Pod

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/testdata/peer/workload"
 )
 
@@ -27,7 +27,7 @@ func BenchmarkWhittle(b *testing.B) {
 					var cpu, allocations, bytes float64
 					for b.Loop() {
 						s := w.Snapshot(pods, capacity, types)
-						cost := measure(func() { p = planner.Solve(s) })
+						cost := measure(func() { p = planning.Solve(s) })
 						cpu += float64(cost.CPU)
 						allocations, bytes = allocations+float64(cost.Allocations), bytes+float64(cost.Bytes)
 					}

@@ -9,7 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/testdata/peer/karpenter"
 	"github.com/whittle-dev/whittle/testdata/peer/report"
 	"github.com/whittle-dev/whittle/testdata/peer/workload"
@@ -61,7 +61,7 @@ func (c *comparison) row(
 	for start := time.Now(); len(row.Whittle) < c.repetitions && (len(row.Whittle) == 0 || time.Since(start) < patience); {
 		s := snapshot(c.extras)
 		var p *plan.Plan
-		outcome := report.Outcome{Cost: measure(func() { p = planner.Solve(s) })}
+		outcome := report.Outcome{Cost: measure(func() { p = planning.Solve(s) })}
 		outcome.Nodes, outcome.PricePerHour, outcome.LeftOut = len(p.NodeClaims), p.PricePerHour, len(p.Unplaced)
 		row.LowerBoundPerHour = p.LowerBoundPerHour
 		row.Whittle = append(row.Whittle, outcome)
@@ -70,7 +70,7 @@ func (c *comparison) row(
 			row.LeftOutByWhittle = append(row.LeftOutByWhittle, fmt.Sprintf("%s: %s", p.Unplaced[i].Pod, p.Unplaced[i].Reasons))
 		}
 	}
-	priced := planner.Solve(snapshot(c.extras + nodeFee))
+	priced := planning.Solve(snapshot(c.extras + nodeFee))
 	row.WithFee = report.WithFee{
 		Whittle: priced.PricePerHour, LowerBound: priced.LowerBoundPerHour, LeftOut: len(priced.Unplaced),
 	}

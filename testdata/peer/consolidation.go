@@ -18,7 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/testdata/peer/karpenter"
 	"github.com/whittle-dev/whittle/testdata/peer/report"
 )
@@ -108,7 +108,7 @@ func (c *consolidations) row(
 		alone.Pods = append(alone.Pods, before.Nodes[i].Pods...)
 	}
 	row.Pods = len(alone.Pods)
-	row.LowerBoundPerHour = planner.Solve(&alone).LowerBoundPerHour
+	row.LowerBoundPerHour = planning.Solve(&alone).LowerBoundPerHour
 	var err error
 	var path []reached
 	if row.Whittle, path, err = consolidateOurs(before, c.rest); err != nil {

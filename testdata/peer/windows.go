@@ -9,7 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/watch/signal"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/testdata/peer/workload"
 )
 
@@ -87,7 +87,7 @@ func (w *windows) gather(of workload.Workload, rate float64, window signal.Windo
 			due = window.Due(at(first), at(last), woken)
 		}
 		s.Pods = slices.Clone(pods[:last+1])
-		planned := planner.Solve(s)
+		planned := planning.Solve(s)
 		if len(planned.Unplaced) > 0 {
 			return gathered{}, fmt.Errorf("%d pods of %s have no place", len(planned.Unplaced), of.Name)
 		}

@@ -96,10 +96,10 @@ func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.Instan
 	return types
 }
 
-// Evaluate evaluates the class's kubelet expressions, for a plan without a cluster. It returns why the
+// evaluate evaluates the class's kubelet expressions, for a plan without a cluster. It returns why the
 // class has no types, or an empty text. In a cluster, lifecycle evaluates them. The types of a
 // user's own table do not depend on the class.
-func (t *Table) Evaluate(class *api.EC2NodeClass) (problem string, err error) {
+func (t *Table) evaluate(class *api.EC2NodeClass) (problem string, err error) {
 	if !t.assume || !kubelet.HasExpressions(class) {
 		return "", nil
 	}
@@ -118,8 +118,8 @@ func (t *Table) Evaluate(class *api.EC2NodeClass) (problem string, err error) {
 	return evaluated.Message, nil
 }
 
-// Extras returns what a node of the pool costs an hour beside its instance. class is as for Of.
-func (t *Table) Extras(pool *api.NodePool, class *api.EC2NodeClass) float64 {
+// extras returns what a node of the pool costs an hour beside its instance. class is as for Of.
+func (t *Table) extras(pool *api.NodePool, class *api.EC2NodeClass) float64 {
 	return nodecost.Extras(t.facts, t.classOf(pool, class), pool)
 }
 

@@ -1,54 +1,57 @@
 package manifests
 
 import (
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/buffer"
+	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
-// resolveBuffers gives the CapacityBuffers the pods of what they name in the files.
-func (r *reader) resolveBuffers() {
-	for i := range r.buffers {
-		object := &r.buffers[i]
+// warnBuffers warns of CapacityBuffers that get no room as they are.
+func (r *reader) warnBuffers() {
+	for i := range r.manifests.Buffers {
+		object := &r.manifests.Buffers[i]
 		if !buffer.IsOurs(object) {
 			continue
 		}
-		resolved := buffer.Resolve(object, r.namedBy(object), r.manifests.LimitRanges)
+		var source *buffer.Source
+		of, _ := buffer.ReferenceOf(object)
+		if template := r.template(of.Kind, of.Namespace, of.Name); template != nil {
+			source = &buffer.Source{Template: template.Pod, Generation: template.Generation, Replicas: template.Replicas}
+		}
+		resolved := buffer.Resolve(object, source, r.manifests.LimitRanges)
 		if problem := resolved.Problem(); problem != "" {
 			key := keyOf(*object, object.Namespace, object.Name)
 			r.warnf(r.seen[key].d, nil, "CapacityBuffer %q: %s", object.Namespace+"/"+object.Name, problem)
 		}
-		r.manifests.Buffers = append(r.manifests.Buffers, resolved)
 	}
 }
 
-// namedBy is what the buffer names, and nil if the files do not have it.
-func (r *reader) namedBy(object *api.CapacityBuffer) *buffer.Source {
-	of, _ := buffer.ReferenceOf(object)
-	switch of.Kind {
+// template is the pod template of an object, and nil if the files do not have it.
+func (r *reader) template(kind, namespace, name string) *cluster.Template {
+	switch kind {
 	case "PodTemplate":
-		if t := named(r.podTemplates, of); t != nil {
-			return &buffer.Source{Template: t.Template, Generation: t.Generation}
+		if t := named(r.podTemplates, namespace, name); t != nil {
+			return &cluster.Template{Pod: t.Template, Generation: t.Generation}
 		}
 	case "Deployment":
-		if d := named(r.deployments, of); d != nil {
-			return &buffer.Source{Template: d.Spec.Template, Replicas: int32(replicas(d.Spec.Replicas))}
+		if d := named(r.deployments, namespace, name); d != nil {
+			return &cluster.Template{Pod: d.Spec.Template, Replicas: int32(replicas(d.Spec.Replicas))}
 		}
 	case "StatefulSet":
-		if s := named(r.statefulSets, of); s != nil {
-			return &buffer.Source{Template: s.Spec.Template, Replicas: int32(replicas(s.Spec.Replicas))}
+		if s := named(r.statefulSets, namespace, name); s != nil {
+			return &cluster.Template{Pod: s.Spec.Template, Replicas: int32(replicas(s.Spec.Replicas))}
 		}
 	case "ReplicaSet":
-		if s := named(r.replicaSets, of); s != nil {
-			return &buffer.Source{Template: s.Spec.Template, Replicas: int32(replicas(s.Spec.Replicas))}
+		if s := named(r.replicaSets, namespace, name); s != nil {
+			return &cluster.Template{Pod: s.Spec.Template, Replicas: int32(replicas(s.Spec.Replicas))}
 		}
 	}
 	return nil
 }
 
-// named returns the object of the reference's name, or nil.
-func named[T any, P object[T]](objects []T, of buffer.Reference) P {
+// named returns the object of the name, or nil.
+func named[T any, P object[T]](objects []T, namespace, name string) P {
 	for i := range objects {
-		if o := P(&objects[i]); o.GetNamespace() == of.Namespace && o.GetName() == of.Name {
+		if o := P(&objects[i]); o.GetNamespace() == namespace && o.GetName() == name {
 			return o
 		}
 	}

@@ -195,6 +195,9 @@ func finishNodePool(r *reader, d *document.Document, pool *api.NodePool) []docum
 
 func finishNodeClaim(_ *reader, _ *document.Document, claim *api.NodeClaim) []document.Problem {
 	claim.Default()
+	if claim.UID == "" { // decisions about nodes tell claims apart by it
+		claim.UID = StableUID(api.NodeClaimKind, "", claim.Name)
+	}
 	return nil
 }
 

@@ -192,7 +192,10 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 		func(r *reader) *[]corev1.PodTemplate { return &r.podTemplates }, true, nil,
 	),
 	api.CapacityBufferAPIVersion + " " + api.CapacityBufferKind: kind(
-		func(r *reader) *[]api.CapacityBuffer { return &r.buffers }, true, nil,
+		func(r *reader) *[]api.CapacityBuffer { return &r.manifests.Buffers }, true, nil,
+	),
+	api.ProvisioningRequestAPIVersion + " " + api.ProvisioningRequestKind: kind(
+		func(r *reader) *[]api.ProvisioningRequest { return &r.manifests.Requests }, true, nil,
 	),
 	"policy/v1 PodDisruptionBudget": kind(
 		func(r *reader) *[]policyv1.PodDisruptionBudget { return &r.manifests.PodDisruptionBudgets }, true, nil,

@@ -18,7 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/document"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/api/legacy"
-	"github.com/whittle-dev/whittle/shared/buffer"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/spread"
 )
@@ -33,8 +33,11 @@ type Manifests struct {
 	Selectors []spread.Selector
 	// PodGroups are the gangs of pods.
 	PodGroups []api.PodGroup
-	// Buffers are the CapacityBuffers with the pods that they keep room for.
-	Buffers []buffer.Buffer
+	// Buffers and Requests are the CapacityBuffers and the ProvisioningRequests. Template returns what
+	// they name, or nil.
+	Buffers  []api.CapacityBuffer
+	Requests []api.ProvisioningRequest
+	Template func(kind, namespace, name string) *cluster.Template
 	// Old are the objects of kinds before karpenter.sh/v1. Objects has what they become.
 	Old legacy.Objects
 	// Warnings are one line each, for people: unknown kinds and fields, and what a plan has to assume.
@@ -79,8 +82,8 @@ func readDocuments(documents []*document.Document, faults error) (*Manifests, er
 		return nil, err
 	}
 	r.complete()
-	r.resolveBuffers()
-	r.manifests.ForgetOwnNominations()
+	r.manifests.Template = r.template
+	r.warnBuffers()
 	r.warnClassless()
 	r.manifests.Warnings = append(r.manifests.Warnings, lines(r.unknown)...)
 	r.manifests.Warnings = append(r.manifests.Warnings, lines(r.skipped)...)
@@ -101,7 +104,6 @@ type reader struct {
 	services        []corev1.Service
 	priorityClasses []schedulingv1.PriorityClass
 	podTemplates    []corev1.PodTemplate
-	buffers         []api.CapacityBuffer
 
 	seen map[string]seen
 	// skipped and unknown are kinds and fields that get one warning each. silent are kinds that get

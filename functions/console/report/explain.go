@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/whittle-dev/whittle/shared/planner"
-
 	corev1 "k8s.io/api/core/v1"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/sight"
 )
 
 // These are the values of an Explanation's outcome.
@@ -20,6 +20,8 @@ const (
 	OutcomeNewNode      = "new node"
 	OutcomeExistingNode = "existing node"
 	OutcomeNoPlace      = "no place"
+	// OutcomeHeld means that the pod waits and no node is planned for it now.
+	OutcomeHeld = "held"
 	// OutcomeNotPlanned means that the pod does not wait for a node.
 	OutcomeNotPlanned = "not planned"
 )
@@ -30,8 +32,12 @@ type Explanation struct {
 
 	Pod     string `json:"pod"`
 	Outcome string `json:"outcome"`
-	// Why says in a sentence why a pod is not planned.
+	// Why says in a sentence why a pod is held or not planned.
 	Why string `json:"why,omitempty"`
+	// Held is the reason of a pod that is held: a value of sight.HeldReason.
+	Held string `json:"held,omitempty"`
+	// Until is when a held pod is planned for again; nil where no time decides.
+	Until *metav1.Time `json:"until,omitempty"`
 	// Leaves is the leaving node that the pod runs on; empty for a pending pod.
 	Leaves string `json:"leaves,omitempty"`
 	// Node is the new node, Existing the existing one.
@@ -57,9 +63,10 @@ type Step struct {
 	InstanceTypes int    `json:"instanceTypes"`
 }
 
-// Explain explains one of the planned pods, or one of the other known pods. It returns nil if the
+// Explain explains one of the planned pods, or one of the other pods of the view. It returns nil if the
 // pod does not exist.
-func Explain(namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *plan.Plan) *Explanation {
+func Explain(namespace, name string, view *sight.View, p *plan.Plan) *Explanation {
+	pods, s := view.Objects.Pods, view.Snapshot
 	is := func(ref plan.PodRef) bool { return ref.Namespace == namespace && ref.Name == name }
 	e := &Explanation{
 		FormatVersion: FormatVersion,
@@ -72,6 +79,9 @@ func Explain(namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *pla
 			return nil
 		}
 		e.Outcome, e.Why, e.Requests = OutcomeNotPlanned, whyNotPlanned(pod, s), scheduling.PodRequests(pod)
+		if i := slices.IndexFunc(view.Held, func(held sight.Held) bool { return is(held.Pod) }); i >= 0 {
+			e.hold(&view.Held[i])
+		}
 		return e
 	}
 	if bound := find(pods, namespace, name); bound != nil {
@@ -105,6 +115,14 @@ func Explain(namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *pla
 		}
 	}
 	return e
+}
+
+// hold explains that the pod is held.
+func (e *Explanation) hold(held *sight.Held) {
+	e.Outcome, e.Why, e.Held = OutcomeHeld, held.Message, string(held.Reason)
+	if !held.Until.IsZero() {
+		e.Until = &metav1.Time{Time: held.Until}
+	}
 }
 
 func find(pods []corev1.Pod, namespace, name string) *corev1.Pod {
@@ -225,7 +243,7 @@ func (e *Explanation) explainOthers(pod *corev1.Pod, s *plan.Snapshot) {
 		}
 		alone := *s
 		alone.NodePools, alone.Nodes, alone.Pods = s.NodePools[i:i+1], nil, []corev1.Pod{*pod}
-		solved := planner.Solve(&alone)
+		solved := planning.Solve(&alone)
 		for _, u := range solved.Unplaced {
 			for _, reason := range u.Reasons {
 				e.Reasons = append(e.Reasons, Reason{NodePool: pool.Name, Reason: reason.Message})

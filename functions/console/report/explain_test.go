@@ -11,6 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/sight"
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 func pods(names ...string) []corev1.Pod {
@@ -37,6 +39,11 @@ func explainText(t *testing.T, e *Explanation) string {
 }
 
 // TestExplainNewNode checks the pod's node, its neighbours, and the steps that narrowed the types.
+// seen is a view with the pods.
+func seen(pods []corev1.Pod, s *plan.Snapshot) *sight.View {
+	return &sight.View{Objects: &snapshot.Objects{Pods: pods}, Snapshot: s}
+}
+
 func TestExplainNewNode(t *testing.T) {
 	s, p := example()
 	s.Pods = pods("a", "b")
@@ -57,7 +64,7 @@ func TestExplainNewNode(t *testing.T) {
 	a.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}}}
 	a.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}}
 	s.NodePools = []api.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "default"}}}
-	golden(t, "explain-new.txt", explainText(t, Explain("default", "a", nil, s, p)))
+	golden(t, "explain-new.txt", explainText(t, Explain("default", "a", seen(nil, s), p)))
 }
 
 func TestExplainTheRest(t *testing.T) {
@@ -65,10 +72,10 @@ func TestExplainTheRest(t *testing.T) {
 	s.Pods = pods("e", "f", "x", "w1")
 	bound := pods("e")
 	bound[0].Spec.NodeName = "n9"
-	golden(t, "explain-existing.txt", explainText(t, Explain("default", "e", bound, s, p)))
-	golden(t, "explain-in-flight.txt", explainText(t, Explain("default", "f", nil, s, p)))
-	golden(t, "explain-no-place.txt", explainText(t, Explain("default", "w1", nil, s, p)))
-	if e := Explain("default", "nobody", pods("somebody"), s, p); e != nil {
+	golden(t, "explain-existing.txt", explainText(t, Explain("default", "e", seen(bound, s), p)))
+	golden(t, "explain-in-flight.txt", explainText(t, Explain("default", "f", seen(nil, s), p)))
+	golden(t, "explain-no-place.txt", explainText(t, Explain("default", "w1", seen(nil, s), p)))
+	if e := Explain("default", "nobody", seen(pods("somebody"), s), p); e != nil {
 		t.Errorf("a pod that is not there: %+v", e)
 	}
 }
@@ -94,7 +101,7 @@ func TestExplainWhyNotPlanned(t *testing.T) {
 	} {
 		all := pods("a")
 		change(&all[0])
-		text := explainText(t, Explain("default", "a", all, &plan.Snapshot{}, &plan.Plan{}))
+		text := explainText(t, Explain("default", "a", seen(all, &plan.Snapshot{}), &plan.Plan{}))
 		if !strings.Contains(text, "default/a is not planned: ") || !strings.Contains(text, want) {
 			t.Errorf("got %q, want %q", text, want)
 		}

@@ -29,6 +29,8 @@ func (e *Explanation) WriteText(out io.Writer, style terminal.Style) error {
 		for _, reason := range e.Reasons {
 			text.WriteString(style.Wrap(reason.text(), "  ", "    "))
 		}
+	case OutcomeHeld:
+		text.WriteString(style.Wrap(fmt.Sprintf("%s is held: %s.", name, e.Why), "", ""))
 	default:
 		text.WriteString(style.Wrap(fmt.Sprintf("%s is not planned: %s.", name, e.Why), "", ""))
 	}

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planning"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -33,7 +33,7 @@ func PoolProblems(s *plan.Snapshot) []PoolProblem {
 			NodePools: s.NodePools[i : i+1], Pods: []corev1.Pod{probe}, NodeClasses: s.NodeClasses, DaemonSets: s.DaemonSets,
 			InstanceTypes: s.InstanceTypes, WellKnownLabels: s.WellKnownLabels, MinValuesPolicy: s.MinValuesPolicy,
 		}
-		for _, unplaced := range planner.Solve(&alone).Unplaced {
+		for _, unplaced := range planning.Solve(&alone).Unplaced {
 			for _, reason := range unplaced.Reasons {
 				problems = append(problems, PoolProblem{NodePool: pool.Name, Problem: reason.Message})
 			}

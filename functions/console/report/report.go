@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/sight"
 )
 
 // Plan is a plan in a form for programs. Its lists and objects are sorted and never null. The same
@@ -23,6 +24,8 @@ type Plan struct {
 	Existing []Existing `json:"existing"`
 	// Unschedulable are the pods without a place.
 	Unschedulable []Unschedulable `json:"unschedulable"`
+	// Held are the pods that wait and that no node is planned for now.
+	Held []Held `json:"held"`
 	// PricePerHour is the sum over Nodes in $/h, each with its cheapest offering. ExtrasPerHour is the
 	// part of it that nodes cost beside their instances: volumes, public addresses, fees.
 	PricePerHour  float64 `json:"pricePerHour"`
@@ -79,6 +82,17 @@ type Unschedulable struct {
 	Reasons []Reason `json:"reasons"`
 }
 
+// Held is a pod that waits and that no node is planned for now.
+type Held struct {
+	Pod string `json:"pod"`
+	// Reason is a value of sight.HeldReason.
+	Reason string `json:"reason"`
+	// Message says why, and what would help.
+	Message string `json:"message"`
+	// Until is when the pod is planned for again; nil where no time decides.
+	Until *time.Time `json:"until,omitempty"`
+}
+
 // Reason says why a pod has no place, and what would help.
 type Reason struct {
 	// NodePool is empty if no pool causes the reason.
@@ -91,6 +105,7 @@ func Of(p *plan.Plan, took time.Duration, prices string) *Plan {
 	r := &Plan{
 		FormatVersion: FormatVersion, Prices: prices,
 		Nodes: []Node{}, Existing: existing(p.Nominations), Unschedulable: []Unschedulable{},
+		Held:         []Held{},
 		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, LowerBoundPerHour: p.LowerBoundPerHour,
 		Seconds: took.Seconds(),
 	}
@@ -105,6 +120,17 @@ func Of(p *plan.Plan, took time.Duration, prices string) *Plan {
 		r.Unschedulable = append(r.Unschedulable, Unschedulable{Pod: u.Pod.String(), Reasons: reasons})
 	}
 	return r
+}
+
+// Hold adds the pods that wait and that the plan leaves out.
+func (p *Plan) Hold(pods []sight.Held) {
+	for _, pod := range pods {
+		shown := Held{Pod: pod.Pod.String(), Reason: string(pod.Reason), Message: pod.Message}
+		if !pod.Until.IsZero() {
+			shown.Until = &pod.Until
+		}
+		p.Held = append(p.Held, shown)
+	}
 }
 
 func node(p *plan.PlannedNodeClaim) Node {

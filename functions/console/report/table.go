@@ -32,6 +32,7 @@ func (p *Plan) WriteTable(
 	p.writeNodes(&text, s, wide, style)
 	p.writeExisting(&text, style)
 	p.writeWaiting(&text, style)
+	p.writeHeld(&text, style)
 	writeProblems(&text, problems, style)
 	text.WriteString(p.totals(style))
 	_, err := io.WriteString(out, text.String())
@@ -258,6 +259,24 @@ func writeProblems(out *strings.Builder, problems []PoolProblem, style terminal.
 	out.WriteString("\n")
 }
 
+// heldShown is how many held pods are explained. A program gets all of them.
+const heldShown = 5
+
+// writeHeld says which pods wait and are not planned for now, each for its own reason.
+func (p *Plan) writeHeld(out *strings.Builder, style terminal.Style) {
+	if len(p.Held) == 0 {
+		return
+	}
+	out.WriteString(style.Paint(terminal.Bold, "HELD") + "\n")
+	for _, held := range p.Held[:min(len(p.Held), heldShown)] {
+		out.WriteString(style.Wrap(style.Paint(terminal.Red, held.Pod)+": "+held.Message, "", "  "))
+	}
+	if more := len(p.Held) - heldShown; more > 0 {
+		out.WriteString(style.Wrap(fmt.Sprintf("and %d more", more), "", "  "))
+	}
+	out.WriteString("\n")
+}
+
 func (p *Plan) totals(style terminal.Style) string {
 	placed, moved := 0, 0
 	for _, n := range p.Nodes {
@@ -266,8 +285,8 @@ func (p *Plan) totals(style terminal.Style) string {
 	for _, e := range p.Existing {
 		moved += len(e.Pods)
 	}
-	waiting := len(p.Unschedulable)
-	if placed+moved+waiting == 0 {
+	waiting, held := len(p.Unschedulable), len(p.Held)
+	if placed+moved+waiting+held == 0 {
 		return "No pod is pending.\n"
 	}
 	parts := []string{}
@@ -280,7 +299,10 @@ func (p *Plan) totals(style terminal.Style) string {
 	if waiting > 0 {
 		parts = append(parts, fmt.Sprintf("%d without a place", waiting))
 	}
-	text := style.Wrap(fmt.Sprintf("%s: %s", count(placed+moved+waiting, "pod"), strings.Join(parts, ", ")), "", "")
+	if held > 0 {
+		parts = append(parts, fmt.Sprintf("%d held", held))
+	}
+	text := style.Wrap(fmt.Sprintf("%s: %s", count(placed+moved+waiting+held, "pod"), strings.Join(parts, ", ")), "", "")
 	if len(p.Nodes) > 0 {
 		text += style.Wrap(fmt.Sprintf(
 			"%s%s, $%.2f/month (%d h); no plan costs less than $%s/h%s",

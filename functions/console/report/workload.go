@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/sight"
 )
 
 // Workload explains the pods of one controller, such as a Deployment.
@@ -34,8 +35,9 @@ type WorkloadOutcome struct {
 // ExplainWorkload explains the pods of a controller of any of the kinds. It returns nil if no pod is
 // one of its.
 func ExplainWorkload(
-	kinds []string, namespace, name string, pods []corev1.Pod, s *plan.Snapshot, p *plan.Plan,
+	kinds []string, namespace, name string, view *sight.View, p *plan.Plan,
 ) *Workload {
+	pods, s := view.Objects.Pods, view.Snapshot
 	w := &Workload{FormatVersion: FormatVersion, Name: namespace + "/" + name, Outcomes: []WorkloadOutcome{}}
 	all := slices.Clone(pods)
 	for i := range s.Pods {
@@ -51,12 +53,12 @@ func ExplainWorkload(
 			continue
 		}
 		w.Kind, w.Pods = of[i], w.Pods+1
-		w.add(Explain(pod.Namespace, pod.Name, pods, s, p))
+		w.add(Explain(pod.Namespace, pod.Name, view, p))
 	}
 	if w.Pods == 0 {
 		return nil
 	}
-	rank := []string{OutcomeNoPlace, OutcomeNewNode, OutcomeExistingNode, OutcomeNotPlanned}
+	rank := []string{OutcomeNoPlace, OutcomeHeld, OutcomeNewNode, OutcomeExistingNode, OutcomeNotPlanned}
 	slices.SortStableFunc(w.Outcomes, func(a, b WorkloadOutcome) int {
 		return slices.Index(rank, a.Outcome) - slices.Index(rank, b.Outcome)
 	})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/report"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/sight"
+	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // TestWorkloadsOwnTheirPods has pods as a cluster has them: a Deployment owns its own by a ReplicaSet.
@@ -26,6 +28,7 @@ func TestWorkloadsOwnTheirPods(t *testing.T) {
 		pod("web-1-a", "ReplicaSet", "web-1", "1"), pod("web-2-a", "ReplicaSet", "web-2", "2"),
 		pod("db-0", "StatefulSet", "db", ""), pod("other-1-a", "ReplicaSet", "other-1", "1"),
 	}
+	view := &sight.View{Objects: &snapshot.Objects{Pods: pods}, Snapshot: &plan.Snapshot{}}
 	for _, test := range []struct {
 		kind, name string
 		pods       int
@@ -34,7 +37,7 @@ func TestWorkloadsOwnTheirPods(t *testing.T) {
 		{"ReplicaSet", "web", 0}, {"Deployment", "we", 0},
 	} {
 		got := 0
-		explained := report.ExplainWorkload([]string{test.kind}, "shop", test.name, pods, &plan.Snapshot{}, &plan.Plan{})
+		explained := report.ExplainWorkload([]string{test.kind}, "shop", test.name, view, &plan.Plan{})
 		if explained != nil {
 			got = explained.Pods
 			if explained.Kind != test.kind || len(explained.Outcomes) != 1 ||

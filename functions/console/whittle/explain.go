@@ -13,7 +13,6 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/report"
 	"github.com/whittle-dev/whittle/functions/console/terminal"
-	"github.com/whittle-dev/whittle/shared/consolidation"
 )
 
 const explainUsage = "whittle explain: want TYPE NAME or TYPE/NAME, with a type among pod, node, nodeclaim, " +
@@ -82,12 +81,18 @@ func explain(
 	if !ok {
 		return usageProblem(problems, explainUsage)
 	}
-	flags.details = true
 	made, err := flags.plan(ctx, now, in, problems)
 	if err != nil {
 		return err
 	}
-	found := made.explain(asked, now())
+	found := made.explain(asked)
+	if isNodeOrPool(asked.kind) {
+		fleet, err := made.from.consolidate(ctx, now())
+		if err != nil {
+			return err
+		}
+		found = slices.Concat(fleet.explain(asked), found)
+	}
 	switch {
 	case len(found) == 0:
 		return fmt.Errorf("there is no %s%s", asked, near(asked, made))
@@ -109,36 +114,41 @@ func (s subject) String() string {
 	return fmt.Sprintf("%s %s/%s", strings.ToLower(s.kind), s.namespace, s.name)
 }
 
-// explain returns the explanations of the objects that the subject names.
-func (m *planned) explain(asked subject, now time.Time) []explanation {
+// isNodeOrPool reports whether the kind may be that of a node, a claim or a pool.
+func isNodeOrPool(kind string) bool {
+	return slices.Contains([]string{"", "Node", "NodeClaim", "NodePool"}, kind)
+}
+
+// explain returns the explanations of the pods and workloads that the subject names.
+func (m *planned) explain(asked subject) []explanation {
 	var found []explanation
-	is := func(kinds ...string) bool { return asked.kind == "" || slices.Contains(kinds, asked.kind) }
-	if is("Pod") {
-		if e := report.Explain(asked.namespace, asked.name, m.objects.Pods, m.snapshot, m.plan); e != nil {
+	if asked.kind == "" || asked.kind == "Pod" {
+		if e := report.Explain(asked.namespace, asked.name, m.view, m.plan); e != nil {
 			found = append(found, e)
-		}
-	}
-	if is("Node", "NodeClaim", "NodePool") {
-		s := &consolidation.Snapshot{Cluster: m.snapshot, Budgets: m.objects.PodDisruptionBudgets, Now: now}
-		s.Allowed, _ = consolidation.Allowances(s)
-		decided := consolidation.Solve(s)
-		if is("Node", "NodeClaim") {
-			if e := report.AboutNode(asked.name, s, decided); e != nil {
-				found = append(found, e)
-			}
-		}
-		if is("NodePool") {
-			if e := report.AboutPool(asked.name, m.pools, s, decided); e != nil {
-				found = append(found, e)
-			}
 		}
 	}
 	kinds := []string{asked.kind}
 	if asked.kind == "" {
 		kinds = []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController"}
 	}
-	if e := report.ExplainWorkload(kinds, asked.namespace, asked.name, m.objects.Pods, m.snapshot, m.plan); e != nil {
+	if e := report.ExplainWorkload(kinds, asked.namespace, asked.name, m.view, m.plan); e != nil {
 		found = append(found, e)
+	}
+	return found
+}
+
+// explain returns the explanations of the nodes and pools that the subject names.
+func (c *consolidated) explain(asked subject) []explanation {
+	var found []explanation
+	if asked.kind != "NodePool" {
+		if e := report.AboutNode(asked.name, c.snapshot, c.plan); e != nil {
+			found = append(found, e)
+		}
+	}
+	if asked.kind == "" || asked.kind == "NodePool" {
+		if e := report.AboutPool(asked.name, c.fleet.Objects.NodePools, c.snapshot, c.plan); e != nil {
+			found = append(found, e)
+		}
 	}
 	return found
 }
@@ -152,21 +162,21 @@ func near(asked subject, made *planned) string {
 			names = append(names, shown)
 		}
 	}
-	what := fmt.Sprintf(" among the %d pods", len(made.objects.Pods))
+	what := fmt.Sprintf(" among the %d pods", len(made.view.Objects.Pods))
 	switch asked.kind {
 	case "Node", "NodeClaim":
-		for i := range made.snapshot.Nodes {
-			suggest(made.snapshot.Nodes[i].Name(), made.snapshot.Nodes[i].Name())
+		for i := range made.view.Snapshot.Nodes {
+			suggest(made.view.Snapshot.Nodes[i].Name(), made.view.Snapshot.Nodes[i].Name())
 		}
-		what = fmt.Sprintf(" among the %d nodes", len(made.snapshot.Nodes))
+		what = fmt.Sprintf(" among the %d nodes", len(made.view.Snapshot.Nodes))
 	case "NodePool":
-		for i := range made.pools {
-			suggest(made.pools[i].Name, made.pools[i].Name)
+		for i := range made.view.Objects.NodePools {
+			suggest(made.view.Objects.NodePools[i].Name, made.view.Objects.NodePools[i].Name)
 		}
-		what = fmt.Sprintf(" among the %d nodepools", len(made.pools))
+		what = fmt.Sprintf(" among the %d nodepools", len(made.view.Objects.NodePools))
 	default:
-		for i := range made.objects.Pods {
-			pod := &made.objects.Pods[i]
+		for i := range made.view.Objects.Pods {
+			pod := &made.view.Objects.Pods[i]
 			suggest(pod.Name, pod.Namespace+"/"+pod.Name)
 		}
 	}

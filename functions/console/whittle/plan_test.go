@@ -203,7 +203,7 @@ func TestPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := made.snapshot; s.PreferencePolicy != test.preference || s.MinValuesPolicy != test.minValues {
+		if s := made.view.Snapshot; s.PreferencePolicy != test.preference || s.MinValuesPolicy != test.minValues {
 			t.Errorf("%q gives %s and %s", test.arguments, s.PreferencePolicy, s.MinValuesPolicy)
 		}
 	}

@@ -41,8 +41,6 @@ type planFlags struct {
 	// words are the leading arguments that are no flags, and namespace is that of the object they name.
 	words     []string
 	namespace string
-	// details asks for the volumes and namespaces of running pods too, since they may move.
-	details bool
 	// given are the names of the flags on the command line.
 	given map[string]bool
 }

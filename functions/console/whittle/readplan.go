@@ -2,105 +2,132 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/whittle-dev/whittle/functions/console/instancetypes"
+	"github.com/whittle-dev/whittle/functions/console/manifests"
 	"github.com/whittle-dev/whittle/functions/console/objects"
-	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
-	"github.com/whittle-dev/whittle/shared/inventory"
-	"github.com/whittle-dev/whittle/shared/observe"
-	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/misfit"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
-// readCluster reads provision's inputs: the objects, and without a table the catalogue's types. It
-// reads volumes and namespaces too if running pods may move.
-func (f *planFlags) readCluster(
-	ctx context.Context, m *planned, client *cluster.Client, table *instancetypes.Table, now time.Time,
-	problems io.Writer,
-) error {
-	own := table != nil
-	group, reading := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		m.objects, err = observe.Objects(reading, client)
-		return objects.Installed(err)
-	})
-	var told *status.Deployment
-	group.Go(func() error {
-		shown, err := status.Read(reading, client)
-		told = shown.Deployment
-		if apierrors.IsForbidden(err) {
-			return nil // a person's rights may not include it
-		}
-		return err
-	})
-	var facts *catalog.Snapshot
-	var observed catalog.Observed
-	var counts map[string]catalog.ReservationCount
-	if table == nil {
-		group.Go(func() (err error) { facts, err = inventory.Catalog(reading, client); return err })
-		group.Go(func() (err error) { observed.Unavailable, err = inventory.Unavailable(reading, client); return err })
-		group.Go(func() (err error) { observed.Learned, err = inventory.Learned(reading, client); return err })
-		group.Go(func() (err error) { observed.Kubelet, err = inventory.KubeletValues(reading, client); return err })
-		group.Go(func() (err error) { counts, err = inventory.Reservations(reading, client); return err })
+// source is where plans are read from: a cluster, or files.
+type source struct {
+	reader   sight.Reader
+	settings sight.Settings
+	// table has the instance types; nil for the cluster's catalogue.
+	table *instancetypes.Table
+	// endpoint is the cluster's, and nil for files.
+	endpoint *cluster.Endpoint
+}
+
+// read reads what the flags name, except for the objects of a cluster.
+func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, problems io.Writer) (*source, error) {
+	table, err := f.table(ctx, in, start)
+	if err != nil {
+		return nil, err
 	}
-	if err := group.Wait(); err != nil {
-		return err
+	from := &source{table: table}
+	if len(f.files) > 0 {
+		err = from.useFiles(f, in, problems)
+	} else {
+		err = from.useCluster(ctx, f, problems)
 	}
-	f.follow(told, problems)
-	buffers, err := readBuffers(ctx, client, told, m.objects)
+	from.settings.PreferencePolicy, from.settings.MinValuesPolicy = f.policy, f.minValuesPolicy
+	from.settings.DefaultTopologySpread = f.spread
+	if table != nil {
+		from.settings.Market = table
+	}
+	return from, err
+}
+
+// useFiles reads the objects from manifests. A file may have objects of every kind, so that the settings
+// turn all of them on.
+func (s *source) useFiles(f *planFlags, in io.Reader, problems io.Writer) error {
+	read, err := manifests.Read(f.files, in)
 	if err != nil {
 		return err
 	}
-	if err := observe.Spread(ctx, client, f.spread, m.objects.Pods); err != nil {
-		return err
+	for _, warning := range read.Warnings {
+		warn(problems, warning)
 	}
-	if table == nil {
-		observed.Reservations = catalog.Available(counts, m.objects.NodeClaims)
-		table = instancetypes.OfCatalog(facts, observed, now)
+	if f.strict && len(read.Warnings) > 0 {
+		return fmt.Errorf("-strict: %d warnings are errors", len(read.Warnings))
 	}
-	for i := range m.objects.NodeClasses {
-		m.objects.NodeClasses[i].Default()
-	}
-	usable, others := snapshot.Pools(m.objects)
-	for i := range others {
-		// With a table of the user's the plan is a trial, which does not depend on AWS.
-		classless := others[i].Reason == api.ReasonNodeClassNotReady || others[i].Reason == api.ReasonNodeClassNotFound
-		if own && classless {
-			usable = append(usable, others[i].Pool)
-			continue
-		}
-		m.unusable = append(m.unusable, others[i].Plan())
-	}
-	m.pools, m.objects.NodePools = m.objects.NodePools, usable
-	m.assemble(table, now)
-	snapshot.AddUnlaunched(m.snapshot, m.objects)
-	m.snapshot.Pods = append(m.snapshot.Pods, buffer.Pods(buffers)...)
-	waiting := m.snapshot.Pods
-	if f.details {
-		for i := range m.snapshot.Nodes {
-			m.snapshot.Pods = append(m.snapshot.Pods, m.snapshot.Nodes[i].Pods...)
+	if f.verbose {
+		for _, skipped := range read.Skipped {
+			warn(problems, skipped)
 		}
 	}
-	err = observe.Details(ctx, client, m.snapshot)
-	m.snapshot.Pods = waiting
-	return errors.Join(err, observe.Gangs(ctx, client, m.snapshot))
+	s.settings.CapacityBuffers, s.settings.ProvisioningRequests = true, true
+	s.reader = &sight.Given{
+		Known: read.Objects, Groups: read.PodGroups, Buffers: read.Buffers, Requests: read.Requests,
+		Spreads: read.Selectors, Template: read.Template,
+	}
+	return nil
 }
 
-// readBuffers reads the CapacityBuffers where the deployment keeps room for them.
-func readBuffers(
-	ctx context.Context, client *cluster.Client, told *status.Deployment, o *snapshot.Objects,
-) ([]buffer.Buffer, error) {
-	if told == nil || !told.CapacityBuffers {
+// useCluster connects to the cluster, and takes the settings that its deployment tells.
+func (s *source) useCluster(ctx context.Context, f *planFlags, problems io.Writer) error {
+	client, err := connect(f.kubeconfig, f.kubecontext)
+	if err != nil {
+		return err
+	}
+	s.endpoint = &client.Endpoint
+	s.reader = person{sight.Cluster{Client: client}}
+	shown, err := status.Read(ctx, client)
+	if err != nil && !cluster.IsForbidden(err) { // a person's rights may not include it
+		return s.mend(err)
+	}
+	s.settings = sight.SettingsOf(shown.Deployment)
+	f.follow(shown.Deployment, problems)
+	return nil
+}
+
+// mend adds to an error of a cluster what a person can do.
+func (s *source) mend(err error) error {
+	if s.endpoint == nil {
+		return err
+	}
+	return mend(objects.Installed(err), *s.endpoint)
+}
+
+// warn says what the view does without.
+func (s *source) warn(view *sight.View, problems io.Writer) {
+	if view.Incomplete != nil {
+		warn(problems, oneLine(view.Incomplete))
+	}
+	for _, overlay := range view.Offer.Problems {
+		warn(problems, fmt.Sprintf("nodeoverlay %q counts for nothing: %s", overlay.Overlay, overlay.Message))
+	}
+	for i := range view.Objects.NodePools {
+		if _, err := view.Objects.NodePools[i].NodeFee(); err != nil {
+			warn(problems, err.Error())
+		}
+	}
+}
+
+// prices says where the prices come from. facts is the cluster's catalogue.
+func (s *source) prices(facts *catalog.Snapshot, now time.Time) string {
+	if s.table != nil {
+		return s.table.Prices
+	}
+	return "the cluster's catalogue; " + facts.PriceAges(now)
+}
+
+// person reads with a person's rights, which may be those of an older installation.
+type person struct{ sight.Cluster }
+
+// Misfits are none where the person may not read them.
+func (p person) Misfits(ctx context.Context) (map[string]misfit.Misfit, error) {
+	misfits, err := p.Cluster.Misfits(ctx)
+	if cluster.IsForbidden(err) {
 		return nil, nil
 	}
-	return observe.Buffers(ctx, client, o.LimitRanges)
+	return misfits, err
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
-	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 const (
@@ -44,19 +43,6 @@ func OpenBudgets(seen *disruption.Snapshot, now time.Time) (open bool, notices [
 		}
 	}
 	return open, notices
-}
-
-// ConsolidationSnapshot adds the budgets to what the planner sees of the cluster.
-func ConsolidationSnapshot(cluster *plan.Snapshot, seen *disruption.Snapshot, now time.Time) *consolidation.Snapshot {
-	empty, _ := seen.Allowances(api.DisruptionReasonEmpty, now)
-	underutilized, _ := seen.Allowances(api.DisruptionReasonUnderutilized, now)
-	s := &consolidation.Snapshot{
-		Cluster: cluster, Budgets: seen.Budgets, Allowed: map[string]consolidation.Allowance{}, Now: now,
-	}
-	for pool, allowed := range underutilized {
-		s.Allowed[pool] = consolidation.Allowance{Empty: empty[pool], Underutilized: allowed}
-	}
-	return s
 }
 
 // Propose writes the move on the first of its claims. It reports false for a move that is not

@@ -52,6 +52,11 @@ func Main(m *testing.M, function string, set func(*Cluster)) int {
 	return code
 }
 
+// Administrator returns an administrator's way to the API server, and a kubeconfig for it.
+func (c *Cluster) Administrator() (config *rest.Config, kubeconfig string) {
+	return c.plane.RESTConfig(), c.plane.Kubeconfig
+}
+
 // Client returns a client with the function's rights. Its requests pass through wrap, unless wrap
 // is nil.
 func (c *Cluster) Client(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) *cluster.Client {

@@ -9,7 +9,7 @@ func unreachable() map[string]string {
 // unused maps rights that no scenario uses to the reason. A key is a function and a call. A right that
 // a scenario could use gets a scenario instead.
 func unused() map[string]string {
-	const spread = "only with the setting defaultTopologySpread: package observe tries it, and a list has no effect"
+	const spread = "only with the setting defaultTopologySpread: package sight tries it, and a list has no effect"
 	const watch = "starts a watch, which scenarios do without: package reaction tries a start that fails"
 	return map[string]string{
 		"provision lambda:POST 2015-03-31":      watch,

@@ -94,7 +94,7 @@ func unasked() map[string]string {
 	const short = "marks offerings that EC2 is short of, which has room for all in these scenarios"
 	const buffers = "belongs to the setting capacityBuffers, which is off here: tests of provision and disrupt have it"
 	const requests = "belongs to the setting provisioningRequests, which is off here: tests of provision and disrupt have it"
-	const spread = "follows the setting defaultTopologySpread, which is off here: package observe tries it"
+	const spread = "follows the setting defaultTopologySpread, which is off here: package sight tries it"
 	return map[string]string{
 		"provision list services":               spread,
 		"provision list replicationcontrollers": spread,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -143,7 +143,7 @@ func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
 	if o.Launch && e.fleet.Limited {
 		s.Nodes = append(s.Nodes, e.endingBeside(others)...)
 	}
-	return planner.Solve(&s)
+	return planning.Solve(&s)
 }
 
 // endingBeside are the fleet's nodes except the others. They still count against limits: a deleted

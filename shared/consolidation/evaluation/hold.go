@@ -6,7 +6,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/plan"
-	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -26,7 +26,7 @@ func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	}
 	byName := e.showForHold(&asked, s, leaving)
 	work = Cost(len(asked.Nodes), s.PodsMoved())
-	decided := planner.Solve(&asked)
+	decided := planning.Solve(&asked)
 	if len(decided.Unplaced) > 0 {
 		return nil, work
 	}

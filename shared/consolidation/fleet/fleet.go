@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -108,7 +109,7 @@ func (f *Fleet) placePending() map[string][]*corev1.Pod {
 		pending[pod.Namespace+"/"+pod.Name] = pod
 	}
 	places := map[string][]*corev1.Pod{}
-	for _, nomination := range planner.Solve(f.source).Nominations {
+	for _, nomination := range planning.Solve(f.source).Nominations {
 		name := cmp.Or(nomination.NodeName, nomination.NodeClaimName)
 		places[name] = append(places[name], pending[nomination.Pod.String()])
 	}

@@ -116,10 +116,10 @@ func Faults() []Fault {
 			Name: "shrink-on-a-cached-nodepool",
 			What: "provision shrinks a static pool by what the watch cache shows",
 			Replacements: []overlay.Replacement{{
-				File: "functions/provision/shrink.go", Old: "observe.Objects(ctx, r.client.Consistent())",
-				New: "observe.Objects(ctx, r.client)",
+				File: "functions/provision/shrink.go", Old: "sight.Cluster{Client: r.client.Consistent()}",
+				New: "sight.Cluster{Client: r.client}",
 			}, {
-				File: "shared/observe/observe.go", Old: "client.Consistent().NodePools", New: "client.NodePools",
+				File: "shared/sight/reader.go", Old: "c.Consistent().NodePools(ctx)", New: "c.Client.NodePools(ctx)",
 			}},
 		},
 		{

@@ -1,4 +1,4 @@
-package intent_test
+package misfit_test
 
 import (
 	"maps"
@@ -9,14 +9,28 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func cpu(amount string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(amount)}
+}
+
+// claim is a NodeClaim of a pool with an instance.
+func claim(name, pool, instance string) api.NodeClaim {
+	made := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.NodePoolLabelKey: pool}}}
+	made.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
+	made.Status.ProviderID = api.ProviderID("us-east-1a", instance)
+	return made
+}
 
 // requesting is a pod that requests so much cpu, of a DaemonSet if it is named agent.
 func requesting(name, amount string) corev1.Pod {
@@ -93,11 +107,11 @@ func TestPodsThatDoNotFitTheirNode(t *testing.T) {
 				test.change(&pod, &node)
 			}
 			s := &plan.Snapshot{Pods: []corev1.Pod{pod, requesting("free", "1")}, Nodes: []plan.Node{node}}
-			misfits, changed := intent.Misfits(s, nil, now)
+			misfits, changed := misfit.Note(s, nil, now)
 			if changed != (test.because != "") || len(misfits) > 1 {
 				t.Fatalf("misfits %+v, changed %v", misfits, changed)
 			}
-			held := intent.Hold(s, misfits, now)
+			held := misfit.Hold(s, misfits, now)
 			if test.because == "" {
 				if len(held) != 0 || len(s.Pods) != 2 {
 					t.Errorf("held %+v", held)
@@ -139,7 +153,7 @@ func TestPodsWithMoreVolumesThanTheNodeAttaches(t *testing.T) {
 				Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit},
 			}},
 		}}}
-		misfits, _ := intent.Misfits(s, nil, now)
+		misfits, _ := misfit.Note(s, nil, now)
 		if because := misfits["web"].Because; (because != "") != (want != "") || !strings.Contains(because, want) {
 			t.Errorf("limit %d: misfit because %q, want %q", limit, because, want)
 		}
@@ -147,7 +161,7 @@ func TestPodsWithMoreVolumesThanTheNodeAttaches(t *testing.T) {
 }
 
 func TestEachMisfitWaitsLonger(t *testing.T) {
-	at, known := now, map[string]launch.Misfit{}
+	at, known := now, map[string]misfit.Misfit{}
 	var nodes []plan.Node
 	var waits []time.Duration
 	for i := range 9 {
@@ -156,13 +170,13 @@ func TestEachMisfitWaitsLonger(t *testing.T) {
 			nodes = nodes[1:] // empty nodes are removed meanwhile
 		}
 		s := &plan.Snapshot{Pods: []corev1.Pod{requesting("web", "3")}, Nodes: nodes}
-		next, changed := intent.Misfits(s, known, at)
-		if again, changedAgain := intent.Misfits(s, next, at); !changed || changedAgain || !maps.EqualFunc(next, again,
-			func(a, b launch.Misfit) bool { return a.Until.Equal(b.Until) && slices.Equal(a.Claims, b.Claims) }) {
+		next, changed := misfit.Note(s, known, at)
+		if again, changedAgain := misfit.Note(s, next, at); !changed || changedAgain || !maps.EqualFunc(next, again,
+			func(a, b misfit.Misfit) bool { return a.Until.Equal(b.Until) && slices.Equal(a.Claims, b.Claims) }) {
 			t.Fatalf("the same node counts twice: %+v, then %+v", next, again)
 		}
 		waits = append(waits, next["web"].Until.Sub(at))
-		if held := intent.Hold(s, next, next["web"].Until); len(held) != 0 {
+		if held := misfit.Hold(s, next, next["web"].Until); len(held) != 0 {
 			t.Errorf("held after its time: %+v", held)
 		}
 		at, known = next["web"].Until, next
@@ -173,7 +187,7 @@ func TestEachMisfitWaitsLonger(t *testing.T) {
 			t.Fatalf("waits %v, want %v minutes", waits, want)
 		}
 	}
-	if left, changed := intent.Misfits(&plan.Snapshot{}, known, at); len(left) != 0 || !changed {
+	if left, changed := misfit.Note(&plan.Snapshot{}, known, at); len(left) != 0 || !changed {
 		t.Errorf("a pod that does not wait any more is still known: %+v", left)
 	}
 }
@@ -185,7 +199,7 @@ func TestPodsOfLeavingNodesAreNotHeld(t *testing.T) {
 		Pods:  []corev1.Pod{pod},
 		Nodes: []plan.Node{launchedFor("a", requesting("agent", "2")), {Node: &corev1.Node{}, Pods: []corev1.Pod{pod}}},
 	}
-	if misfits, changed := intent.Misfits(s, nil, now); len(misfits) != 0 || changed {
+	if misfits, changed := misfit.Note(s, nil, now); len(misfits) != 0 || changed {
 		t.Errorf("misfits %+v", misfits)
 	}
 }

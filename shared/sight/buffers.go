@@ -1,4 +1,4 @@
-package observe
+package sight
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/buffer"
-	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
@@ -29,8 +29,8 @@ const (
 )
 
 // OwnBuffers lists the CapacityBuffers that Whittle carries out, the oldest first.
-func OwnBuffers(ctx context.Context, client *cluster.Client) ([]api.CapacityBuffer, error) {
-	objects, err := client.CapacityBuffers(ctx)
+func OwnBuffers(ctx context.Context, reader ObjectReader) ([]api.CapacityBuffer, error) {
+	objects, err := reader.CapacityBuffers(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing capacitybuffers: %w", err)
 	}
@@ -49,8 +49,8 @@ func byAge(a, b *metav1.ObjectMeta) int {
 
 // Buffers reads the CapacityBuffers with what they name. A name of nothing is no error. Others may
 // be tried again, and then nothing is known of any buffer's pods.
-func Buffers(ctx context.Context, client *cluster.Client, ranges []corev1.LimitRange) ([]buffer.Buffer, error) {
-	objects, err := OwnBuffers(ctx, client)
+func Buffers(ctx context.Context, reader ObjectReader, ranges []corev1.LimitRange) ([]buffer.Buffer, error) {
+	objects, err := OwnBuffers(ctx, reader)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func Buffers(ctx context.Context, client *cluster.Client, ranges []corev1.LimitR
 	group.SetLimit(parallelReads)
 	for i := range objects {
 		group.Go(func() error {
-			source, err := sourceOf(ctx, client, &objects[i])
+			source, err := sourceOf(ctx, reader, &objects[i])
 			if err != nil {
 				return fmt.Errorf("capacitybuffer %s/%s: %w", objects[i].Namespace, objects[i].Name, err)
 			}
@@ -75,30 +75,25 @@ func Buffers(ctx context.Context, client *cluster.Client, ranges []corev1.LimitR
 }
 
 // sourceOf reads what the buffer names, and returns nil where that is nothing.
-func sourceOf(ctx context.Context, client *cluster.Client, object *api.CapacityBuffer) (*buffer.Source, error) {
+func sourceOf(ctx context.Context, reader ObjectReader, object *api.CapacityBuffer) (*buffer.Source, error) {
 	of, problem := buffer.ReferenceOf(object)
 	if problem != "" {
 		return nil, nil
 	}
-	template, err := client.TemplateOf(ctx, of.Kind, of.Namespace, of.Name)
+	template, err := reader.TemplateOf(ctx, of.Kind, of.Namespace, of.Name)
 	if template == nil {
 		return nil, err
 	}
 	return &buffer.Source{Template: template.Pod, Generation: template.Generation, Replicas: template.Replicas}, nil
 }
 
-// Virtual says whose virtual pods keep nodes.
-type Virtual struct{ Buffers, Requests bool }
-
-// Bound reads the virtual pods that keep nodes, and returns those that the nodes of the objects
+// boundVirtual reads the virtual pods that keep nodes, and returns those that the nodes of the objects
 // have room for, each with its node. A pod that nothing has room for keeps none. A request that
 // existing nodes have no room for yet keeps none either, unless it grows.
-func (v Virtual) Bound(
-	ctx context.Context, client *cluster.Client, o *snapshot.Objects, solve func(*plan.Snapshot) *plan.Plan,
-) ([]corev1.Pod, error) {
+func boundVirtual(ctx context.Context, reader Reader, settings *Settings, o *snapshot.Objects) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
-	if v.Requests {
-		requests, err := Requests(ctx, client, o)
+	if settings.ProvisioningRequests {
+		requests, err := Requests(ctx, reader, o)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +103,8 @@ func (v Virtual) Bound(
 			}
 		}
 	}
-	if v.Buffers {
-		buffers, err := Buffers(ctx, client, o.LimitRanges)
+	if settings.CapacityBuffers {
+		buffers, err := Buffers(ctx, reader, o.LimitRanges)
 		if err != nil {
 			return nil, err
 		}
@@ -119,9 +114,8 @@ func (v Virtual) Bound(
 		return nil, nil
 	}
 	nodes := snapshot.Nodes(o)
-	nodes.Pods = pods
-	if err := Details(ctx, client, nodes); err != nil {
+	if err := details(ctx, reader, nodes, plan.NeedsOf(pods, nodes.Nodes)); err != nil {
 		return nil, err
 	}
-	return virtual.Bind(nodes, pods, solve), nil
+	return virtual.Bind(planning.Solve(nodes), pods), nil
 }

@@ -1,4 +1,4 @@
-package intent
+package misfit
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -27,17 +26,27 @@ const (
 	misfitsMost = 2000
 )
 
-// Misfits notes the pending pods that do not fit the initialized node that was launched for them, so
+// Misfit says of a pod that it did not fit the initialized nodes that were launched for it.
+type Misfit struct {
+	// Claims are the names of the nodes' claims, the oldest first.
+	Claims []string `json:"claims"`
+	// Until is the time before which no further node is launched for the pod.
+	Until time.Time `json:"until"`
+	// Because is what kept the pod from the last node.
+	Because string `json:"because"`
+}
+
+// Note notes the pending pods that do not fit the initialized node that was launched for them, so
 // that a plan which cannot know the reason does not launch the same node again and again. It returns
 // the known misfits of pods that still wait, with the new ones, and whether that differs from known.
 //
 // Only what a plan could not know counts: daemon sets, taints, labels or attachments of the node. A
 // node that other pods have filled is no misfit.
-func Misfits(
-	snapshot *plan.Snapshot, known map[string]launch.Misfit, now time.Time,
-) (misfits map[string]launch.Misfit, changed bool) {
+func Note(
+	snapshot *plan.Snapshot, known map[string]Misfit, now time.Time,
+) (misfits map[string]Misfit, changed bool) {
 	pending := pendingPods(snapshot)
-	misfits = map[string]launch.Misfit{}
+	misfits = map[string]Misfit{}
 	for uid, misfit := range known {
 		if pending[uid] != nil {
 			misfits[uid] = misfit
@@ -67,12 +76,12 @@ func Misfits(
 }
 
 // again is the misfit with one more claim that the pod did not fit.
-func again(known launch.Misfit, claim, because string, now time.Time) launch.Misfit {
+func again(known Misfit, claim, because string, now time.Time) Misfit {
 	wait := misfitWaitMost
 	if doublings := len(known.Claims); doublings < 6 {
 		wait = min(misfitWait<<doublings, misfitWaitMost)
 	}
-	return launch.Misfit{
+	return Misfit{
 		Claims: append(slices.Clone(known.Claims), claim), Until: now.Add(wait).UTC(), Because: because,
 	}
 }
@@ -80,18 +89,19 @@ func again(known launch.Misfit, claim, because string, now time.Time) launch.Mis
 // Held is a pod that waits until another node is launched for it.
 type Held struct {
 	Pod     plan.PodRef
+	Until   time.Time
 	Message string
 }
 
 // Hold takes the pods out of the snapshot for which no node is launched yet.
-func Hold(snapshot *plan.Snapshot, misfits map[string]launch.Misfit, now time.Time) []Held {
+func Hold(snapshot *plan.Snapshot, misfits map[string]Misfit, now time.Time) []Held {
 	var held []Held
 	snapshot.Pods = slices.DeleteFunc(slices.Clone(snapshot.Pods), func(pod corev1.Pod) bool {
 		misfit, ok := misfits[string(pod.UID)]
 		if !ok || !now.Before(misfit.Until) {
 			return false
 		}
-		held = append(held, Held{Pod: plan.RefOf(&pod), Message: fmt.Sprintf(
+		held = append(held, Held{Pod: plan.RefOf(&pod), Until: misfit.Until, Message: fmt.Sprintf(
 			"the pod does not fit the node that was launched for it, nodeclaim %q: %s; after %d such launches the next one "+
 				"is not before %s", misfit.Claims[len(misfit.Claims)-1], misfit.Because, len(misfit.Claims),
 			misfit.Until.Format(time.RFC3339))})

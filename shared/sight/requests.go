@@ -1,4 +1,4 @@
-package observe
+package sight
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/provisioningrequest"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
@@ -20,8 +19,8 @@ import (
 const mostRequests = 50
 
 // OwnRequests lists the ProvisioningRequests of Whittle's classes, the oldest first.
-func OwnRequests(ctx context.Context, client *cluster.Client) ([]api.ProvisioningRequest, error) {
-	objects, err := client.ProvisioningRequests(ctx)
+func OwnRequests(ctx context.Context, reader ObjectReader) ([]api.ProvisioningRequest, error) {
+	objects, err := reader.ProvisioningRequests(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing provisioningrequests: %w", err)
 	}
@@ -37,9 +36,9 @@ func OwnRequests(ctx context.Context, client *cluster.Client) ([]api.Provisionin
 // that does not exist is no error. Others may be tried again, and then nothing is known of any
 // request's pods.
 func Requests(
-	ctx context.Context, client *cluster.Client, o *snapshot.Objects,
+	ctx context.Context, reader ObjectReader, o *snapshot.Objects,
 ) ([]provisioningrequest.Request, error) {
-	all, err := OwnRequests(ctx, client)
+	all, err := OwnRequests(ctx, reader)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func Requests(
 		}
 	}
 	open = open[:min(len(open), mostRequests)]
-	templates, err := templatesOf(ctx, client, open)
+	templates, err := templatesOf(ctx, reader, open)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +67,7 @@ func Requests(
 
 // templatesOf reads the PodTemplates that the requests name, each once, by namespace and name.
 func templatesOf(
-	ctx context.Context, client *cluster.Client, requests []*api.ProvisioningRequest,
+	ctx context.Context, reader ObjectReader, requests []*api.ProvisioningRequest,
 ) (map[string]map[string]*corev1.PodTemplateSpec, error) {
 	found := map[string]map[string]*corev1.PodTemplateSpec{}
 	asked := map[types.NamespacedName]bool{}
@@ -83,7 +82,7 @@ func templatesOf(
 			}
 			asked[name] = true
 			group.Go(func() error {
-				template, err := client.TemplateOf(ctx, "PodTemplate", name.Namespace, name.Name)
+				template, err := reader.TemplateOf(ctx, "PodTemplate", name.Namespace, name.Name)
 				if err != nil || template == nil {
 					return err
 				}

@@ -1,4 +1,4 @@
-package snapshot
+package plan_test
 
 import (
 	"testing"
@@ -8,6 +8,14 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/plan"
 )
+
+func pod(name, node string, options ...func(*corev1.Pod)) corev1.Pod {
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.PodSpec{NodeName: node}}
+	for _, option := range options {
+		option(&p)
+	}
+	return p
+}
 
 func TestNeedsVolumes(t *testing.T) {
 	with := func(source corev1.VolumeSource) func(*corev1.Pod) {
@@ -36,7 +44,7 @@ func TestNeedsVolumes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := NeedsVolumes(&test.snapshot); got != test.want {
+			if got := plan.NeedsOf(test.snapshot.Pods, test.snapshot.Nodes).Volumes; got != test.want {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -94,16 +102,14 @@ func TestNeedsNamespaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			selects := affinity(test.affinity)
-			if got := NeedsNamespaces(
-				&plan.Snapshot{Pods: []corev1.Pod{pod("q", ""), pod("p", "", selects)}},
-			); got != test.waiting {
+			if got := plan.NeedsOf([]corev1.Pod{pod("q", ""), pod("p", "", selects)}, nil).Namespaces; got != test.waiting {
 				t.Errorf("of a waiting pod: %v", got)
 			}
 			nodes := []plan.Node{{Pods: []corev1.Pod{pod("p", "n", selects)}}}
-			if got := NeedsNamespaces(&plan.Snapshot{Pods: []corev1.Pod{pod("q", "")}, Nodes: nodes}); got != test.running {
+			if got := plan.NeedsOf([]corev1.Pod{pod("q", "")}, nodes).Namespaces; got != test.running {
 				t.Errorf("of a running pod: %v", got)
 			}
-			if NeedsNamespaces(&plan.Snapshot{Nodes: nodes}) {
+			if plan.NeedsOf(nil, nodes).Namespaces {
 				t.Error("no pod waits, and yet")
 			}
 		})

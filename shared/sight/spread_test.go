@@ -1,4 +1,4 @@
-package observe_test
+package sight_test
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
-	"github.com/whittle-dev/whittle/shared/observe"
+	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/spread"
 )
 
@@ -123,7 +123,7 @@ func TestSelectorsAreReadOnlyWhereTheyCount(t *testing.T) {
 			t.Run(name+" for "+group, func(t *testing.T) {
 				asked := &requests{}
 				pods := slices.Clone(test.pods)
-				if err := observe.Spread(t.Context(), clientOf(t, group, asked), test.defaults, pods); err != nil {
+				if err := sight.Spread(t.Context(), clientOf(t, group, asked), test.defaults, pods); err != nil {
 					t.Fatal(err)
 				}
 				slices.Sort(asked.paths)
@@ -143,7 +143,7 @@ func TestSelectorsAreReadOnlyWhereTheyCount(t *testing.T) {
 		}
 	}
 	pods := []corev1.Pod{one}
-	err = observe.Spread(t.Context(), clientOf(t, "whittle:nobody", &requests{}), defaults, pods)
+	err = sight.Spread(t.Context(), clientOf(t, "whittle:nobody", &requests{}), defaults, pods)
 	if !cluster.IsForbidden(err) || !strings.Contains(err.Error(), "listing /api") ||
 		pods[0].Spec.TopologySpreadConstraints != nil {
 		t.Errorf("without rights: error %v, constraints %v", err, pods[0].Spec.TopologySpreadConstraints)

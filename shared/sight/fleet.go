@@ -1,0 +1,143 @@
+package sight
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/gang"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+)
+
+// Fleet is a cluster at one time as a decision about its nodes sees it. What only some decisions need is
+// read when the first one asks. It is for one goroutine at a time.
+type Fleet struct {
+	Settings Settings
+	// Objects are those that were read. Virtual pods for which nodes have room run on these nodes, and
+	// nodes of shifted zones take no pods. The caller keeps the objects up to date with its writes.
+	Objects *snapshot.Objects
+	// Seen is what disruption decides by.
+	Seen *disruption.Snapshot
+
+	reader Reader
+	facts  *facts // nil until they are read
+	// marks are offerings that the caller has marked since the facts were read.
+	marks catalog.Unavailable
+	// spread is set once the pods have their default topology spread.
+	spread bool
+	// detailed has the details, with those that were not read marked; nil until they are read.
+	detailed *plan.Snapshot
+}
+
+// ReadFleet reads the cluster for decisions about its nodes. The reader should read past the watch
+// cache, because deletions are decided on it.
+func ReadFleet(ctx context.Context, reader Reader, settings Settings, now time.Time) (*Fleet, error) {
+	f := &Fleet{Settings: settings, reader: reader}
+	var shifted map[string]time.Time
+	group, reading := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { f.Objects, err = settings.objects(reading, reader); return err })
+	group.Go(func() (err error) { shifted, err = reader.Shifted(reading); return err })
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	f.Objects.ShieldShifted(shifted, now)
+	// Without the virtual pods their nodes would look empty, so that an error ends the reading.
+	bound, err := boundVirtual(ctx, reader, &settings, f.Objects)
+	if err != nil {
+		return nil, err
+	}
+	f.Objects.Pods = append(slices.Clip(f.Objects.Pods), bound...)
+	f.Seen, err = snapshot.Disruption(f.Objects, reader.CertificateAuthority())
+	return f, err
+}
+
+// Exclude leaves offerings out of later plans that the caller has marked as unavailable.
+func (f *Fleet) Exclude(marks *catalog.Unavailable) { f.marks.Merge(marks) }
+
+// Without returns what the planner sees when the nodes of the claims leave. The pods of these nodes
+// wait, and likewise those of all nodes that are leaving already, for which provision has planned.
+func (f *Fleet) Without(ctx context.Context, leaving []*api.NodeClaim, now time.Time) (*plan.Snapshot, error) {
+	if !f.spread {
+		if err := Spread(ctx, f.reader, f.Settings.DefaultTopologySpread, f.Objects.Pods); err != nil {
+			return nil, err
+		}
+		f.spread = true
+	}
+	without := snapshot.Without(f.Objects, f.Seen, leaving, now)
+	// The offer's refusals are left out here: provision reports why a pool gets no nodes.
+	offer, err := f.offer(ctx, without, now)
+	if err != nil {
+		return nil, err
+	}
+	made := gang.Keep(offer.Assemble(without, now))
+	snapshot.AddUnlaunched(made, without)
+	f.Settings.apply(made)
+	return made, f.addDetails(ctx, made)
+}
+
+// Consolidation returns what consolidation decides on.
+func (f *Fleet) Consolidation(ctx context.Context, now time.Time) (*consolidation.Snapshot, error) {
+	planned, err := f.Without(ctx, nil, now)
+	if err != nil {
+		return nil, err
+	}
+	return consolidation.Of(planned, f.Seen, now), nil
+}
+
+// Catalog returns the instance types with their prices.
+func (f *Fleet) Catalog(ctx context.Context) (*catalog.Snapshot, error) { return f.reader.Catalog(ctx) }
+
+// Known is the catalogue that plans of this fleet were made from, and nil before the first or with a
+// Market.
+func (f *Fleet) Known() *catalog.Snapshot {
+	if f.facts == nil {
+		return nil
+	}
+	return f.facts.catalog
+}
+
+// offer is what can be bought, with the pools and classes of the objects.
+func (f *Fleet) offer(ctx context.Context, o *snapshot.Objects, now time.Time) (*snapshot.Offer, error) {
+	if f.Settings.Market != nil {
+		return f.Settings.Market.Offer(o)
+	}
+	if f.facts == nil {
+		known := &facts{}
+		group, reading := errgroup.WithContext(ctx)
+		known.read(reading, group, f.reader)
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		f.facts = known
+	}
+	if err := f.facts.complete(ctx, f.reader, o); err != nil {
+		return nil, err
+	}
+	observed := f.facts.observed
+	observed.Unavailable = observed.Unavailable.Clone()
+	observed.Unavailable.Merge(&f.marks)
+	return snapshot.NewOffer(o, f.facts.catalog, observed, now), nil
+}
+
+// addDetails reads what any pod of the snapshot may need. All pods that run on nodes with a claim may
+// have to move. Later calls find what the first one read.
+func (f *Fleet) addDetails(ctx context.Context, made *plan.Snapshot) error {
+	if f.detailed == nil {
+		known := &plan.Snapshot{}
+		if err := details(ctx, f.reader, known, plan.NeedsToMove(made)); err != nil {
+			return err
+		}
+		f.detailed = known
+	}
+	made.Unread, made.Namespaces = f.detailed.Unread, f.detailed.Namespaces
+	made.PersistentVolumeClaims, made.PersistentVolumes = f.detailed.PersistentVolumeClaims, f.detailed.PersistentVolumes
+	made.StorageClasses, made.CSINodes = f.detailed.StorageClasses, f.detailed.CSINodes
+	return nil
+}

@@ -1,0 +1,60 @@
+package sight
+
+import (
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/snapshot"
+	"github.com/whittle-dev/whittle/shared/spread"
+	"github.com/whittle-dev/whittle/shared/status"
+)
+
+// Settings are those of a deployment that plans depend on.
+type Settings struct {
+	PreferencePolicy plan.PreferencePolicy
+	MinValuesPolicy  plan.MinValuesPolicy
+	// DefaultTopologySpread are the constraints of pods that have none.
+	DefaultTopologySpread spread.Defaults
+	// CapacityBuffers and ProvisioningRequests say whose virtual pods get room.
+	CapacityBuffers, ProvisioningRequests bool
+	// ManagedDeletionCosts says that Whittle writes the deletion costs of pods.
+	ManagedDeletionCosts bool
+	// Market sells other instance types than the cluster's catalogue. It is nil for the catalogue.
+	Market Market
+}
+
+// Market is a person's own table of instance types and prices. A plan with one is a trial, which does
+// not depend on the cluster's account.
+type Market interface {
+	// Offer returns what the market has for the objects' pools. Pools whose class is not ready are
+	// among those that get nodes, and so are pools of other kinds of classes.
+	Offer(*snapshot.Objects) (*snapshot.Offer, error)
+}
+
+// SettingsOf returns the settings that a deployment tells in the cluster, or the defaults where it tells
+// nothing.
+func SettingsOf(told *status.Deployment) Settings {
+	if told == nil {
+		return Settings{}
+	}
+	return Settings{
+		PreferencePolicy:      plan.PreferencePolicy(told.PreferencePolicy),
+		MinValuesPolicy:       plan.MinValuesPolicy(told.MinValuesPolicy),
+		DefaultTopologySpread: told.DefaultTopologySpread,
+		CapacityBuffers:       told.CapacityBuffers,
+		ProvisioningRequests:  told.ProvisioningRequests,
+		ManagedDeletionCosts:  told.ManagedDeletionCosts,
+	}
+}
+
+// Tell writes the settings into what a deployment tells.
+func (s *Settings) Tell(told *status.Deployment) {
+	told.PreferencePolicy, told.MinValuesPolicy = string(s.PreferencePolicy), string(s.MinValuesPolicy)
+	told.DefaultTopologySpread = s.DefaultTopologySpread
+	told.CapacityBuffers, told.ProvisioningRequests = s.CapacityBuffers, s.ProvisioningRequests
+	told.ManagedDeletionCosts = s.ManagedDeletionCosts
+}
+
+// apply sets the policies of the snapshot.
+func (s *Settings) apply(made *plan.Snapshot) {
+	made.PreferencePolicy, made.MinValuesPolicy = s.PreferencePolicy, s.MinValuesPolicy
+	made.ManagedDeletionCosts = s.ManagedDeletionCosts
+}
