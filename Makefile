@@ -78,7 +78,7 @@ build: zips bin/whittle ## build the functions for arm64 as folders and zips, an
 
 functions:
 	@printf '%s\n' $(functions) | CGO_ENABLED=0 GOOS=linux GOARCH=$(goarch) xargs -P 2 -I NAME \
-	  go build -tags lambda.norpc -trimpath -buildvcs=false -ldflags '-s -w' -o $(output)/NAME/bootstrap ./functions/NAME
+	  go build -tags lambda.norpc -trimpath -buildvcs=false -ldflags '-s -w' -o $(output)/NAME/bootstrap ./functions/NAME/cmd
 
 zips: functions
 	@for name in $(functions); do \

@@ -1,6 +1,6 @@
 //go:build conformance
 
-package main
+package catalog
 
 import (
 	"reflect"

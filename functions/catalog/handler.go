@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
-type handler struct {
+// Handler is the function in one container.
+type Handler struct {
 	reader     *ec2catalog.Reader
 	connection interface {
 		Client(context.Context) (*cluster.Client, error)
@@ -31,9 +32,9 @@ type Summary struct {
 	Duration      string `json:"duration"`
 }
 
-// handle reads EC2's offer and replaces the catalogue. A price that it cannot read keeps its last
+// Handle reads EC2's offer and replaces the catalogue. A price that it cannot read keeps its last
 // value, or is the built-in one: an old price is better than none.
-func (h *handler) handle(ctx context.Context, _ any) (Summary, error) {
+func (h *Handler) Handle(ctx context.Context, _ any) (Summary, error) {
 	start := h.now()
 	client, err := h.connection.Client(ctx)
 	if err != nil {

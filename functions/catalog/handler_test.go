@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (rights) Client(context.Context) (*cluster.Client, error) {
 
 // region is a local EC2 and price list that refuses calls as the test asks.
 type region struct {
-	*handler
+	*Handler
 	service *ec2.Service
 	// refused is how many calls of an action succeed before all later ones fail.
 	refused map[string]int
@@ -125,7 +125,7 @@ func newRegion(t *testing.T) *region {
 	} {
 		t.Setenv(name, value)
 	}
-	if r.handler, err = setup(t.Context()); err != nil {
+	if r.Handler, err = New(t.Context(), function.Deps{}); err != nil {
 		t.Fatal(err)
 	}
 	r.connection, r.now = rights{}, func() time.Time { return noon }
@@ -136,7 +136,7 @@ func newRegion(t *testing.T) *region {
 // move makes the handler one of another region, with the same EC2 and price list.
 func (r *region) move(t *testing.T, name string) {
 	t.Helper()
-	config, err := function.Configuration(t.Context())
+	config, err := (function.Deps{}).Configuration(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func infoOf(t *testing.T, snapshot *catalog.Snapshot, name string) catalog.Insta
 func TestTheCatalogueIsEC2sOffer(t *testing.T) {
 	r := newRegion(t)
 	for range 2 { // twice in one container: made, then replaced
-		summary, err := r.handle(t.Context(), nil)
+		summary, err := r.Handle(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,12 +252,12 @@ func TestFactsThatCannotBeReadAreAnErrorAndLeaveTheCatalogue(t *testing.T) {
 	} {
 		t.Run(action, func(t *testing.T) {
 			r := newRegion(t)
-			if _, err := r.handle(t.Context(), nil); err != nil {
+			if _, err := r.Handle(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
 			r.now = func() time.Time { return noon.Add(time.Hour) }
 			r.service.FailCalls(ec2.CallFailure{Action: action, Code: "InternalError"})
-			if _, err := r.handle(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := r.Handle(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error is %v, want %q", err, want)
 			}
 			if !stored(t).Time.Equal(noon) {

@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"reflect"
@@ -22,7 +22,7 @@ func (r *region) run(t *testing.T) (Summary, *catalog.Snapshot) {
 	r.mutex.Lock()
 	clear(r.calls)
 	r.mutex.Unlock()
-	summary, err := r.handle(t.Context(), nil)
+	summary, err := r.Handle(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 //go:embed widget.md
 var documentation string
 
-// event is CloudWatch's input: the widget's parameters, or those of a pressed button, and the
+// Event is CloudWatch's input: the widget's parameters, or those of a pressed button, and the
 // context.
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/add_custom_widget_dashboard_about.html
-type event struct {
+type Event struct {
 	// Describe asks for the widget's documentation.
 	Describe bool `json:"describe"`
 	// NodePool is the only pool to show; empty for all.
@@ -31,16 +31,17 @@ type event struct {
 	} `json:"widgetContext"`
 }
 
-type handler struct {
+// Handler is the function in one container.
+type Handler struct {
 	cluster string
 	widget  *widget.Widget
 	read    func(context.Context) (*view.Objects, error)
 	now     func() time.Time
 }
 
-// handle answers with HTML, or with Markdown if CloudWatch asks for the documentation. It shows
+// Handle answers with HTML, or with Markdown if CloudWatch asks for the documentation. It shows
 // errors to the person at the dashboard, because nobody repeats the call.
-func (h *handler) handle(ctx context.Context, asked event) (string, error) {
+func (h *Handler) Handle(ctx context.Context, asked Event) (string, error) {
 	if asked.Describe {
 		return documentation, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"context"
@@ -18,14 +18,14 @@ import (
 
 const functionARN = "arn:aws:lambda:us-east-1:123456789012:function:whittle-prod-console"
 
-func newHandler(t *testing.T, read func(context.Context) (*view.Objects, error)) *handler {
+func newHandler(t *testing.T, read func(context.Context) (*view.Objects, error)) *Handler {
 	t.Helper()
 	made, err := widget.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
-	return &handler{cluster: "prod", widget: made, read: read, now: now}
+	return &Handler{cluster: "prod", widget: made, read: read, now: now}
 }
 
 // pools returns a cluster with two node pools.
@@ -36,14 +36,14 @@ func pools(context.Context) (*view.Objects, error) {
 }
 
 // answer decodes an event as Lambda does, and handles it.
-func answer(t *testing.T, h *handler, text string) string {
+func answer(t *testing.T, h *Handler, text string) string {
 	t.Helper()
-	var asked event
+	var asked Event
 	if err := json.Unmarshal([]byte(text), &asked); err != nil {
 		t.Fatal(err)
 	}
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{InvokedFunctionArn: functionARN})
-	html, err := h.handle(ctx, asked)
+	html, err := h.Handle(ctx, asked)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package disrupt
 
 import (
 	"context"
@@ -32,7 +32,12 @@ type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
 }
 
-type handler struct {
+// Handler is the function in one container. What it remembers from one invocation to the next is a
+// cache.
+type Handler struct {
+	// serve is handle, and what comes before it: standby.
+	serve function.Handler[events.SQSEvent, events.SQSEventResponse]
+
 	cluster                       string
 	disrupt, lifecycle, provision string // queue URLs
 	connect                       func(context.Context) (kubernetes, error)
@@ -59,7 +64,7 @@ type handler struct {
 }
 
 // handle answers a batch of messages with one pass.
-func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+func (h *Handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
@@ -68,7 +73,7 @@ func better(candidate, chosen queue.Message) bool { return candidate.Hop < chose
 
 // pass runs one pass under the Lease, because budgets hold only if one invocation counts at a time.
 // Without the Lease it returns at once: the invocation that has it sees the same nodes.
-func (h *handler) pass(ctx context.Context, wake queue.Message) error {
+func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connect(work)
@@ -79,9 +84,9 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if claims, err := client.CachedNodeClaims(work); err != nil || len(claims) == 0 {
 		return err
 	}
-	end, _ := work.Deadline()
+	left, _ := function.Remaining(work)
 	now := h.now()
-	deadline := now.Add(time.Until(end) + function.Reserve)
+	deadline := now.Add(left + function.Reserve)
 	held, err := client.AcquireLease(work, leaseName, function.Invocation(work, now), now, deadline)
 	if err != nil {
 		return err
@@ -100,7 +105,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 
 // rearm wakes lifecycle and provision for what the pass began, and this function for what is due
 // before the next tick.
-func (h *handler) rearm(ctx context.Context, wake queue.Message, p *pass) error {
+func (h *Handler) rearm(ctx context.Context, wake queue.Message, p *pass) error {
 	var failed []error
 	now := h.now()
 	send := func(url string, reason queue.Reason, at time.Time) {

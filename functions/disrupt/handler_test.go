@@ -1,4 +1,4 @@
-package main
+package disrupt
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message)
 
 // harness is a handler with its clock and its queues.
 type harness struct {
-	*handler
+	*Handler
 	mail  *mailbox
 	ahead time.Duration // of the clock
 }
@@ -64,7 +64,7 @@ func newHarness(t *testing.T, cut *clustertest.Cut) *harness {
 	}
 	client := server.Client(t, wrap)
 	l := &harness{mail: &mailbox{}}
-	l.handler = &handler{
+	l.Handler = &Handler{
 		cluster: "test", disrupt: "d", lifecycle: "l", provision: "p", sender: l.mail,
 		now:     func() time.Time { return time.Now().Add(l.ahead) },
 		connect: func(context.Context) (kubernetes, error) { return edge{Client: client}, nil },

@@ -1,4 +1,4 @@
-package main
+package disrupt
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/whittle-dev/whittle/functions/disrupt/decide"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -36,9 +35,10 @@ type pass struct {
 // matters, since all stages count against the same budgets. The replacements that have begun come
 // first. Removals that move no pod come next, then nodes that have to be replaced. Nodes that only
 // cost too much come after them. The deletion costs of pods follow from all of this.
-func (h *handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
+func (h *Handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
 	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now, cluster: h.cluster},
-		settled: &h.settled, podCosts: h.podCosts, terminateFirst: h.terminateFirst, rebootForRepair: h.rebootForRepair, observe: h.observe}
+		settled: &h.settled, podCosts: h.podCosts, terminateFirst: h.terminateFirst, rebootForRepair: h.rebootForRepair,
+		observe: h.observe}
 	var err error
 	if p.fleet, err = sight.ReadFleet(ctx, client.Reader(), h.settings, h.now()); err != nil {
 		return p, err
@@ -356,14 +356,14 @@ func (p *pass) propose(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading what nodes cost: %w", err)
 	}
-	start := time.Now()
+	start := p.now()
 	decided := consolidation.Solve(s)
 	if p.observe != nil {
 		p.observe(decided)
 	}
 	slog.InfoContext(ctx, "searched for nodes to consolidate",
 		"moves", len(decided.Moves), "waiting-for-budgets", len(decided.Waiting),
-		"price", decided.PricePerHour, "price-after", decided.AfterPerHour, "duration", time.Since(start).String())
+		"price", decided.PricePerHour, "price-after", decided.AfterPerHour, "duration", p.now().Sub(start).String())
 	p.record(ctx, decide.Unconsolidatable(p.fleet.Seen, decided, p.now())...)
 	p.record(ctx, decide.Blocked(decide.Problems(p.fleet.Seen, decided), p.now())...)
 	var failed []error

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // admit refuses to create an installation that could not work in the cluster. An update gets a
 // warning instead: its rollback is an update too, and must not fail.
-func (h *handler) admit(ctx context.Context, endpoint cluster.Endpoint, request cfn.RequestType) error {
+func (h *Handler) admit(ctx context.Context, endpoint cluster.Endpoint, request cfn.RequestType) error {
 	err := errors.Join(outOfReach(endpoint, h.inVPC), autoMode(endpoint, h.autoMode))
 	if err == nil || request == cfn.RequestCreate {
 		return err

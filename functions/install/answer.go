@@ -1,10 +1,12 @@
-package main
+package install
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"sort"
 	"strings"
 
@@ -31,23 +33,58 @@ func physicalIDAfter(event cfn.Event, cluster string, err error) string {
 	return event.PhysicalResourceID
 }
 
-// answer sends the outcome to CloudFormation. A run by hand prints it.
-func (h *handler) answer(ctx context.Context, event cfn.Event) (any, error) {
+// Handle does what CloudFormation asks for, and sends it the outcome. The error is that of sending. A
+// run by hand has nobody to answer, so that it returns the outcome.
+func (h *Handler) Handle(ctx context.Context, event cfn.Event) (any, error) {
 	if event.ResponseURL == "" {
 		_, data, err := h.handle(ctx, event)
 		return data, err
 	}
-	return cfn.LambdaWrap(func(ctx context.Context, event cfn.Event) (string, map[string]any, error) {
-		id, data, err := h.handle(ctx, event)
-		if err != nil {
-			slog.ErrorContext(ctx, "the request failed", "request", event.RequestType, "id", id, "error", err)
-			err = errors.New(fitting(cfn.Response{
-				Status: cfn.StatusFailed, RequestID: event.RequestID, LogicalResourceID: event.LogicalResourceID,
-				StackID: event.StackID, PhysicalResourceID: id, Data: data, Reason: err.Error(),
-			}))
+	// This answer counts if the handler panics. Without one CloudFormation waits for an hour.
+	response := cfn.NewResponse(&event)
+	response.Status, response.Reason = cfn.StatusFailed, "the function panicked: see its log"
+	response.PhysicalResourceID = event.PhysicalResourceID
+	if event.RequestType == cfn.RequestCreate {
+		response.PhysicalResourceID = event.RequestID // of no installation, so that nothing is removed
+	}
+	panicked := true
+	defer func() {
+		if panicked {
+			_ = h.send(ctx, event.ResponseURL, response) // Lambda logs the panic
 		}
-		return id, data, err
-	})(ctx, event)
+	}()
+	id, data, err := h.handle(ctx, event)
+	panicked = false
+	response.Status, response.Reason, response.PhysicalResourceID, response.Data = cfn.StatusSuccess, "", id, data
+	if err != nil {
+		slog.ErrorContext(ctx, "the request failed", "request", event.RequestType, "id", id, "error", err)
+		response.Status, response.Reason = cfn.StatusFailed, err.Error()
+		response.Reason = fitting(*response)
+	}
+	return nil, h.send(ctx, event.ResponseURL, response)
+}
+
+// send puts the response where CloudFormation reads it. The signature of the URL covers an empty
+// content type.
+func (h *Handler) send(ctx context.Context, url string, response *cfn.Response) error {
+	body, err := json.Marshal(response)
+	if err != nil {
+		return fmt.Errorf("answering CloudFormation: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("answering CloudFormation: %w", err)
+	}
+	client := http.Client{Transport: h.transport}
+	answer, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("answering CloudFormation: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("answering CloudFormation: its bucket says %s", answer.Status)
+	}
+	return nil
 }
 
 // fitting returns the response's reason, with as much of its beginning as CloudFormation accepts.

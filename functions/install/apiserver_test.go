@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"context"
@@ -79,7 +79,7 @@ func (l *line) Client(context.Context) (*cluster.Client, error) {
 
 // installation is a handler with its line and a Lambda client that counts invocations.
 type installation struct {
-	*handler
+	*Handler
 	line        *line
 	invocations atomic.Int64
 	lambdaFails atomic.Bool
@@ -110,8 +110,8 @@ func newInstallation(t *testing.T) *installation {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	t.Cleanup(server.Close)
-	i.handler = &handler{cluster: "prod", catalog: "whittle-prod-catalog", connection: i.line}
-	i.handler.lambda = lambda.New(lambda.Options{
+	i.Handler = &Handler{cluster: "prod", catalog: "whittle-prod-catalog", connection: i.line, now: time.Now}
+	i.Handler.lambda = lambda.New(lambda.Options{
 		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
 	})

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"context"
@@ -45,10 +45,10 @@ var errNoRight = errors.New("a right is missing")
 // granted waits until every function has its rights. The API server's authorizer sees a new binding
 // a moment after the write.
 func granted(ctx context.Context, client *settling) error {
-	deadline := time.Now().Add(grantTime)
+	deadline := client.now().Add(grantTime)
 	for {
 		err := check(ctx, client)
-		if !errors.Is(err, errNoRight) || time.Now().After(deadline) {
+		if !errors.Is(err, errNoRight) || client.now().After(deadline) {
 			return err
 		}
 		if err := wait(ctx, pause); err != nil {

@@ -1,10 +1,11 @@
-package main
+package install
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,13 +22,17 @@ import (
 	"github.com/whittle-dev/whittle/shared/function"
 )
 
-type handler struct {
+// Handler is the function in one container.
+type Handler struct {
 	cluster    string
 	catalog    string // the function's name
 	inVPC      bool   // the functions are in the cluster's VPC
 	autoMode   bool   // Auto Mode may run beside Whittle
 	connection connection
 	lambda     *lambda.Client
+	now        func() time.Time
+	// transport takes the answers to CloudFormation; nil for the network.
+	transport http.RoundTripper
 }
 
 // connection finds the cluster.
@@ -37,7 +42,7 @@ type connection interface {
 
 // handle installs on create and update, and removes the rights on delete. Each step may run twice,
 // late, or after a failure.
-func (h *handler) handle(ctx context.Context, event cfn.Event) (physicalID string, data map[string]any, err error) {
+func (h *Handler) handle(ctx context.Context, event cfn.Event) (physicalID string, data map[string]any, err error) {
 	// The reserve is for the answer to CloudFormation.
 	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
@@ -50,7 +55,7 @@ func (h *handler) handle(ctx context.Context, event cfn.Event) (physicalID strin
 }
 
 // advised adds to the error what a person can do about it.
-func (h *handler) advised(event cfn.Event, err error) error {
+func (h *Handler) advised(event cfn.Event, err error) error {
 	var unsent *url.Error
 	lines, _ := event.ResourceProperties["MapRoles"].(string)
 	switch {
@@ -70,8 +75,8 @@ func (h *handler) advised(event cfn.Event, err error) error {
 	return err
 }
 
-func (h *handler) install(ctx context.Context, request cfn.RequestType) (map[string]any, error) {
-	client := newSettling()
+func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[string]any, error) {
+	client := newSettling(h.now)
 	if err := client.connect(ctx, h.connection); err != nil {
 		return nil, err
 	}
@@ -175,7 +180,7 @@ func version(definition *unstructured.Unstructured) (string, error) {
 
 // established waits until the API server serves the definition's kind.
 func established(ctx context.Context, client *settling, name string) error {
-	deadline := time.Now().Add(settleTime)
+	deadline := client.now().Add(settleTime)
 	for {
 		definition, err := client.definition(ctx, name)
 		if err != nil {
@@ -184,7 +189,7 @@ func established(ctx context.Context, client *settling, name string) error {
 		if definition != nil && definition.Established {
 			return nil
 		}
-		if time.Now().After(deadline) {
+		if client.now().After(deadline) {
 			return fmt.Errorf("customresourcedefinition %q is not established after %s: see its conditions", name, settleTime)
 		}
 		if err := wait(ctx, pause); err != nil {
@@ -194,7 +199,7 @@ func established(ctx context.Context, client *settling, name string) error {
 }
 
 // readCatalog invokes catalog, which otherwise runs at the next full hour.
-func (h *handler) readCatalog(ctx context.Context) error {
+func (h *Handler) readCatalog(ctx context.Context) error {
 	_, err := h.lambda.Invoke(ctx, &lambda.InvokeInput{
 		FunctionName: &h.catalog, InvocationType: lambdatypes.InvocationTypeEvent, Payload: []byte("{}"),
 	})

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"context"
@@ -312,7 +312,7 @@ func TestConfigMapModeIsRefusedWithItsLines(t *testing.T) {
 }
 
 func settlingOf(client *cluster.Client) *settling {
-	s := newSettling()
+	s := newSettling(time.Now)
 	s.client = client
 	return s
 }
@@ -379,7 +379,7 @@ func TestCloudFormationIsToldTheOutcome(t *testing.T) {
 	event := creation
 	event.ResponseURL, event.StackID, event.RequestID, event.LogicalResourceID = bucket.URL, "stack", "request", "Install"
 	i := newInstallation(t)
-	if _, err := i.answer(t.Context(), event); err != nil {
+	if _, err := i.Handle(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-told; got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "whittle-install-prod" ||
@@ -387,7 +387,7 @@ func TestCloudFormationIsToldTheOutcome(t *testing.T) {
 		t.Errorf("told %+v", got)
 	}
 	i.connection = failing{errors.New("EKS does not answer")}
-	if _, err := i.answer(t.Context(), event); err != nil {
+	if _, err := i.Handle(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-told; got.Status != cfn.StatusFailed || got.PhysicalResourceID != "whittle-install-prod-failed" ||
@@ -396,14 +396,14 @@ func TestCloudFormationIsToldTheOutcome(t *testing.T) {
 	}
 	// A failed update keeps its id. Otherwise CloudFormation would delete the existing installation.
 	event.RequestType, event.PhysicalResourceID = cfn.RequestUpdate, "whittle-install-prod"
-	if _, err := i.answer(t.Context(), event); err != nil {
+	if _, err := i.Handle(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-told; got.Status != cfn.StatusFailed || got.PhysicalResourceID != "whittle-install-prod" {
 		t.Errorf("told %+v", got)
 	}
 	// A run by hand has nobody to answer, so it returns the error.
-	if _, err := i.answer(t.Context(), creation); err == nil {
+	if _, err := i.Handle(t.Context(), creation); err == nil {
 		t.Error("a failure by hand is no error")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const removal = "kubectl delete clusterroles,clusterrolebindings,roles,rolebindi
 // namespace and NodePools stay: with a definition, Kubernetes would delete every NodePool and so
 // every node. Rights that stay harm nobody, because their groups lose all members with the stack.
 // Only a cluster that answers can therefore fail a deletion.
-func (h *handler) remove(ctx context.Context, id string) error {
+func (h *Handler) remove(ctx context.Context, id string) error {
 	if id != "" && id != installedID(h.cluster) { // a run by hand has no id
 		slog.InfoContext(ctx, "this installation did not complete: nothing is removed", "id", id, "remedy", removal)
 		return nil

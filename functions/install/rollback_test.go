@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bytes"
@@ -136,7 +136,7 @@ func TestALongReasonFitsIntoTheAnswer(t *testing.T) {
 			log := logged(t)
 			i := newInstallation(t)
 			i.connection = failing{errors.New("the cause: " + long)}
-			if _, err := i.answer(t.Context(), event); err != nil {
+			if _, err := i.Handle(t.Context(), event); err != nil {
 				t.Fatal(err)
 			}
 			body := <-bodies

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"context"
@@ -31,10 +31,13 @@ const (
 // settleTime after newSettling.
 type settling struct {
 	client   *cluster.Client // set by connect
+	now      func() time.Time
 	deadline time.Time
 }
 
-func newSettling() *settling { return &settling{deadline: time.Now().Add(settleTime)} }
+func newSettling(now func() time.Time) *settling {
+	return &settling{now: now, deadline: now().Add(settleTime)}
+}
 
 // connect finds the cluster, which needs rights in AWS.
 func (s *settling) connect(ctx context.Context, connection connection) error {
@@ -75,7 +78,7 @@ func (s *settling) settled(ctx context.Context, call func() error) error {
 		if !notLetIn(err) && !denied(err) {
 			return err
 		}
-		if time.Now().Before(s.deadline) {
+		if s.now().Before(s.deadline) {
 			next := pause
 			if denied(err) {
 				next = deniedPause

@@ -1,4 +1,4 @@
-package main
+package interrupt
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func received(record lambdaevents.SQSMessage) queue.Received {
 
 // comeBack returns the messages to SQS, each after its time. When the time cannot be set, a message
 // comes back after the queue's visibility timeout.
-func (h *handler) comeBack(ctx context.Context, messages []comeback) lambdaevents.SQSEventResponse {
+func (h *Handler) comeBack(ctx context.Context, messages []comeback) lambdaevents.SQSEventResponse {
 	var response lambdaevents.SQSEventResponse
 	byTime := map[time.Duration][]queue.Received{}
 	for _, one := range messages {
@@ -113,7 +113,7 @@ func (h *handler) comeBack(ctx context.Context, messages []comeback) lambdaevent
 
 // retrying makes a handler whose errors fail each message. After an error of the invocation the
 // messages would come back after the queue's visibility timeout, and Lambda would poll less often.
-func (h *handler) retrying(
+func (h *Handler) retrying(
 	next function.Handler[lambdaevents.SQSEvent, lambdaevents.SQSEventResponse],
 ) function.Handler[lambdaevents.SQSEvent, lambdaevents.SQSEventResponse] {
 	return func(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
@@ -131,7 +131,7 @@ func (h *handler) retrying(
 }
 
 // aside answers a batch during standby. It keeps the messages for the time after standby.
-func (h *handler) aside(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
+func (h *Handler) aside(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
 	now := h.now()
 	var kept []comeback
 	for i, read := range decode(ctx, batch) {

@@ -1,4 +1,4 @@
-package main
+package interrupt
 
 import (
 	"context"
@@ -134,7 +134,7 @@ func TestLostAnswersOfSQSLeaveTimeToReturn(t *testing.T) {
 		end := time.Now().Add(10 * time.Second)
 		ctx, cancel := context.WithDeadline(t.Context(), end)
 		defer cancel()
-		h := &handler{sender: silent{}}
+		h := &Handler{sender: silent{}}
 		response := h.comeBack(ctx, []comeback{{queue.Received{ID: "0"}, time.Second}})
 		if len(response.BatchItemFailures) != 1 || !time.Now().Before(end) {
 			t.Errorf("returns %v %s before the end", response, time.Until(end))

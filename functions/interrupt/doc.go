@@ -1,4 +1,4 @@
-// Command interrupt acts on EventBridge events about instances. It takes nodes out of use that EC2
+// Package interrupt acts on EventBridge events about instances. It takes nodes out of use that EC2
 // is about to take, and wakes the functions that replace and drain them.
 //
 // The handler decodes a batch of messages and wakes the other functions (handler.go). It finds the
@@ -7,4 +7,4 @@
 //
 // Every call may be the last one of an invocation. The message then comes back, and a repeated event
 // has no second effect.
-package main
+package interrupt

@@ -1,4 +1,4 @@
-package main
+package interrupt
 
 import (
 	"context"
@@ -29,7 +29,12 @@ type sender interface {
 	ShowAgain(ctx context.Context, url string, after time.Duration, messages ...queue.Received) error
 }
 
-type handler struct {
+// Handler is the function in one container. What it remembers from one invocation to the next is a
+// cache.
+type Handler struct {
+	// serve is handle, and what comes before it: standby.
+	serve function.Handler[lambdaevents.SQSEvent, lambdaevents.SQSEventResponse]
+
 	cluster                         string
 	interrupt, provision, lifecycle string // queue URLs
 	connect                         func(context.Context) (kubernetes, error)
@@ -56,7 +61,7 @@ type message struct {
 
 // handle answers a batch of events. A message that cannot be read, or whose effect failed, comes
 // back alone, and after some attempts lies in the dead-letter queue. The others are done.
-func (h *handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
+func (h *Handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
 	messages := decode(ctx, batch)
@@ -87,7 +92,7 @@ func failures(ctx context.Context, messages []*message, now time.Time) []comebac
 }
 
 // measure counts what became of the batch. A batch about foreign instances alone writes no metric.
-func (h *handler) measure(messages []*message, failed int) {
+func (h *Handler) measure(messages []*message, failed int) {
 	displaced := 0
 	for _, message := range messages {
 		if message.displaced && message.err == nil {
@@ -138,7 +143,7 @@ func eventsOf(messages []*message) []events.Event {
 // act finds the claims that the events are about, and carries out the responses. It acts first on
 // the claims that the watch cache has. Meanwhile it reads the others from the store, because most
 // instances that the cache does not know are foreign.
-func (h *handler) act(ctx context.Context, messages []*message) *performer {
+func (h *Handler) act(ctx context.Context, messages []*message) *performer {
 	p := &performer{now: h.now()}
 	client, err := h.connect(ctx)
 	if err != nil {
@@ -174,7 +179,7 @@ func (h *handler) act(ctx context.Context, messages []*message) *performer {
 }
 
 // respond decides about the claims and carries out the responses.
-func (h *handler) respond(ctx context.Context, p *performer, messages []*message, claims []api.NodeClaim) {
+func (h *Handler) respond(ctx context.Context, p *performer, messages []*message, claims []api.NodeClaim) {
 	p.perform(ctx, messages, response.Decide(eventsOf(messages), claims, p.now))
 }
 
@@ -188,7 +193,7 @@ func fail(messages []*message, err error) {
 }
 
 // wake wakes the functions that go on with the work, once for the whole batch.
-func (h *handler) wake(ctx context.Context, messages []*message) {
+func (h *Handler) wake(ctx context.Context, messages []*message) {
 	if end, set := ctx.Deadline(); set {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-answerTime))
@@ -218,7 +223,7 @@ func (h *handler) wake(ctx context.Context, messages []*message) {
 }
 
 // ask wakes the function behind the queue, unless a wake-up that is on its way covers this one.
-func (h *handler) ask(ctx context.Context, url string, asked *queue.Asked) error {
+func (h *Handler) ask(ctx context.Context, url string, asked *queue.Asked) error {
 	at, wanted := asked.Soon(h.now())
 	if !wanted {
 		return nil

@@ -1,4 +1,4 @@
-package main
+package interrupt
 
 import (
 	"context"
@@ -61,7 +61,7 @@ func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message)
 	return nil
 }
 
-func newHandler(t *testing.T, cut *clustertest.Cut) (*handler, *mailbox) {
+func newHandler(t *testing.T, cut *clustertest.Cut) (*Handler, *mailbox) {
 	t.Helper()
 	var wrap func(http.RoundTripper) http.RoundTripper
 	if cut != nil {
@@ -69,7 +69,7 @@ func newHandler(t *testing.T, cut *clustertest.Cut) (*handler, *mailbox) {
 	}
 	client := server.Client(t, wrap)
 	mail := &mailbox{shown: map[string]time.Duration{}}
-	return &handler{
+	return &Handler{
 		cluster: "test", interrupt: "i", provision: "p", lifecycle: "l", sender: mail, now: time.Now,
 		connect: func(context.Context) (kubernetes, error) { return edge{client}, nil },
 	}, mail
@@ -114,7 +114,7 @@ func batch(t *testing.T, details ...events.Detail) lambdaevents.SQSEvent {
 }
 
 // failed runs the handler and lists the messages that come back.
-func failed(t *testing.T, h *handler, event lambdaevents.SQSEvent) []string {
+func failed(t *testing.T, h *Handler, event lambdaevents.SQSEvent) []string {
 	t.Helper()
 	response, err := h.handle(t.Context(), event)
 	if err != nil {

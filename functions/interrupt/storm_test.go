@@ -1,4 +1,4 @@
-package main
+package interrupt
 
 import (
 	"context"
@@ -46,7 +46,7 @@ type arrivals struct {
 }
 
 // poll runs the handler on batches until nothing is open.
-func (a *arrivals) poll(t *testing.T, h *handler) {
+func (a *arrivals) poll(t *testing.T, h *Handler) {
 	for {
 		var batch lambdaevents.SQSEvent
 		select {

@@ -1,4 +1,4 @@
-package main
+package interrupt
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestAWakeUpWithoutAnAnswerLeavesTimeForTheRest(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		end, _ := ctx.Deadline()
-		h, lost := &handler{provision: "p", lifecycle: "l", sender: silent{}, now: time.Now}, &message{displaced: true}
+		h, lost := &Handler{provision: "p", lifecycle: "l", sender: silent{}, now: time.Now}, &message{displaced: true}
 		h.wake(ctx, []*message{lost})
 		if left := time.Until(end); left < time.Second {
 			t.Errorf("%s are left for the answer, want %s", left, time.Second)

@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"errors"
@@ -158,7 +158,7 @@ func TestSweep(t *testing.T) {
 	})
 
 	start := time.Now()
-	l.handler.now = func() time.Time { return start.Add(l.clock.ahead) } // no tick slips into the next minute
+	l.Handler.now = func() time.Time { return start.Add(l.clock.ahead) } // no tick slips into the next minute
 	l.betweenSweeps()
 	l.tickOnce(t)
 	if left := l.made.left(); len(left) != 8 {

@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 // life is a handler with its clock, its queues and its EC2.
 type life struct {
-	*handler
+	*Handler
 	clock *clock
 	ec2   *fakeEC2
 	made  *fakeMade
@@ -34,7 +34,7 @@ func newLife(t *testing.T) *life {
 	t.Helper()
 	client := server.Client(t, nil)
 	l := &life{clock: &clock{}, ec2: &fakeEC2{}, made: newFakeMade(), mail: &mailbox{}}
-	l.handler = &handler{
+	l.Handler = &Handler{
 		cluster: "test", provision: "p", lifecycle: "l", sender: l.mail, fleet: l.ec2, leftovers: l.made, now: l.clock.now,
 		connect: func(context.Context) (kubernetes, error) { return consistent(client, nil) },
 		resolve: func(_ context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) { return class, nil },

@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"context"
@@ -182,6 +182,6 @@ func wakes(t *testing.T, messages ...queue.Message) events.SQSEvent {
 	return batch
 }
 
-func (h *handler) tick() queue.Message {
+func (h *Handler) tick() queue.Message {
 	return queue.Message{Cluster: "test", At: h.now(), Reason: queue.ReasonTick}
 }

@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"context"
@@ -47,7 +47,12 @@ type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
 }
 
-type handler struct {
+// Handler is the function in one container. What it remembers from one invocation to the next is a
+// cache.
+type Handler struct {
+	// serve is handle, and what comes before it: standby.
+	serve function.Handler[events.SQSEvent, events.SQSEventResponse]
+
 	cluster              string
 	provision, lifecycle string // queue URLs
 	connect              func(context.Context) (kubernetes, error)
@@ -64,19 +69,22 @@ type handler struct {
 	// expressions allows expressions in the kubelet settings of classes.
 	expressions bool
 
+	// Nominations is how many nominations of pods one pass has under way at most; zero for 16.
+	Nominations int
+
 	asked   queue.Asked
 	learned learned
 	told    atomic.Int64 // when this container last told of the nodes, in Unix seconds
 }
 
 // handle answers a batch of messages with one pass.
-func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+func (h *Handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
 // aside answers a batch during standby. It looks again until Karpenter has gone, because what the
 // messages are about may have happened meanwhile.
-func (h *handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+func (h *Handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
 	return function.OnePass(h.now, better, func(ctx context.Context, wake queue.Message) error {
 		return h.ask(ctx, wake, queue.ReasonContinue, pauseAfter(wake))
 	})(ctx, batch)
@@ -90,7 +98,7 @@ func better(candidate, chosen queue.Message) bool {
 
 // pass reads once, decides on everything, and carries it out. A claim that fails keeps no other
 // waiting.
-func (h *handler) pass(ctx context.Context, wake queue.Message) error {
+func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connect(work)
@@ -125,7 +133,7 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 
 // startWatch starts a watch where claims began to start or to end a short time ago, or where one
 // always runs. A pass for a change comes from a watch that runs.
-func (h *handler) startWatch(ctx context.Context, client kubernetes, wake queue.Message, seen *seen) {
+func (h *Handler) startWatch(ctx context.Context, client kubernetes, wake queue.Message, seen *seen) {
 	if wake.Reason == queue.ReasonChange || !h.watch.IsAlways() && !seen.hasRecentWork(h.watch, h.now()) {
 		return
 	}
@@ -133,7 +141,7 @@ func (h *handler) startWatch(ctx context.Context, client kubernetes, wake queue.
 }
 
 // work is the part of a pass that needs the Lease.
-func (h *handler) work(ctx context.Context, client kubernetes, wake queue.Message) (*pass, error) {
+func (h *Handler) work(ctx context.Context, client kubernetes, wake queue.Message) (*pass, error) {
 	seen, err := h.read(ctx, client, wake)
 	if err != nil {
 		return nil, err
@@ -149,7 +157,7 @@ func (h *handler) work(ctx context.Context, client kubernetes, wake queue.Messag
 //
 // Release keeps the Lease and returns true if the pass may be repeated and another invocation has
 // asked for that, because something changed after the pass had read the cluster.
-func (h *handler) acquireLease(
+func (h *Handler) acquireLease(
 	ctx context.Context, client kubernetes,
 ) (release func(mayRepeat bool) (again bool), met bool) {
 	now := h.now()
@@ -177,7 +185,7 @@ func (h *handler) acquireLease(
 }
 
 // leaseHeld reports whether another pass has the Lease. An error counts as no.
-func (h *handler) leaseHeld(ctx context.Context, client kubernetes) bool {
+func (h *Handler) leaseHeld(ctx context.Context, client kubernetes) bool {
 	held, err := client.LeaseHeld(ctx, leaseName, h.now())
 	if err != nil {
 		slog.WarnContext(ctx, "lease not read, working as if nobody had it", "lease", leaseName, "error", err)
@@ -188,7 +196,7 @@ func (h *handler) leaseHeld(ctx context.Context, client kubernetes) bool {
 // tryLater sends the message again, because the pass that has the Lease may have read the cluster
 // before the change that the message is about. After many attempts the tick of the minute sees it.
 // For a change it asks that pass to look once more as well, which may be unable to, or die.
-func (h *handler) tryLater(ctx context.Context, client kubernetes, wake queue.Message) error {
+func (h *Handler) tryLater(ctx context.Context, client kubernetes, wake queue.Message) error {
 	slog.DebugContext(ctx, "another invocation has the lease", "lease", leaseName)
 	if wake.Reason == queue.ReasonChange {
 		if err := client.AskHolder(ctx, leaseName, h.now()); err != nil {
@@ -200,7 +208,7 @@ func (h *handler) tryLater(ctx context.Context, client kubernetes, wake queue.Me
 
 // ask sends this function a message that follows from another one, unless one that this container
 // has sent covers it. At the end of the chain it sends nothing: the tick of the minute goes on.
-func (h *handler) ask(ctx context.Context, wake queue.Message, reason queue.Reason, pause time.Duration) error {
+func (h *Handler) ask(ctx context.Context, wake queue.Message, reason queue.Reason, pause time.Duration) error {
 	now := h.now()
 	next, ok := wake.Next(reason, now.Add(pause))
 	if !ok || h.asked.Covers(next, now) {
@@ -215,7 +223,7 @@ func (h *handler) ask(ctx context.Context, wake queue.Message, reason queue.Reas
 
 // rearm wakes provision for pods that lose their places and claims without an instance, and this
 // function for the next pass.
-func (h *handler) rearm(ctx context.Context, wake queue.Message, result result) error {
+func (h *Handler) rearm(ctx context.Context, wake queue.Message, result result) error {
 	var failed []error
 	if next, ok := wake.Next(queue.ReasonInterruption, h.now()); ok && result.wantsCapacity {
 		failed = append(failed, h.sender.Send(ctx, h.provision, next))

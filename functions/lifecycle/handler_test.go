@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"context"
@@ -88,7 +88,7 @@ func TestChainsBesideEachOtherBecomeOne(t *testing.T) {
 	launching(t, "beside")
 	l := newLife(t)
 	start := l.now()
-	l.handler.now = func() time.Time { return start.Add(l.clock.ahead) }
+	l.Handler.now = func() time.Time { return start.Add(l.clock.ahead) }
 	for _, step := range []struct {
 		wake  queue.Message
 		after time.Duration // since the step before

@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func (l *learned) remember(known *catalog.Learned) {
 
 // learn writes down the memory of registered nodes, for plans with the same instance type and
 // image. After a failure the next pass tries again, and plans go on with an estimate.
-func (h *handler) learn(ctx context.Context, client kubernetes, s *seen) {
+func (h *Handler) learn(ctx context.Context, client kubernetes, s *seen) {
 	news := h.learned.news(s, h.now())
 	if len(news.Capacities) == 0 {
 		return

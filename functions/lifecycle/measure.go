@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Ti
 
 // measure writes on each tick the number of nodes and their prices. Without a catalogue it writes
 // only the number.
-func (h *handler) measure(ctx context.Context, store inventory.Store, s *seen) {
+func (h *Handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 	now := h.now()
 	tells := now.Sub(time.Unix(h.told.Load(), 0)) >= tellEvery
 	if !s.tick || h.metrics == nil && !tells {

@@ -1,6 +1,7 @@
-package main
+package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,11 @@ type pass struct {
 	failed []error
 }
 
-func newPass(h *handler, client kubernetes, seen *seen, report bool) *pass {
+func newPass(h *Handler, client kubernetes, seen *seen, report bool) *pass {
 	return &pass{
 		performer: performer{
-			client: client, fleet: h.fleet, now: h.now, report: report, nominations: make(chan struct{}, parallel),
+			client: client, fleet: h.fleet, now: h.now, report: report,
+			nominations: make(chan struct{}, cmp.Or(h.Nominations, parallel)),
 		},
 		seen: seen, leftovers: h.leftovers,
 	}

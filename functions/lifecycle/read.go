@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"context"
@@ -67,7 +67,7 @@ type seen struct {
 
 // read lists what the pass decides on. A tick's pass works on all claims. Any other pass works only
 // on claims that are starting or ending, so that it costs one list where there are none.
-func (h *handler) read(ctx context.Context, client kubernetes, wake queue.Message) (*seen, error) {
+func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Message) (*seen, error) {
 	s := &seen{tick: wake.Reason == queue.ReasonTick, cluster: h.cluster}
 	// EC2 is listed before the claims. A claim is written before its instance is launched, so that
 	// a listed instance without a claim belongs to nobody.

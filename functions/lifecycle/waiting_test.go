@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ type hours struct {
 
 func newHours(t *testing.T) *hours {
 	h := &hours{life: newLife(t), at: time.Now().Truncate(time.Minute).Add(time.Minute)}
-	h.handler.now = func() time.Time { return h.at }
+	h.Handler.now = func() time.Time { return h.at }
 	h.reset()
 	return h
 }

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type addresses struct {
 // refreshAddresses reads the free addresses of the classes' subnets, unless the last reading still
 // counts. After a failure the order of the subnets in the class's status decides, which was by free
 // addresses when the class was resolved.
-func (h *handler) refreshAddresses(ctx context.Context, classes []api.EC2NodeClass) {
+func (h *Handler) refreshAddresses(ctx context.Context, classes []api.EC2NodeClass) {
 	a := &h.addresses
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

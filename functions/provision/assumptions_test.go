@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"strings"
@@ -110,7 +110,7 @@ func TestATokenMayBeForgotten(t *testing.T) {
 
 // converge lets provision work, and ends the strays as lifecycle does. At the end each claim has an
 // instance, and no instance is left over.
-func (e *environment) converge(h *handler) {
+func (e *environment) converge(h *Handler) {
 	e.t.Helper()
 	for range 3 {
 		if _, err := h.handle(e.t.Context(), later(tick("2"))); err != nil {

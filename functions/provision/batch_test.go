@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func (e *environment) equal(count int) {
 }
 
 // tapped is a new container whose calls to EC2 go through the tap.
-func (e *environment) tapped(tap *wiretap) *handler {
+func (e *environment) tapped(tap *wiretap) *Handler {
 	made := e.handler(alive())
 	config := e.config.Copy()
 	config.HTTPClient = &http.Client{Transport: tap.wrap(http.DefaultTransport)}
@@ -40,7 +40,7 @@ func (e *environment) tapped(tap *wiretap) *handler {
 }
 
 // afterwards is a new container when the dead one's lease has run out.
-func (e *environment) afterwards() *handler {
+func (e *environment) afterwards() *Handler {
 	next := e.handler(alive())
 	next.now = func() time.Time { return time.Now().Add(2 * time.Minute) }
 	return next

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const refillEvery = 30 * time.Second
 
 // buffersDue reports whether a plan is due for CapacityBuffers: the first of a container, one for a
 // buffer that nobody has looked at since it changed, or one after a while.
-func (h *handler) buffersDue(ctx context.Context, client *cluster.Client) (bool, error) {
+func (h *Handler) buffersDue(ctx context.Context, client *cluster.Client) (bool, error) {
 	if !h.settings.CapacityBuffers {
 		return false, nil
 	}
@@ -41,12 +41,12 @@ func (h *handler) buffersDue(ctx context.Context, client *cluster.Client) (bool,
 }
 
 // refillDue reports whether this container's last plan for virtual pods is some time ago.
-func (h *handler) refillDue() bool {
+func (h *Handler) refillDue() bool {
 	return h.now().Sub(time.Unix(0, h.refilled.Load())) >= refillEvery
 }
 
 // planned notes that a plan for virtual pods is made.
-func (h *handler) planned() { h.refilled.Store(h.now().UnixNano()) }
+func (h *Handler) planned() { h.refilled.Store(h.now().UnixNano()) }
 
 // writeBuffers writes what the plan has found for the buffers. Plans do not depend on it, so that a
 // failure is only logged.

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func (e *environment) template(name, cpu string, change ...func(*corev1.PodSpec)
 }
 
 // buffered is a tick in a new container with the setting capacityBuffers.
-func (e *environment) buffered(handlers ...*handler) *handler {
+func (e *environment) buffered(handlers ...*Handler) *Handler {
 	e.t.Helper()
 	e.untilCached()
 	h := e.handler(alive())

@@ -1,4 +1,4 @@
-// Command provision gives pending pods the nodes that they need, and NodePools with spec.replicas
+// Package provision gives pending pods the nodes that they need, and NodePools with spec.replicas
 // their number of nodes.
 //
 // The handler turns a message into one pass under a Lease (handler.go). A pass reads the cluster
@@ -9,4 +9,4 @@
 //
 // Every call may be the last one of an invocation. A claim is written before EC2 is asked for its
 // instance, and its token finds the instance after a crash.
-package main
+package provision

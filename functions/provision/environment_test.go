@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -225,10 +225,10 @@ func offer() *catalog.Snapshot {
 }
 
 // handler is a new container of the function, whose calls are counted.
-func (e *environment) handler(calls *tally) *handler {
+func (e *environment) handler(calls *tally) *Handler {
 	config := e.config.Copy()
 	config.HTTPClient = &http.Client{Transport: calls.wrap(http.DefaultTransport)}
-	return &handler{
+	return &Handler{
 		cluster: clusterName, provision: "provision", lifecycle: "lifecycle", connection: fixed{e.connect(calls)},
 		fleet: fleet.New(awsec2.NewFromConfig(config), clusterName), classes: classes.NewResolver(config, clusterName),
 		sender: e.sent, now: time.Now,

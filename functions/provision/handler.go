@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -36,7 +36,12 @@ const (
 	lookAgain = time.Second
 )
 
-type handler struct {
+// Handler is the function in one container. What it remembers from one invocation to the next is a
+// cache.
+type Handler struct {
+	// serve is handle, and what comes before it: standby.
+	serve function.Handler[events.SQSEvent, events.SQSEventResponse]
+
 	cluster    string
 	provision  string // its own queue's URL
 	lifecycle  string // queue URL
@@ -74,7 +79,7 @@ type handler struct {
 }
 
 // handle answers a batch with one pass.
-func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+func (h *Handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
 	return function.OnePass(h.now, better, h.pass)(ctx, batch)
 }
 
@@ -100,7 +105,7 @@ func isInterruption(message queue.Message) bool {
 
 // aside answers a batch during standby. It measures the pending pods, because Karpenter may be
 // unable to serve them. It sends an interruption again, which would lead to a plan.
-func (h *handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+func (h *Handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
 	return function.OnePass(h.now, better, func(ctx context.Context, wake queue.Message) error {
 		client, err := h.connection.Client(ctx)
 		if err != nil {
@@ -115,7 +120,7 @@ func (h *handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSE
 
 // pass plans and launches when pods are pending, or when a pool with spec.replicas has another
 // number of nodes.
-func (h *handler) pass(ctx context.Context, wake queue.Message) error {
+func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connection.Client(ctx)
@@ -140,9 +145,9 @@ func (h *handler) pass(ctx context.Context, wake queue.Message) error {
 	if recent && wake.Reason != queue.ReasonChange { // a change comes from a watch that runs
 		starting.Go(func() { h.watch.Start(ctx, client, h.now()) })
 	}
-	deadline, _ := ctx.Deadline()
+	left, _ := function.Remaining(ctx)
 	now := h.now()
-	end := now.Add(time.Until(deadline) + function.Reserve)
+	end := now.Add(left + function.Reserve)
 	lease, err := client.AcquireLease(ctx, leaseName, function.Invocation(ctx, now), now, end)
 	if err != nil {
 		return err
@@ -159,7 +164,7 @@ const tellEvery = time.Minute
 
 // reportTick writes once a minute that provision ticks, for whittle status. Nothing depends on it, so
 // that a failure is only logged.
-func (h *handler) reportTick(ctx context.Context, client *cluster.Client) {
+func (h *Handler) reportTick(ctx context.Context, client *cluster.Client) {
 	now := h.now()
 	if last := time.Unix(h.reported.Load(), 0); now.Sub(last) < tellEvery {
 		return
@@ -177,7 +182,7 @@ func (h *handler) reportTick(ctx context.Context, client *cluster.Client) {
 // isNeeded is the whole cost of most idle ticks: one list of the unbound pods, and one of the pools,
 // because a pool with spec.replicas may lack nodes that no pod waits for. Recent reports whether the
 // work is new, so that more may follow.
-func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (needed, recent bool, err error) {
+func (h *Handler) isNeeded(ctx context.Context, client *cluster.Client) (needed, recent bool, err error) {
 	pending, err := h.measurePending(ctx, client)
 	now := h.now()
 	if err != nil || pending.Count > 0 {
@@ -194,7 +199,7 @@ func (h *handler) isNeeded(ctx context.Context, client *cluster.Client) (needed,
 }
 
 // measurePending counts the pending pods, and writes the count and the age of the oldest.
-func (h *handler) measurePending(ctx context.Context, client *cluster.Client) (intent.PendingPods, error) {
+func (h *Handler) measurePending(ctx context.Context, client *cluster.Client) (intent.PendingPods, error) {
 	pods, err := client.UnboundPods(ctx)
 	if err != nil {
 		return intent.PendingPods{}, err
@@ -212,18 +217,17 @@ func (h *handler) measurePending(ctx context.Context, client *cluster.Client) (i
 }
 
 // underLease looks at the cluster until nobody has asked for another look, or the time is up.
-func (h *handler) underLease(
+func (h *Handler) underLease(
 	ctx context.Context, client *cluster.Client, lease *cluster.Lease, wake queue.Message,
 ) error {
-	deadline, _ := ctx.Deadline()
 	// Events and the status are written behind the Lease or the next look, so that they delay
 	// nobody who waits for the Lease.
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	for look := newPass(h, client, wake); ; look = look.next() {
 		err := look.provision(lease.Fence(ctx))
-		mayRepeat := err == nil && time.Until(deadline) > roundTime
-		again, unreleased := release(context.WithoutCancel(ctx), lease, mayRepeat)
+		left, _ := function.Remaining(ctx)
+		again, unreleased := release(context.WithoutCancel(ctx), lease, err == nil && left > roundTime)
 		if unreleased != nil {
 			slog.WarnContext(ctx, "the lease stays until its deadline", "lease", leaseName, "error", unreleased)
 		}
@@ -252,7 +256,7 @@ func release(ctx context.Context, lease *cluster.Lease, mayRepeat bool) (again b
 // cluster before the node was marked, and ticks look only at unbound pods. later asks the holder of
 // the Lease to look once more. The holder may be unable to, or die, so that a message comes back as
 // well.
-func (h *handler) later(ctx context.Context, client *cluster.Client, wake queue.Message) error {
+func (h *Handler) later(ctx context.Context, client *cluster.Client, wake queue.Message) error {
 	if isEvent(wake) && wake.Reason != queue.ReasonContinue {
 		if err := client.AskHolder(ctx, leaseName, h.now()); err != nil {
 			slog.WarnContext(ctx, "the pass under way is not asked to look once more", "lease", leaseName, "error", err)
@@ -262,7 +266,7 @@ func (h *handler) later(ctx context.Context, client *cluster.Client, wake queue.
 }
 
 // again sends an event to this function again, unless a message on its way covers it.
-func (h *handler) again(ctx context.Context, wake queue.Message) error {
+func (h *Handler) again(ctx context.Context, wake queue.Message) error {
 	now := h.now()
 	next, ok := wake.Next(queue.ReasonContinue, now.Add(lookAgain*time.Duration(wake.Hop+1)))
 	if !ok || !isEvent(wake) || h.asked.Covers(next, now) {

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/metrics"
@@ -48,7 +49,7 @@ const (
 
 // pass is one look at the cluster under the Lease.
 type pass struct {
-	*handler
+	*Handler
 	client *cluster.Client
 	wake   queue.Message
 
@@ -71,13 +72,13 @@ type pass struct {
 }
 
 // newPass is a look at the cluster.
-func newPass(h *handler, client *cluster.Client, wake queue.Message) *pass {
-	return &pass{handler: h, client: client, wake: wake, reader: newReader(h, client)}
+func newPass(h *Handler, client *cluster.Client, wake queue.Message) *pass {
+	return &pass{Handler: h, client: client, wake: wake, reader: newReader(h, client)}
 }
 
 // next is another look at the cluster.
 func (r *pass) next() *pass {
-	return &pass{handler: r.handler, client: r.client, wake: r.wake, reader: r.reader.next(), joined: r.joined}
+	return &pass{Handler: r.Handler, client: r.client, wake: r.wake, reader: r.reader.next(), joined: r.joined}
 }
 
 // provision launches nodes for the pending pods, and gives pools with spec.replicas that number of
@@ -87,7 +88,7 @@ func (r *pass) provision(ctx context.Context) error {
 	r.launched = map[string]*api.NodeClaim{}
 	var failures []error
 	for round := range maximumRounds {
-		if deadline, limited := ctx.Deadline(); round > 0 && limited && time.Until(deadline) < roundTime {
+		if left, limited := function.Remaining(ctx); round > 0 && limited && left < roundTime {
 			slog.WarnContext(ctx, "EC2 is short of capacity and the time is up: the next pass plans again")
 			break
 		}

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // within a look are read once.
 type reader struct {
 	sight.Cluster
-	handler *handler
+	handler *Handler
 
 	// catalog changes by the hour. The next look keeps it.
 	catalog *catalog.Snapshot
@@ -43,7 +43,7 @@ type shift struct {
 	change zonalshift.Change
 }
 
-func newReader(h *handler, client *cluster.Client) *reader {
+func newReader(h *Handler, client *cluster.Client) *reader {
 	return &reader{Cluster: sight.Cluster{Client: client}, handler: h}
 }
 

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // requestsDue reports whether a plan is due for ProvisioningRequests: while one waits for its room,
 // and after a while for one whose room is booked.
-func (h *handler) requestsDue(ctx context.Context, client *cluster.Client) (bool, error) {
+func (h *Handler) requestsDue(ctx context.Context, client *cluster.Client) (bool, error) {
 	if !h.settings.ProvisioningRequests {
 		return false, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package provision
 
 import (
 	"fmt"
@@ -119,7 +119,7 @@ func (e *environment) settled() bool {
 
 // ticks wakes the function until all pods have a place: until a pass has nothing to launch
 // and leaves no pod out. It gives the number of passes before that one, a hundred at most.
-func (e *environment) ticks(h *handler) int {
+func (e *environment) ticks(h *Handler) int {
 	e.t.Helper()
 	for pass := range 100 {
 		e.try(e.core.CoreV1().Events("default").DeleteCollection(
@@ -258,7 +258,7 @@ func TestABusyEC2(t *testing.T) {
 	tap := &wiretap{limit: bucket.take}
 	h := e.tapped(tap)
 	config := e.config.Copy()
-	config.Retryer = function.Retryer
+	config.Retryer = function.Deps{}.Retryer
 	config.HTTPClient = &http.Client{Transport: tap.wrap(http.DefaultTransport)}
 	h.fleet = fleet.NewLauncher(awsec2.NewFromConfig(config), awsec2.NewFromConfig(config), clusterName)
 	began := time.Now()

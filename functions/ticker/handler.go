@@ -1,4 +1,4 @@
-package main
+package ticker
 
 import (
 	"context"
@@ -25,7 +25,8 @@ type sender interface {
 	Send(ctx context.Context, url string, messages ...queue.Message) error
 }
 
-type handler struct {
+// Handler is the function in one container. It remembers which ticks it has sent.
+type Handler struct {
 	cluster                       string
 	interval                      time.Duration
 	provision, lifecycle, disrupt string // queue URLs
@@ -36,9 +37,9 @@ type handler struct {
 	sent time.Time
 }
 
-// handle sends the ticks until ahead of the next run. A repetition is harmless: functions that act
+// Handle sends the ticks until ahead of the next run. A repetition is harmless: functions that act
 // on a message hold a Lease.
-func (h *handler) handle(ctx context.Context, _ any) (any, error) {
+func (h *Handler) Handle(ctx context.Context, _ any) (any, error) {
 	now := h.now()
 	from, until := now, now.Add(period+ahead)
 	if h.sent.After(from) {

@@ -1,4 +1,4 @@
-package main
+package ticker
 
 import (
 	"context"
@@ -39,9 +39,9 @@ func (r *recorder) Send(_ context.Context, url string, messages ...queue.Message
 	return nil
 }
 
-func newHandler(sender sender, interval time.Duration) *handler {
+func newHandler(sender sender, interval time.Duration) *Handler {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	return &handler{
+	return &Handler{
 		cluster: "prod", interval: interval, provision: "p", lifecycle: "l", disrupt: "d",
 		sender: sender, now: func() time.Time { return start },
 	}
@@ -80,7 +80,7 @@ func TestNoDelayOfTheScheduleLeavesAGap(t *testing.T) {
 						h = newHandler(sent, interval)
 					}
 					h.now, sent.now = func() time.Time { return now }, now
-					if _, err := h.handle(t.Context(), nil); err != nil {
+					if _, err := h.Handle(t.Context(), nil); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -104,7 +104,7 @@ func TestNoDelayOfTheScheduleLeavesAGap(t *testing.T) {
 func TestTheFirstRunTicksAtOnce(t *testing.T) {
 	sent := &recorder{}
 	h := newHandler(sent, 10*time.Second)
-	if _, err := h.handle(t.Context(), nil); err != nil {
+	if _, err := h.Handle(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if first := sent.sent["p"][0]; !first.At.Equal(h.now()) || first.Cluster != "prod" || first.Hop != 0 {
@@ -115,9 +115,9 @@ func TestTheFirstRunTicksAtOnce(t *testing.T) {
 func TestAFailedRunIsMadeUpForByTheNext(t *testing.T) {
 	sent := &recorder{refuse: "l"}
 	h := newHandler(sent, 10*time.Second)
-	_, err := h.handle(t.Context(), nil)
+	_, err := h.Handle(t.Context(), nil)
 	sent.refuse = ""
-	if _, again := h.handle(t.Context(), nil); err == nil || again != nil {
+	if _, again := h.Handle(t.Context(), nil); err == nil || again != nil {
 		t.Fatal(err, again)
 	}
 	for _, url := range []string{"l", "d"} {
@@ -130,7 +130,7 @@ func TestAFailedRunIsMadeUpForByTheNext(t *testing.T) {
 func TestARefusedQueueIsAnErrorThatIsRetried(t *testing.T) {
 	for _, queueURL := range []string{"p", "l", "d"} {
 		h := newHandler(&recorder{refuse: queueURL}, 10*time.Second)
-		if _, err := h.handle(t.Context(), nil); err == nil {
+		if _, err := h.Handle(t.Context(), nil); err == nil {
 			t.Errorf("queue %s refused and the ticker said nothing", queueURL)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -33,7 +33,10 @@ const (
 // queues are the URLs of the queues by which functions are woken.
 type queues struct{ provision, lifecycle, disrupt string }
 
-type handler struct {
+// Handler is the function in one container.
+type Handler struct {
+	// serve is handle, and what comes before it: standby.
+	serve    function.Handler[reaction.Request, any]
 	metrics  *metrics.Recorder
 	cluster  string
 	queues   queues
@@ -52,7 +55,7 @@ type handler struct {
 
 // handle watches until there is no work for a while, the time is up, or another watch runs. It
 // returns an error if the watch could not begin. Later failures are logged, because the ticks go on.
-func (h *handler) handle(ctx context.Context, request reaction.Request) (any, error) {
+func (h *Handler) handle(ctx context.Context, request reaction.Request) (any, error) {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connect(work)
@@ -64,7 +67,7 @@ func (h *handler) handle(ctx context.Context, request reaction.Request) (any, er
 		return nil, err
 	}
 	tracker := signal.NewTracker()
-	sources, err := open(work, client, tracker)
+	sources, err := open(work, client, tracker, h.now)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +78,7 @@ func (h *handler) handle(ctx context.Context, request reaction.Request) (any, er
 		return nil, err
 	}
 	sources.start(work)
-	w := &watching{handler: h, holder: holder, lease: lease, tracker: tracker, began: now, worked: now}
+	w := &watching{Handler: h, holder: holder, lease: lease, tracker: tracker, began: now, worked: now}
 	// What happened before is unknown: what was seen by whoever started this watch, and what later.
 	w.missed(now)
 	slog.InfoContext(ctx, "watch began", "predecessor", request.Predecessor)
@@ -113,7 +116,7 @@ const (
 
 // watching is one watch under its Lease.
 type watching struct {
-	*handler
+	*Handler
 	holder  string
 	lease   *cluster.Lease
 	tracker *signal.Tracker
@@ -202,7 +205,7 @@ func (w *watching) keep(ctx context.Context, now time.Time) ending {
 			return endStandby
 		}
 	}
-	if end, bounded := ctx.Deadline(); bounded && time.Until(end) <= handOver && now.Sub(w.handedOver) >= handOverEvery {
+	if left, ends := function.Remaining(ctx); ends && left <= handOver && now.Sub(w.handedOver) >= handOverEvery {
 		w.handedOver = now
 		if err := w.succeed(ctx, w.holder); err != nil {
 			slog.WarnContext(ctx, "no successor yet", "error", err)

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -98,7 +98,7 @@ func until(t *testing.T, done func() bool, otherwise string) {
 
 // watcher is a handler with its queues and its clock.
 type watcher struct {
-	*handler
+	*Handler
 	mail *mailbox
 
 	mutex   sync.Mutex
@@ -123,7 +123,7 @@ func newWatcher(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) *w
 	t.Helper()
 	client := server.Client(t, wrap)
 	w := &watcher{mail: &mailbox{}}
-	w.handler = &handler{
+	w.Handler = &Handler{
 		cluster: "test", queues: queues{provision: "p", lifecycle: "l", disrupt: "d"}, sender: w.mail, now: w.clock,
 		settings: reaction.Settings{Function: "watch", Mode: reaction.Adaptive, QuietAfter: time.Hour},
 		connect:  func(context.Context) (*cluster.Client, error) { return client, nil },

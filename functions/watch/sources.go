@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -46,18 +46,23 @@ func collections() map[signal.Source]cluster.Collection {
 // sources watch all collections.
 type sources struct {
 	client  *cluster.Client // Streaming
+	now     func() time.Time
 	from    map[signal.Source]string
 	changes chan change
 	running sync.WaitGroup
 }
 
 // open finds the versions after which changes count, and what the tracker knows from the start.
-func open(ctx context.Context, client *cluster.Client, tracker *signal.Tracker) (*sources, error) {
+func open(
+	ctx context.Context, client *cluster.Client, tracker *signal.Tracker, now func() time.Time,
+) (*sources, error) {
 	streaming, err := client.Streaming()
 	if err != nil {
 		return nil, err
 	}
-	s := &sources{client: streaming, from: map[signal.Source]string{}, changes: make(chan change, buffered)}
+	s := &sources{
+		client: streaming, now: now, from: map[signal.Source]string{}, changes: make(chan change, buffered),
+	}
 	for source, collection := range collections() {
 		switch source {
 		case signal.NodePools, signal.NodeClasses:
@@ -94,7 +99,7 @@ func (s *sources) wait() { s.running.Wait() }
 func (s *sources) follow(ctx context.Context, source signal.Source, collection cluster.Collection) {
 	version, pause := s.from[source], retryAfter
 	for ctx.Err() == nil {
-		began := time.Now()
+		began := s.now()
 		last, err := cluster.Watch(ctx, s.client, collection, version, func(kind watch.EventType, object signal.Object) {
 			s.pass(ctx, change{source: source, kind: kindOf(kind), object: object})
 		})
@@ -109,7 +114,7 @@ func (s *sources) follow(ctx context.Context, source signal.Source, collection c
 				version = last
 			}
 		}
-		if time.Since(began) > maximumRetry {
+		if s.now().Sub(began) > maximumRetry {
 			pause = retryAfter
 		}
 		if err != nil {

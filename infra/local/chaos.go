@@ -81,7 +81,7 @@ func settable(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := clock.Build(ctx, root, built, functionPackages()...); err != nil {
+	if err := clock.Build(ctx, root, built, functionPrograms()); err != nil {
 		return "", err
 	}
 	folder := filepath.Join(built, "functions")

@@ -32,13 +32,13 @@ func functionNames() []string {
 	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog", "install", "console"}
 }
 
-// functionPackages returns the functions' packages.
-func functionPackages() []string {
-	var packages []string
+// functionPrograms returns the packages of the functions' programs by the functions' names.
+func functionPrograms() map[string]string {
+	programs := map[string]string{}
 	for _, name := range functionNames() {
-		packages = append(packages, "./functions/"+name)
+		programs[name] = "./functions/" + name + "/cmd"
 	}
-	return packages
+	return programs
 }
 
 // chosen are the scenarios and the part of the kills that the environment names.
@@ -94,7 +94,7 @@ func killEverywhere(ctx context.Context) (failure error) {
 		return err
 	}
 	programs := filepath.Join(folder, "functions")
-	if err := clock.Build(ctx, root, programs, functionPackages()...); err != nil {
+	if err := clock.Build(ctx, root, programs, functionPrograms()); err != nil {
 		return err
 	}
 	fmt.Printf("the functions are built with a clock that can be set, after %.0f s\n", time.Since(began).Seconds())

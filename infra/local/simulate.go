@@ -36,38 +36,15 @@ func buildSimulation(ctx context.Context, root, folder, name string, more ...ove
 	if err != nil {
 		return "", fmt.Errorf("preparing the simulation: %w", err)
 	}
-	modules, err := modulesOf(root, folder)
-	if err != nil {
-		return "", err
-	}
 	program := filepath.Join(folder, name)
-	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-mod=mod", "-modfile", modules, "-overlay", list,
-		"-o", program, "./simulate/product")
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", list, "-o", program,
+		"./simulate/product")
 	command.Dir = filepath.Join(root, "infra/local")
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
 	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("compiling the simulation: %w", err)
 	}
 	return program, nil
-}
-
-// modulesOf copies the module's file of requirements. The functions need a few modules more than the local
-// world, which the go command adds to the copy.
-func modulesOf(root, folder string) (string, error) {
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		return "", err
-	}
-	for name, more := range map[string][]byte{"go.mod": nil, "go.sum": sums} {
-		content, err := os.ReadFile(filepath.Join(root, "infra/local", name))
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), append(content, more...), 0o644); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Join(folder, "go.mod"), nil
 }
 
 // numberOf reads a variable.

@@ -88,7 +88,7 @@ func packFunctions(functions []string, folder, processor string) error {
 	defer func() { _ = os.RemoveAll(scratch) }()
 	for _, name := range functions {
 		executable := filepath.Join(scratch, name)
-		if err := build(executable, "./functions/"+name, "linux", processor, "-tags", "lambda.norpc"); err != nil {
+		if err := build(executable, "./functions/"+name+"/cmd", "linux", processor, "-tags", "lambda.norpc"); err != nil {
 			return err
 		}
 		if err := pack(executable, filepath.Join(folder, name+".zip")); err != nil {

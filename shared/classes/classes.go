@@ -62,7 +62,7 @@ func (r *Resolver) Resolve(
 			IAM: fleet.NewIAM(r.config), Cluster: r.cluster, Region: r.config.Region,
 			Verify: now.Minute()%verifyEvery == 0,
 		},
-		Kubernetes: client.Endpoint.Version,
+		Kubernetes: client.Endpoint.Version, Now: now,
 		Cluster: nodeclass.Cluster{
 			Name: client.Endpoint.Name, Endpoint: client.Endpoint.URL,
 			CertificateAuthority: client.Endpoint.CertificateAuthority, ServiceCIDR: client.Endpoint.ServiceCIDR,

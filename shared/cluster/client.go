@@ -94,6 +94,7 @@ type Client struct {
 	// consistent makes every read see the newest version.
 	consistent bool
 	cache      *Cache // nil without one
+	now        func() time.Time
 }
 
 // DryRun returns a client of the same cluster whose writes the API server checks, and does not
@@ -115,25 +116,36 @@ func (c *Client) Consistent() *Client {
 	return &consistent
 }
 
+// Now is the time on the clock by which the client's Leases end.
+func (c *Client) Now() time.Time { return c.now() }
+
 // CertificateAuthority is the certificate of the cluster's authority in PEM.
 func (c *Client) CertificateAuthority() []byte { return c.Endpoint.CertificateAuthority }
 
-// New returns a client for the endpoint whose requests carry the source's tokens. It sends nothing,
-// and returns an error for a malformed endpoint.
-func New(endpoint Endpoint, tokens *TokenSource) (*Client, error) {
+// New returns a client for the endpoint whose requests carry the source's tokens. It has the
+// source's clock. Its requests go through the transport, or over the network for nil. New sends
+// nothing, and returns an error for a malformed endpoint.
+func New(endpoint Endpoint, tokens *TokenSource, through http.RoundTripper) (*Client, error) {
 	config := &rest.Config{
-		Host:            endpoint.URL,
-		TLSClientConfig: rest.TLSClientConfig{CAData: endpoint.CertificateAuthority},
+		Host:      endpoint.URL,
+		Transport: through,
 		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			return &transport{tokens: tokens, next: next}
 		},
 	}
-	return NewForConfig(endpoint, config)
+	if through == nil {
+		config.TLSClientConfig = rest.TLSClientConfig{CAData: endpoint.CertificateAuthority}
+	}
+	return newClient(endpoint, config, tokens.now)
 }
 
 // NewForConfig returns a client for a connection that the caller describes: the command line's
 // kubeconfig, or a test's certificate.
 func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
+	return newClient(endpoint, config, time.Now)
+}
+
+func newClient(endpoint Endpoint, config *rest.Config, now func() time.Time) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "whittle"
 	config.Timeout = requestTimeout
@@ -153,7 +165,7 @@ func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
 		return nil, fmt.Errorf("connecting to cluster %q at %s: %w", endpoint.Name, endpoint.URL, err)
 	}
 	return &Client{
-		Endpoint: endpoint, rest: client, config: config, decoder: codecs.UniversalDeserializer(),
+		Endpoint: endpoint, rest: client, config: config, decoder: codecs.UniversalDeserializer(), now: now,
 	}, nil
 }
 

@@ -15,22 +15,26 @@ var ErrLeaseEnded = errors.New("the lease has ended, and this pass writes nothin
 // fence ends the writes of a Lease's holder.
 type fence struct {
 	name string
+	now  func() time.Time
 	// ends has no monotonic part: a container that was frozen wakes up with the time of the wall.
 	ends     time.Time
 	released atomic.Bool
 }
 
-// newFence returns a fence that ends when the time has passed.
-func newFence(name string, lasts time.Duration) *fence {
-	return &fence{name: name, ends: time.Now().Round(0).Add(lasts)}
+// newFence returns a fence that ends when the time has passed by the client's clock.
+func (c *Client) newFence(name string, lasts time.Duration) *fence {
+	return &fence{name: name, now: c.now, ends: c.now().Round(0).Add(lasts)}
 }
 
 func (f *fence) err() error {
-	if f.released.Load() || !time.Now().Round(0).Before(f.ends) {
+	if f.released.Load() || f.left() <= 0 {
 		return fmt.Errorf("lease %s/%s: %w", Namespace, f.name, ErrLeaseEnded)
 	}
 	return nil
 }
+
+// left is the time until the end.
+func (f *fence) left() time.Duration { return f.ends.Sub(f.now().Round(0)) }
 
 type fenceKey struct{}
 
@@ -59,6 +63,6 @@ func fenced(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := f.err(); err != nil {
 		return nil, nil, err
 	}
-	bounded, cancel := context.WithDeadline(ctx, f.ends)
+	bounded, cancel := context.WithTimeout(ctx, f.left())
 	return bounded, cancel, nil
 }

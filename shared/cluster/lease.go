@@ -39,7 +39,7 @@ func (c *Client) AcquireLease(ctx context.Context, name, holder string, now, dea
 func (c *Client) SucceedLease(
 	ctx context.Context, name, holder, predecessor string, now, deadline time.Time,
 ) (*Lease, error) {
-	path, fence := leasesPath+"/"+name, newFence(name, deadline.Sub(now))
+	path, fence := leasesPath+"/"+name, c.newFence(name, deadline.Sub(now))
 	seconds := int32(deadline.Sub(now).Seconds()) + 1
 	moment := metav1.NewMicroTime(now)
 	wanted := coordinationv1.LeaseSpec{
@@ -144,7 +144,7 @@ func (l *Lease) Renew(ctx context.Context, now, deadline time.Time) (held bool, 
 		var stored coordinationv1.Lease
 		err = l.client.writeLease(ctx, http.MethodPut, leasesPath+"/"+renewed.Name, &renewed, &stored)
 		if err == nil {
-			l.held, l.fence = stored, newFence(renewed.Name, deadline.Sub(now))
+			l.held, l.fence = stored, l.client.newFence(renewed.Name, deadline.Sub(now))
 			return true, nil
 		}
 		if !apierrors.IsConflict(err) {

@@ -37,9 +37,10 @@ type TokenSource struct {
 	expires time.Time
 }
 
-// NewTokenSource returns a source of tokens for the cluster, signed with the credentials.
-func NewTokenSource(cluster, region string, credentials aws.CredentialsProvider) *TokenSource {
-	return &TokenSource{cluster: cluster, region: region, credentials: credentials, now: time.Now}
+// NewTokenSource returns a source of tokens for the cluster, signed with the credentials. Now
+// is the clock of the signatures.
+func NewTokenSource(cluster, region string, credentials aws.CredentialsProvider, now func() time.Time) *TokenSource {
+	return &TokenSource{cluster: cluster, region: region, credentials: credentials, now: now}
 }
 
 // Token returns a token that is valid for at least a minute. Its errors are those of reading the

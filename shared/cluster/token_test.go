@@ -18,9 +18,7 @@ var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 // tokenSource signs with fixed keys at a time that the test moves.
 func tokenSource(provider aws.CredentialsProvider) (source *TokenSource, clock *time.Time) {
 	now := noon
-	source = NewTokenSource("prod", "eu-west-1", provider)
-	source.now = func() time.Time { return now }
-	return source, &now
+	return NewTokenSource("prod", "eu-west-1", provider, func() time.Time { return now }), &now
 }
 
 func static() aws.CredentialsProvider {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -29,7 +30,7 @@ func TestTheClientsWorkWithMoto(t *testing.T) {
 	class := a.prepareMoto(t)
 	discoverer := fleet.Discoverer{
 		EC2: a.ec2, SSM: a.ssm, Profiles: fleet.Profiles{IAM: a.iam, Cluster: "prod", Region: conformance.Region},
-		Kubernetes: kubernetes,
+		Kubernetes: kubernetes, Now: time.Now(),
 	}
 	facts, err := discoverer.Discover(t.Context(), class)
 	if err != nil {

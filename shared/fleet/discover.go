@@ -31,6 +31,8 @@ type Discoverer struct {
 	Cluster nodeclass.Cluster
 	// Kubernetes is the cluster's minor version, such as 1.36. It selects the images of an alias.
 	Kubernetes string
+	// Now is the time by which images are deprecated.
+	Now time.Time
 }
 
 // Discover reads the facts from which nodeclass.Resolve computes the class's status. A fault that
@@ -256,7 +258,7 @@ func (d *Discoverer) describe(ctx context.Context, input *ec2.DescribeImagesInpu
 				made.Created = created
 			}
 			if deprecation, err := time.Parse(time.RFC3339, aws.ToString(image.DeprecationTime)); err == nil {
-				made.Deprecated = deprecation.Before(time.Now())
+				made.Deprecated = deprecation.Before(d.Now)
 			}
 			found = append(found, made)
 		}

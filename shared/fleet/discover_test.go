@@ -19,6 +19,7 @@ import (
 func (a *account) discoverer() *fleet.Discoverer {
 	return &fleet.Discoverer{
 		EC2: a.ec2, SSM: a.ssm, Profiles: fleet.Profiles{IAM: a.iam, Cluster: "prod", Region: region}, Kubernetes: kubernetes,
+		Now: time.Now(),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/launch"
@@ -45,7 +46,7 @@ type Client struct {
 	fleets  *ec2.Client // for CreateFleet only
 	cluster string
 
-	making sync.Mutex // held while a launch template is created
+	making singleflight.Group // creates launch templates, by their names
 
 	mutex     sync.Mutex
 	templates map[string]bool // launch templates known to exist, which saves a warm container the call

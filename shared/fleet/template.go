@@ -20,12 +20,17 @@ func (c *Client) ensureTemplate(ctx context.Context, content nodeclass.LaunchTem
 	if c.known(content.Name) {
 		return nil
 	}
-	// Concurrent launches often need the same template. The first one creates it.
-	c.making.Lock()
-	defer c.making.Unlock()
-	if c.known(content.Name) {
-		return nil
-	}
+	// Concurrent launches often need the same template. They share one call and its outcome.
+	_, err, _ := c.making.Do(content.Name, func() (any, error) {
+		if c.known(content.Name) {
+			return nil, nil
+		}
+		return nil, c.createTemplate(ctx, content)
+	})
+	return err
+}
+
+func (c *Client) createTemplate(ctx context.Context, content nodeclass.LaunchTemplate) error {
 	_, err := c.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: aws.String(content.Name),
 		LaunchTemplateData: c.templateData(content),

@@ -30,19 +30,19 @@ const (
 // client makes no more calls than AWS accepts, first attempts and repetitions together. Each client
 // needs a Retryer of its own.
 // https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
-func Retryer() aws.Retryer {
+func (d Deps) Retryer() aws.Retryer {
 	adaptive := retry.NewAdaptiveMode(func(options *retry.AdaptiveModeOptions) {
 		options.StandardOptions = append(options.StandardOptions, func(standard *retry.StandardOptions) {
 			standard.MaxAttempts, standard.MaxBackoff = attempts, longestPause
 		})
 	})
-	return &paced{RetryerV2: adaptive, throttles: retry.DefaultThrottles}
+	return &paced{RetryerV2: adaptive, throttles: retry.DefaultThrottles, now: d.Clock()}
 }
 
 // Configuration reads the AWS configuration of the environment. In a dry run its clients send only
 // calls that change nothing. The error names the part of the environment that is wrong.
-func Configuration(ctx context.Context) (aws.Config, error) {
-	loaded, err := config.LoadDefaultConfig(ctx, config.WithRetryer(Retryer))
+func (d Deps) Configuration(ctx context.Context) (aws.Config, error) {
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRetryer(d.Retryer))
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("reading the AWS configuration of the environment: %w", err)
 	}
@@ -51,18 +51,34 @@ func Configuration(ctx context.Context) (aws.Config, error) {
 		return aws.Config{}, fmt.Errorf("reading the AWS configuration of the environment: %w", err)
 	}
 	if most := environment.RetryMaxAttempts; most > 0 { // the SDK ignores it beside another Retryer
-		loaded.Retryer = func() aws.Retryer { return retry.AddWithMaxAttempts(Retryer(), most) }
+		loaded.Retryer = func() aws.Retryer { return retry.AddWithMaxAttempts(d.Retryer(), most) }
 	}
-	client, ok := loaded.HTTPClient.(*awshttp.BuildableClient)
-	if !ok {
-		client = awshttp.NewBuildableClient()
-	}
-	loaded.HTTPClient = client.WithDialerOptions(func(dialer *net.Dialer) { dialer.Timeout = connectTime })
-	loaded.HTTPClient = plainBodies{loaded.HTTPClient}
-	if DryRun() {
+	loaded.HTTPClient = plainBodies{d.client(loaded.HTTPClient)}
+	if d.DryRun() {
 		loaded.APIOptions = append(loaded.APIOptions, onlyRead)
 	}
 	return loaded, nil
+}
+
+// client returns the client through which requests to AWS go. Without a transport it is the one of
+// the environment.
+func (d Deps) client(environments aws.HTTPClient) aws.HTTPClient {
+	if d.Transport != nil {
+		return through{d.Transport}
+	}
+	client, ok := environments.(*awshttp.BuildableClient)
+	if !ok {
+		client = awshttp.NewBuildableClient()
+	}
+	return client.WithDialerOptions(func(dialer *net.Dialer) { dialer.Timeout = connectTime })
+}
+
+// through sends requests by a transport. The AWS SDK follows no redirects.
+type through struct{ transport http.RoundTripper }
+
+// Do sends the request.
+func (t through) Do(request *http.Request) (*http.Response, error) {
+	return t.transport.RoundTrip(request)
 }
 
 // plainBodies hides WriteTo of request bodies. The SDK (smithy-go 1.28.8) closes a body as soon as

@@ -98,7 +98,7 @@ func TestConfigurationReachesTheEndpointOfTheEnvironment(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	loaded, err := Configuration(t.Context())
+	loaded, err := (Deps{}).Configuration(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func (b *busy) Do(request *http.Request) (*http.Response, error) {
 func TestCallsSlowDownAfterThrottling(t *testing.T) {
 	connection := &busy{left: 1}
 	client := ec2.New(ec2.Options{
-		Region: "us-east-1", Retryer: Retryer(), HTTPClient: connection,
+		Region: "us-east-1", Retryer: (Deps{}).Retryer(), HTTPClient: connection,
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	})
 	for range 2 {
@@ -164,7 +164,7 @@ func TestCallsSlowDownAfterThrottling(t *testing.T) {
 // In a VPC without an endpoint for a service, a connection never begins. All attempts together must
 // end before the invocation does, which else writes nothing.
 func TestAServiceOutOfReachTakesAPartOfTheInvocation(t *testing.T) {
-	loaded, err := Configuration(t.Context())
+	loaded, err := (Deps{}).Configuration(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"reflect"
 	"sync"
 	"time"
@@ -33,6 +32,7 @@ type Connection struct {
 
 	name   string
 	config aws.Config
+	deps   Deps
 	dryRun bool
 
 	now func() time.Time
@@ -45,16 +45,13 @@ type Connection struct {
 	asked  time.Time       // when the leader was read
 }
 
-// NewConnection prepares a connection. It sends nothing yet.
-func NewConnection(config aws.Config, name string) *Connection {
+// Connection prepares a connection to the cluster of that name. It sends nothing yet.
+func (d Deps) Connection(config aws.Config, name string) *Connection {
 	return &Connection{
-		Karpenter: cluster.KarpenterAccounts(), name: name, config: config, dryRun: DryRun(), now: wallClock,
+		Karpenter: cluster.KarpenterAccounts(), name: name, config: config, deps: d, dryRun: d.DryRun(),
+		now: d.wallClock(),
 	}
 }
-
-// wallClock has no monotonic part, which may stand still while Lambda freezes the container. What a
-// container remembers would then count for hours.
-func wallClock() time.Time { return time.Now().Round(0) }
 
 // Client returns the client of the cluster. It has a cache, which lives until the endpoint changes.
 // When the endpoint cannot be read again, it returns the client of the last one. An error is that of
@@ -76,20 +73,21 @@ func (c *Connection) Client(ctx context.Context) (*cluster.Client, error) {
 		c.read = c.now()
 		return c.client, nil
 	}
-	client, err := cluster.New(endpoint, cluster.NewTokenSource(c.name, c.config.Region, c.config.Credentials))
+	tokens := cluster.NewTokenSource(c.name, c.config.Region, c.config.Credentials, c.deps.Clock())
+	client, err := cluster.New(endpoint, tokens, c.deps.Transport)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to cluster %q: %w", c.name, err)
 	}
 	if c.dryRun {
 		client = client.DryRun()
 	}
-	client = client.WithCache(cluster.NewCache(int(cacheShare*float64(memorySize())), c.now))
+	client = client.WithCache(cluster.NewCache(int(cacheShare*float64(memorySize(c.deps.getenv))), c.now))
 	c.client, c.read = client, c.now()
 	return client, nil
 }
 
 func (c *Connection) endpoint(ctx context.Context) (cluster.Endpoint, error) {
-	url, bundle := os.Getenv("CLUSTER_ENDPOINT"), os.Getenv("CLUSTER_CA_BUNDLE")
+	url, bundle := c.deps.getenv("CLUSTER_ENDPOINT"), c.deps.getenv("CLUSTER_CA_BUNDLE")
 	if url != "" && bundle != "" {
 		return cluster.Endpoint{Name: c.name, URL: url, CertificateAuthority: []byte(bundle)}, nil
 	}

@@ -77,7 +77,7 @@ func TestTheEndpointIsReadOncePerContainer(t *testing.T) {
 	clearEnvironment(t)
 	bundle := authority(t)
 	config, calls := eksAnswers(t, creating, active(base64.StdEncoding.EncodeToString([]byte(bundle))))
-	connection := NewConnection(config, "prod")
+	connection := (Deps{}).Connection(config, "prod")
 	if _, err := connection.Client(t.Context()); err == nil {
 		t.Error("connected to a cluster without an endpoint")
 	}
@@ -105,7 +105,7 @@ func TestTheEndpointOfTheEnvironmentNeedsNoCall(t *testing.T) {
 	bundle := authority(t)
 	t.Setenv("CLUSTER_CA_BUNDLE", bundle)
 	config, calls := eksAnswers(t, gone)
-	client, err := NewConnection(config, "prod").Client(t.Context())
+	client, err := (Deps{}).Connection(config, "prod").Client(t.Context())
 	if err != nil || client.Endpoint.URL != "https://private.example.com" ||
 		string(client.Endpoint.CertificateAuthority) != bundle || calls.Load() != 0 {
 		t.Errorf("%+v, %v, %d calls", client, err, calls.Load())
@@ -115,7 +115,7 @@ func TestTheEndpointOfTheEnvironmentNeedsNoCall(t *testing.T) {
 func TestAMissingClusterIsItsOwnError(t *testing.T) {
 	clearEnvironment(t)
 	config, _ := eksAnswers(t, gone)
-	_, err := NewConnection(config, "prod").Client(t.Context())
+	_, err := (Deps{}).Connection(config, "prod").Client(t.Context())
 	var missing *types.ResourceNotFoundException
 	if !errors.As(err, &missing) {
 		t.Errorf("error is %v, want EKS's own in its chain", err)
@@ -125,12 +125,12 @@ func TestAMissingClusterIsItsOwnError(t *testing.T) {
 func TestAnAuthorityThatIsNotBase64IsRefused(t *testing.T) {
 	clearEnvironment(t)
 	config, _ := eksAnswers(t, active("not base64!"))
-	if _, err := NewConnection(config, "prod").Client(t.Context()); err == nil ||
+	if _, err := (Deps{}).Connection(config, "prod").Client(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "certificateAuthority.data is not base64") {
 		t.Errorf("error is %v", err)
 	}
 	config, _ = eksAnswers(t, active(base64.StdEncoding.EncodeToString([]byte("no certificate"))))
-	if _, err := NewConnection(config, "prod").Client(t.Context()); err == nil ||
+	if _, err := (Deps{}).Connection(config, "prod").Client(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("error is %v", err)
 	}

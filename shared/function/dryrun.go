@@ -3,7 +3,6 @@ package function
 import (
 	"context"
 	"log/slog"
-	"os"
 	"reflect"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 
 // DryRun returns whether DRY_RUN is true: the function logs its decisions and does nothing.
 // Configuration and Connection obey it for AWS and for the cluster.
-func DryRun() bool { return os.Getenv("DRY_RUN") == "true" }
+func (d Deps) DryRun() bool { return d.getenv("DRY_RUN") == "true" }
 
 // dryRunOperation is EC2's code for a call that would have been made.
 const dryRunOperation = "DryRunOperation"

@@ -23,6 +23,16 @@ func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, timeoutByHand)
 }
 
+// Remaining returns the time until the context ends, and false for a context without an end. Go's
+// own clock ends contexts, and not that of Deps.
+func Remaining(ctx context.Context) (left time.Duration, ends bool) {
+	end, ends := ctx.Deadline()
+	if !ends {
+		return 0, false
+	}
+	return time.Until(end), true
+}
+
 // Invocation names the invocation, for example as the holder of a Lease. Two deliveries of one
 // message are two invocations with two names.
 func Invocation(ctx context.Context, now time.Time) string {

@@ -24,6 +24,7 @@ const (
 type paced struct {
 	aws.RetryerV2
 	throttles retry.IsErrorThrottles
+	now       func() time.Time
 
 	mutex sync.Mutex
 	gap   time.Duration // zero until AWS has throttled a call
@@ -32,7 +33,7 @@ type paced struct {
 
 // GetAttemptToken waits for the attempt's turn.
 func (p *paced) GetAttemptToken(ctx context.Context) (func(error) error, error) {
-	if pause := p.turn(time.Now()); pause > 0 {
+	if pause := p.turn(p.now()); pause > 0 {
 		timer := time.NewTimer(pause)
 		defer timer.Stop()
 		select {
@@ -46,7 +47,7 @@ func (p *paced) GetAttemptToken(ctx context.Context) (func(error) error, error) 
 		return nil, err
 	}
 	return func(answer error) error {
-		p.learn(p.throttles.IsErrorThrottle(answer).Bool(), time.Now())
+		p.learn(p.throttles.IsErrorThrottle(answer).Bool(), p.now())
 		return release(answer)
 	}, nil
 }

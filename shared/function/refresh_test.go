@@ -23,7 +23,7 @@ func TestAnUpgradeOfTheClusterIsSeenByAWarmContainer(t *testing.T) {
 		)
 	}
 	config, calls := eksAnswers(t, active(bundle), active(bundle), gone, upgraded)
-	connection := NewConnection(config, "prod")
+	connection := (Deps{}).Connection(config, "prod")
 	now := time.Now()
 	connection.now = func() time.Time { return now }
 	client := func(want string, asked int64) any {
@@ -76,7 +76,7 @@ func TestAnotherEndpointHasAnotherCache(t *testing.T) {
 	first := apiServer("first")
 	second := apiServer("second")
 	config, _ := eksAnswers(t, first, second)
-	connection, now := NewConnection(config, "prod"), time.Now()
+	connection, now := (Deps{}).Connection(config, "prod"), time.Now()
 	connection.now = func() time.Time { return now }
 	for range 3 {
 		client, err := connection.Client(t.Context())

@@ -55,7 +55,7 @@ const garbage = 400
 // limitMemory sets the garbage collector's limit, because Go does not know how much memory Lambda
 // gives. GOMEMLIMIT and GOGC override it.
 func limitMemory() {
-	size := memorySize()
+	size := memorySize(os.Getenv)
 	if size == 0 || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
@@ -66,8 +66,8 @@ func limitMemory() {
 }
 
 // memorySize is the function's memory in bytes, or 0 outside of Lambda.
-func memorySize() int {
-	megabytes, err := strconv.Atoi(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
+func memorySize(getenv func(name string) string) int {
+	megabytes, err := strconv.Atoi(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
 	if err != nil || megabytes <= 0 {
 		return 0
 	}

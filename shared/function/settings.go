@@ -3,7 +3,6 @@ package function
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -13,9 +12,6 @@ type Settings struct {
 	lookup   func(name string) string
 	problems []error
 }
-
-// NewSettings reads the variables of the process.
-func NewSettings() *Settings { return SettingsFrom(os.Getenv) }
 
 // SettingsFrom reads variables through lookup, which returns an empty string for one that is unset.
 func SettingsFrom(lookup func(name string) string) *Settings { return &Settings{lookup: lookup} }
@@ -33,6 +29,9 @@ func (s *Settings) Required(name string) string {
 	}
 	return value
 }
+
+// Optional returns a variable, and an empty string when it is unset.
+func (s *Settings) Optional(name string) string { return s.lookup(name) }
 
 // Enabled returns whether a switch is true. It is off when the variable is false or unset.
 func (s *Settings) Enabled(name string) bool { return Choice(s, name, "false", "true") == "true" }

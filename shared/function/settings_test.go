@@ -36,7 +36,7 @@ func TestRequiredSettingsNameAllThatIsMissing(t *testing.T) {
 
 func TestSettingsOfTheProcess(t *testing.T) {
 	t.Setenv("WHITTLE_TEST_SET", "value")
-	s := function.NewSettings()
+	s := (function.Deps{}).Settings()
 	if got := s.Required("WHITTLE_TEST_SET"); got != "value" || s.Err() != nil {
 		t.Errorf("the variable is %q, the error %v", got, s.Err())
 	}

@@ -189,7 +189,7 @@ func TestKarpenterAccounts(t *testing.T) {
 // TestAConnectionReadsTheWallClock holds that its memory ages while Lambda freezes the container. The
 // monotonic clock may stand still then.
 func TestAConnectionReadsTheWallClock(t *testing.T) {
-	if now := NewConnection(aws.Config{}, "prod").now(); now != now.Round(0) {
+	if now := (Deps{}).Connection(aws.Config{}, "prod").now(); now != now.Round(0) {
 		t.Errorf("%s has a monotonic part", now)
 	}
 }
@@ -201,7 +201,7 @@ func TestALostEKSLeavesTimeToAnswer(t *testing.T) {
 		end := time.Now().Add(10 * time.Second)
 		ctx, cancel := context.WithDeadline(t.Context(), end)
 		defer cancel()
-		connection := NewConnection(aws.Config{
+		connection := (Deps{}).Connection(aws.Config{
 			Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
 			HTTPClient: smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
 				<-r.Context().Done()

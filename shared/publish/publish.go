@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"os"
 	"slices"
 	"time"
 
@@ -37,10 +36,8 @@ type Publisher struct {
 	now    func() time.Time
 }
 
-// New returns a Publisher for the bus of the environment variable EVENT_BUS, a name or an ARN. It is
-// nil without one.
-func New(config aws.Config, now func() time.Time) *Publisher {
-	bus := os.Getenv("EVENT_BUS")
+// New returns a Publisher for the bus, a name or an ARN. It is nil without one.
+func New(config aws.Config, bus string, now func() time.Time) *Publisher {
 	if bus == "" {
 		return nil
 	}

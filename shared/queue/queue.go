@@ -78,9 +78,9 @@ type Sender struct {
 	now    func() time.Time
 }
 
-// NewSender returns a sender through the client.
-func NewSender(client *sqs.Client) *Sender {
-	return &Sender{client: client, now: time.Now}
+// NewSender returns a sender through the client. Now is the clock by which messages become due.
+func NewSender(client *sqs.Client, now func() time.Time) *Sender {
+	return &Sender{client: client, now: now}
 }
 
 // Send puts the messages into the queue, each to be delivered when it is due. A message that is due

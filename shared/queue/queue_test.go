@@ -34,7 +34,7 @@ func local(t *testing.T) (service *sqs.Service, sender *Sender, url string) {
 	return service, NewSender(awssqs.New(awssqs.Options{
 		Region: "us-east-1", BaseEndpoint: &endpoint, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
-	})), url
+	}), time.Now), url
 }
 
 func TestMessagesArriveWholeAndWhenTheyAreDue(t *testing.T) {

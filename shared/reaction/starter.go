@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -57,7 +56,7 @@ type Settings struct {
 func ReadSettings(settings *function.Settings) Settings {
 	quiet := function.Parsed(settings, "QUIET_AFTER", "write a duration such as 5m, 10s at least", parseQuiet)
 	return Settings{
-		Function:   os.Getenv("WATCH_FUNCTION"),
+		Function:   settings.Optional("WATCH_FUNCTION"),
 		Mode:       function.Choice(settings, "REACTION", Adaptive, Always),
 		QuietAfter: cmp.Or(quiet, defaultQuiet),
 	}

@@ -42,13 +42,13 @@ type Source struct {
 }
 
 // New returns a source for the EKS cluster with the ARN, and nil for an empty ARN.
-func New(config aws.Config, clusterARN string) *Source {
+func New(config aws.Config, clusterARN string, now func() time.Time) *Source {
 	if clusterARN == "" {
 		return nil
 	}
 	return &Source{
 		client: arczonalshift.NewFromConfig(config), arn: clusterARN,
-		now: func() time.Time { return time.Now().Round(0) },
+		now: func() time.Time { return now().Round(0) }, // Lambda may freeze the container
 	}
 }
 

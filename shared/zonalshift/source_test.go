@@ -107,7 +107,7 @@ func (w *world) connect(t *testing.T) (*cluster.Client, func() *zonalshift.Sourc
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 		HTTPClient: &http.Client{Transport: w}, RetryMaxAttempts: 1,
 	}
-	return client, func() *zonalshift.Source { return zonalshift.New(config, arn) }
+	return client, func() *zonalshift.Source { return zonalshift.New(config, arn, time.Now) }
 }
 
 func TestShiftsAreFollowed(t *testing.T) {
@@ -153,7 +153,7 @@ func TestShiftsAreFollowed(t *testing.T) {
 }
 
 func TestWithoutTheSettingNothingIsAsked(t *testing.T) {
-	source := zonalshift.New(aws.Config{}, "")
+	source := zonalshift.New(aws.Config{}, "", time.Now)
 	got, change := source.Refresh(t.Context(), nil)
 	if got != nil || len(change.Begun) > 0 || source.Known(t.Context(), nil) != nil {
 		t.Errorf("the shifts are %v, %v", got, change)

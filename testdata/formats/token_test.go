@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"sigs.k8s.io/aws-iam-authenticator/pkg/token"
@@ -87,7 +88,7 @@ func TestEKSAcceptsTheToken(t *testing.T) {
 	provider := credentials.NewStaticCredentialsProvider(
 		operator.AccessKeyID, operator.SecretAccessKey, operator.SessionToken,
 	)
-	signed, err := cluster.NewTokenSource("prod", "us-east-1", provider).Token(t.Context())
+	signed, err := cluster.NewTokenSource("prod", "us-east-1", provider, time.Now).Token(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestEKSAcceptsTheToken(t *testing.T) {
 	}
 	forged, err := cluster.NewTokenSource("prod", "us-east-1", credentials.NewStaticCredentialsProvider(
 		operator.AccessKeyID, "guessed", operator.SessionToken,
-	)).Token(t.Context())
+	), time.Now).Token(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -189,5 +189,5 @@ func (r *Reader) connect(ctx context.Context, name string) (*cluster.Client, err
 	if err != nil {
 		return nil, err
 	}
-	return cluster.New(endpoint, cluster.NewTokenSource(name, r.config.Region, r.config.Credentials))
+	return cluster.New(endpoint, cluster.NewTokenSource(name, r.config.Region, r.config.Credentials, time.Now), nil)
 }

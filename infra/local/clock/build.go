@@ -8,7 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // reading is the line of time.Now that asks the machine for the time; added is the line that
@@ -21,26 +24,31 @@ const (
 //go:embed ahead.go.txt
 var ahead []byte
 
-// Build compiles packages of the module at root into the folder out, with a clock that can be set.
-// It uses the flags of the functions' own build, for this machine. The first build compiles all
-// imports and takes a minute and a half on two cores; Go's build cache keeps them. Errors: a Go
-// release whose time.Now has another form, and errors of the compiler.
-func Build(ctx context.Context, root, out string, packages ...string) error {
+// Build compiles programs of the module at root into the folder out, with a clock that can be set.
+// Programs are packages by the names of their files. It uses the flags of the functions' own build,
+// for this machine. The first build compiles all imports and takes a minute and a half on two cores;
+// Go's build cache keeps them. Errors: a Go release whose time.Now has another form, and errors of
+// the compiler.
+func Build(ctx context.Context, root, out string, programs map[string]string) error {
 	overlay, err := overlay(ctx, root, out)
 	if err != nil {
 		return fmt.Errorf("building with a clock that can be set: %w", err)
 	}
-	arguments := []string{
-		"build", "-overlay", overlay, "-tags", "lambda.norpc", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o",
-		out + string(filepath.Separator),
+	building, ctx := errgroup.WithContext(ctx)
+	building.SetLimit(runtime.NumCPU())
+	for name, program := range programs {
+		building.Go(func() error {
+			command := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-tags", "lambda.norpc", "-trimpath",
+				"-buildvcs=false", "-ldflags", "-s -w", "-o", filepath.Join(out, name), program)
+			command.Dir = root
+			command.Env = append(os.Environ(), "CGO_ENABLED=0")
+			if said, err := command.CombinedOutput(); err != nil {
+				return fmt.Errorf("building %s with a clock that can be set: %w\n%s", program, err, said)
+			}
+			return nil
+		})
 	}
-	command := exec.CommandContext(ctx, "go", append(arguments, packages...)...)
-	command.Dir = root
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if said, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s with a clock that can be set: %w\n%s", strings.Join(packages, ", "), err, said)
-	}
-	return nil
+	return building.Wait()
 }
 
 // overlay writes the changed files and the list of them for the go command.

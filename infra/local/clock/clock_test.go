@@ -39,7 +39,7 @@ func TestAProgramsClockIsSetWhileItRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Build(t.Context(), root, out, "./shown"); err != nil {
+	if err := Build(t.Context(), root, out, map[string]string{"shown": "./shown"}); err != nil {
 		t.Fatal(err)
 	}
 	clock, err := Create(filepath.Join(t.TempDir(), "clock"))

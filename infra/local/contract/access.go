@@ -55,7 +55,7 @@ func observeAccess(ctx context.Context, a *Account) (bool, string, error) {
 		return false, "", err
 	}
 	provider := aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(a.config), *made.Role.Arn))
-	client, err := cluster.New(endpoint, cluster.NewTokenSource(a.Cluster, a.config.Region, provider))
+	client, err := cluster.New(endpoint, cluster.NewTokenSource(a.Cluster, a.config.Region, provider, time.Now), nil)
 	if err != nil {
 		return false, "", err
 	}

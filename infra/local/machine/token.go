@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -32,7 +33,7 @@ func wrapTransport(clusterName, region string, instance *ec2.Instance,
 				AccessKeyID: session.AccessKeyID, SecretAccessKey: session.SecretAccessKey, SessionToken: session.SessionToken,
 				CanExpire: true, Expires: session.Expiration,
 			}, nil
-		}))
+		}), time.Now)
 	return func(next http.RoundTripper) http.RoundTripper { return tokens{source, next} }
 }
 

@@ -56,6 +56,7 @@ func offered() ([]instancetypes.InstanceType, error) {
 // openAccount makes an AWS account of the local services, in this process.
 func (r *Run) openAccount(types []instancetypes.InstanceType) error {
 	r.server = wire.NewServer()
+	r.server.AnswerAtOnce()
 	people, err := identity.New(accountID, region)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (r *Run) openAccount(types []instancetypes.InstanceType) error {
 	r.server.Register("lambda", wire.HandlerFunc(r.invoked))
 	r.server.Register("sqs", wire.HandlerFunc(r.queued))
 	operator := people.Operator()
-	if err := setEnvironment(operator.AccessKeyID, operator.SecretAccessKey); err != nil {
+	if err := setCredentials(operator.AccessKeyID, operator.SecretAccessKey); err != nil {
 		return err
 	}
 	people.SetPropagation(identity.Propagation{Seed: r.options.Seed, Least: 0, Most: w.propagation})
@@ -115,16 +116,23 @@ func createRole(config aws.Config) error {
 	return err
 }
 
-// setEnvironment sets what the stack and Lambda set for functions.
-func setEnvironment(key, secret string) error {
-	for name, value := range map[string]string{
-		"CLUSTER_NAME": clusterName, "TICK_INTERVAL": "10s", "WATCH_FUNCTION": "watch", "AWS_REGION": region,
+// variables are what the stack and Lambda set for functions.
+func variables() map[string]string {
+	return map[string]string{
+		"CLUSTER_NAME": clusterName, "TICK_INTERVAL": "10s", "WATCH_FUNCTION": "watch",
 		"CAPACITY_BUFFERS": "true", "PROVISIONING_REQUESTS": "true",
 		"PROVISION_QUEUE_URL": queuesHost + "provision", "LIFECYCLE_QUEUE_URL": queuesHost + "lifecycle",
 		"DISRUPT_QUEUE_URL": queuesHost + "disrupt", "INTERRUPT_QUEUE_URL": queuesHost + "interrupt",
-		"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "",
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
+	}
+}
+
+// setCredentials sets what the AWS SDK reads from the process.
+func setCredentials(key, secret string) error {
+	for name, value := range map[string]string{
+		"AWS_REGION": region, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "",
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-		"AWS_PROFILE": "", "AWS_CA_BUNDLE": "", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
+		"AWS_PROFILE": "", "AWS_CA_BUNDLE": "",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return err

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	functions "github.com/whittle-dev/whittle/shared/function"
 )
 
 // container is a function's process, which has one invocation at a time.
@@ -141,7 +144,11 @@ func (r *Run) container(function, name string) (*container, time.Duration) {
 	}
 	c := &container{function: function, skew: r.weather.skew(name)}
 	c.network = &network{run: r, server: r.engine.Number(0, len(r.servers)-1, name, "server")}
-	handler, err := r.options.Start(function, c.network, func() time.Time { return time.Now().Add(c.skew) })
+	environment := variables()
+	handler, err := r.options.Start(function, functions.Deps{
+		Now: func() time.Time { return time.Now().Add(c.skew) }, Transport: c.network,
+		Getenv: func(name string) string { return environment[name] }, Output: io.Discard,
+	})
 	if err != nil {
 		r.violate("function %s does not start: %v", function, err)
 		return nil, 0

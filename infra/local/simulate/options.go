@@ -3,16 +3,17 @@ package simulate
 import (
 	"context"
 	"io"
-	"net/http"
 	"time"
+
+	"github.com/whittle-dev/whittle/shared/function"
 )
 
 // Handler answers one event of a function, in JSON.
 type Handler func(ctx context.Context, event []byte) (answer []byte, err error)
 
-// Starter starts a container of a function: it returns the real handler with the network and the clock of
-// the container.
-type Starter func(function string, network http.RoundTripper, now func() time.Time) (Handler, error)
+// Starter starts a container of a function: it returns the real handler with the network, the clock and the
+// variables of the container.
+type Starter func(name string, deps function.Deps) (Handler, error)
 
 // Options describe one simulation.
 type Options struct {

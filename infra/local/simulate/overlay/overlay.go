@@ -1,11 +1,9 @@
-// Package overlay compiles Whittle's functions into the simulation.
+// Package overlay changes Go's runtime for the simulation, without which a seed would not decide everything.
 //
-// A function is a Go program: a package main, which no other package can import. Write makes an overlay
-// for the go command, in which each function is a package of its own name and its func main returns the
-// handler. The functions' network and clocks are those of the simulation. Nothing on disk changes.
-// Every replacement must find its text, so that the list here cannot rot.
+// Write makes an overlay for the go command: it compiles changed copies of Go's own files. Nothing on disk
+// changes. Every replacement must find its text, so that the list here cannot rot.
 //
-// A planted fault is one more list of replacements: see package planted.
+// A planted fault is one more list of replacements, in the source of Whittle: see package planted.
 package overlay
 
 import (
@@ -14,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,42 +21,6 @@ type Replacement struct {
 	File     string // from the project's folder
 	Old, New string
 	Times    int
-}
-
-// Functions are the functions that the simulation runs.
-func Functions() []string {
-	return []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog"}
-}
-
-// seams are the replacements by which the functions get the simulation's network and clocks.
-func seams() []Replacement {
-	const connect, client, configuration = "shared/function/connect.go", "shared/cluster/client.go",
-		"shared/function/configuration.go"
-	return []Replacement{
-		{File: configuration, Old: "loaded.HTTPClient = plainBodies{loaded.HTTPClient}",
-			New: "loaded.HTTPClient = seam.Current()"},
-		{File: configuration, Old: "\t\"github.com/aws/aws-sdk-go-v2/config\"\n",
-			New: "\t\"github.com/aws/aws-sdk-go-v2/config\"\n\n\t\"github.com/whittle-dev/whittle/shared/seam\"\n"},
-		{File: connect, Old: "now: wallClock,", New: "now: seam.Clock(),"},
-		{File: connect, Old: "c.config.Credentials))", New: "c.config.Credentials), c.config.HTTPClient.(*seam.Container))"},
-		{File: connect, Old: "\t\"github.com/whittle-dev/whittle/shared/cluster\"\n",
-			New: "\t\"github.com/whittle-dev/whittle/shared/cluster\"\n\t\"github.com/whittle-dev/whittle/shared/seam\"\n"},
-		{File: client, Old: "func New(endpoint Endpoint, tokens *TokenSource) (*Client, error) {",
-			New: "func New(endpoint Endpoint, tokens *TokenSource, through http.RoundTripper) (*Client, error) {"},
-		{File: client, Old: "TLSClientConfig: rest.TLSClientConfig{CAData: endpoint.CertificateAuthority},",
-			New: "Transport: through,"},
-		{File: "shared/queue/queue.go", Old: "now: time.Now}", New: "now: seam.Clock()}"},
-		{File: "shared/queue/queue.go", Old: "\t\"github.com/aws/smithy-go\"\n)",
-			New: "\t\"github.com/aws/smithy-go\"\n\n\t\"github.com/whittle-dev/whittle/shared/seam\"\n)"},
-		// Which of several launches gets a lock first is up to Go's scheduler. Without the lock they make the
-		// template twice, as two containers do.
-		{File: "shared/fleet/template.go", Old: "\tc.making.Lock()\n\tdefer c.making.Unlock()\n", New: ""},
-		// Likewise the places for nominations, for which the goroutines of several claims compete.
-		{File: "functions/lifecycle/pass.go", Old: "nominations: make(chan struct{}, parallel),",
-			New: "nominations: make(chan struct{}, 1000),"},
-		// The local AWS waits before long answers, because of a fault of HTTP connections. Here are none.
-		{File: "infra/local/wire/server.go", Old: "leastLatency = 5 * time.Millisecond", New: "leastLatency = 0"},
-	}
 }
 
 // fixed are the replacements in Go itself that take chance out of the order of map iterations, of the ready
@@ -140,25 +101,10 @@ func Write(root, folder string, more ...Replacement) (string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
-	for _, name := range Functions() {
-		if err := o.function(name); err != nil {
-			return "", err
-		}
-	}
-	for _, one := range slices.Concat(seams(), fixed(), virtual(), more) {
+	for _, one := range slices.Concat(fixed(), virtual(), more) {
 		if err := o.replace(one); err != nil {
 			return "", err
 		}
-	}
-	for file, source := range map[string]string{
-		"shared/seam/seam.go": "seam.go.txt", "shared/function/entry.go": "entry.go.txt",
-		"infra/local/simulate/product/simulate_test.go": "simulate_test.go.txt",
-	} {
-		content, err := os.ReadFile(filepath.Join(root, "infra/local/simulate/seam", source))
-		if err != nil {
-			return "", err
-		}
-		o.files[file] = string(content)
 	}
 	return o.write()
 }
@@ -166,7 +112,6 @@ func Write(root, folder string, more ...Replacement) (string, error) {
 type overlay struct {
 	root, folder, goroot string
 	files                map[string]string
-	hidden               []string
 }
 
 // content returns the file as it is so far.
@@ -192,58 +137,9 @@ func (o *overlay) replace(r Replacement) error {
 	return nil
 }
 
-// function turns a program into a package whose function Main returns the handler.
-func (o *overlay) function(name string) error {
-	folder := filepath.Join("functions", name)
-	entries, err := os.ReadDir(filepath.Join(o.root, folder))
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), "_test.go") {
-			o.hidden = append(o.hidden, filepath.Join(folder, entry.Name())) // they belong to the package main
-		}
-		if !strings.HasSuffix(entry.Name(), ".go") || strings.HasSuffix(entry.Name(), "_test.go") {
-			continue
-		}
-		err := o.replace(Replacement{File: filepath.Join(folder, entry.Name()), Old: "\npackage main\n",
-			New: "\npackage " + name + "\n"})
-		if err != nil { // the clause is the file's first line
-			err = o.replace(Replacement{File: filepath.Join(folder, entry.Name()), Old: "package main\n",
-				New: "package " + name + "\n"})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	main := filepath.Join(folder, "main.go")
-	for _, one := range []Replacement{
-		{File: main, Old: "func main() {", New: "// Main returns the handler.\nfunc Main() (seam.Handler, error) {"},
-		{File: main, Old: "\tfunction.Run(", New: "\treturn function.Entry("},
-		{File: main, Old: "now: time.Now", New: "now: seam.Clock()"},
-		{File: main, Old: "\t\"github.com/whittle-dev/whittle/shared/function\"\n",
-			New: "\t\"github.com/whittle-dev/whittle/shared/function\"\n\t\"github.com/whittle-dev/whittle/shared/seam\"\n"},
-	} {
-		if err := o.replace(one); err != nil {
-			return err
-		}
-	}
-	content := o.files[main]
-	// Some programs name time for their clock only.
-	if !usesTime().MatchString(content) {
-		o.files[main] = strings.Replace(content, "\t\"time\"\n", "", 1)
-	}
-	return nil
-}
-
-func usesTime() *regexp.Regexp { return regexp.MustCompile(`\btime\.[A-Z]`) }
-
 // write writes the changed files and the list of them.
 func (o *overlay) write() (string, error) {
 	replace := map[string]string{}
-	for _, file := range o.hidden {
-		replace[filepath.Join(o.root, file)] = ""
-	}
 	for file, content := range o.files {
 		// The name does not end in .go, so that the folder is no package.
 		written := filepath.Join(o.folder, strings.ReplaceAll(file, "/", "_")+".txt")

@@ -95,14 +95,14 @@ func Faults() []Fault {
 			Name: "writes-after-the-lease",
 			What: "disrupt goes on when its Lease has ended, which lasts 5 s",
 			Replacements: []overlay.Replacement{{
-				File: "functions/disrupt/handler.go", Old: "deadline := now.Add(time.Until(end) + function.Reserve)",
-				New: "_ = end\n\tdeadline := now.Add(5 * time.Second)",
+				File: "functions/disrupt/handler.go", Old: "deadline := now.Add(left + function.Reserve)",
+				New: "_ = left\n\tdeadline := now.Add(5 * time.Second)",
 			}, {
-				File: "shared/cluster/fence.go", Old: "if f.released.Load() || !time.Now().Round(0).Before(f.ends) {",
+				File: "shared/cluster/fence.go", Old: "if f.released.Load() || f.left() <= 0 {",
 				New: "if f.released.Load() {",
 			}, {
-				File: "shared/cluster/fence.go", Old: "context.WithDeadline(ctx, f.ends)",
-				New: "context.WithDeadline(ctx, f.ends.Add(time.Hour))",
+				File: "shared/cluster/fence.go", Old: "context.WithTimeout(ctx, f.left())",
+				New: "context.WithTimeout(ctx, f.left()+time.Hour)",
 			}},
 		},
 		{

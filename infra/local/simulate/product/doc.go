@@ -1,3 +1,3 @@
-// Package product runs the simulation with Whittle's own functions. Its tests compile only with the tag
-// simulate and the overlay of package overlay: `make simulate` sees to both.
+// Package product runs the simulation with Whittle's own functions. Its test is the program of
+// `make simulate`, which compiles it with the overlay of package overlay.
 package product

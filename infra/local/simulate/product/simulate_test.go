@@ -1,11 +1,11 @@
 package product_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"strconv"
 	"testing"
@@ -21,22 +21,59 @@ import (
 	"github.com/whittle-dev/whittle/functions/ticker"
 	"github.com/whittle-dev/whittle/functions/watch"
 	"github.com/whittle-dev/whittle/infra/local/simulate"
-	"github.com/whittle-dev/whittle/shared/seam"
+	"github.com/whittle-dev/whittle/shared/function"
 )
 
-// programs are the functions' main functions, which return their handlers here.
-var programs = map[string]func() (seam.Handler, error){
-	"catalog": catalog.Main, "disrupt": disrupt.Main, "interrupt": interrupt.Main, "lifecycle": lifecycle.Main,
-	"provision": provision.Main, "ticker": ticker.Main, "watch": watch.Main,
+// program makes the handler of a container.
+type program func(context.Context, function.Deps) (simulate.Handler, error)
+
+// programs are the functions that the simulation runs, by name.
+func programs() map[string]program {
+	return map[string]program{
+		"catalog": of(catalog.New), "disrupt": of(disrupt.New), "interrupt": of(interrupt.New), "lifecycle": of(nominating),
+		"provision": of(provision.New), "ticker": of(ticker.New), "watch": of(watch.New),
+	}
 }
 
-func start(function string, network http.RoundTripper, now func() time.Time) (simulate.Handler, error) {
-	program, known := programs[function]
-	if !known {
-		return nil, fmt.Errorf("the simulation has no function %q", function)
+// nominating makes lifecycle with places for all nominations at once. Go's scheduler would decide which of
+// the claims that compete for fewer places gets one.
+func nominating(ctx context.Context, deps function.Deps) (*lifecycle.Handler, error) {
+	handler, err := lifecycle.New(ctx, deps)
+	if err == nil {
+		handler.Nominations = 1000
 	}
-	handler, err := seam.Setup(&seam.Container{Transport: network, Now: now}, program)
-	return simulate.Handler(handler), err
+	return handler, err
+}
+
+// of makes the program of a function, whose events and answers Lambda passes as JSON.
+func of[In, Out any, H interface {
+	Handle(context.Context, In) (Out, error)
+}](create func(context.Context, function.Deps) (H, error)) program {
+	return func(ctx context.Context, deps function.Deps) (simulate.Handler, error) {
+		handler, err := create(ctx, deps)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, event []byte) ([]byte, error) {
+			var in In
+			if err := json.Unmarshal(event, &in); err != nil {
+				return nil, err
+			}
+			out, err := handler.Handle(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(out)
+		}, nil
+	}
+}
+
+func start(name string, deps function.Deps) (simulate.Handler, error) {
+	create, known := programs()[name]
+	if !known {
+		return nil, fmt.Errorf("the simulation has no function %q", name)
+	}
+	return create(context.Background(), deps)
 }
 
 // number reads a variable of the command.
@@ -62,15 +99,8 @@ func simulated(t *testing.T, options simulate.Options) (result simulate.Result) 
 	return result
 }
 
-// quiet keeps the functions' metrics and logs from the output.
-func quiet(t *testing.T) {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := os.Stdout
-	os.Stdout = null
-	t.Cleanup(func() { os.Stdout = before })
+// quiet keeps the functions' logs from the output.
+func quiet() {
 	logs := io.Discard
 	if os.Getenv("SIMULATE_LOGS") != "" {
 		logs = os.Stderr
@@ -91,7 +121,7 @@ func TestSimulate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer results.Close()
-	quiet(t)
+	quiet()
 	first, step := number(t, "SIMULATE_SEED", 1), number(t, "SIMULATE_STEP", 1)
 	began, limit := time.Now(), time.Duration(number(t, "SIMULATE_SECONDS", 1<<30))*time.Second
 	options := simulate.Options{Minutes: virtualMinutes, Keep: os.Getenv("SIMULATE_TRACE") != ""}

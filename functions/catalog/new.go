@@ -1,35 +1,33 @@
-package main
+package catalog
 
 import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/ec2catalog"
 	"github.com/whittle-dev/whittle/shared/function"
 )
 
-func main() {
-	handler, err := setup(context.Background())
-	function.Run(handler.handle, err)
-}
-
-func setup(ctx context.Context) (*handler, error) {
-	settings := function.NewSettings()
+// New returns the handler of a container. It sends nothing yet. The error names each setting that
+// is missing or wrong.
+func New(ctx context.Context, deps function.Deps) (*Handler, error) {
+	settings := deps.Settings()
 	name, nodes := settings.Required("CLUSTER_NAME"), readSettings(settings)
-	h := &handler{now: time.Now}
+	h := &Handler{now: deps.Clock()}
 	if err := settings.Err(); err != nil {
-		return h, err
+		return nil, err
 	}
-	loaded, err := function.Configuration(ctx)
+	loaded, err := deps.Configuration(ctx)
 	if err != nil {
-		return h, err
+		return nil, err
 	}
-	h.connection = function.NewConnection(loaded, name)
-	h.reader, err = ec2catalog.NewReader(loaded, nodes)
-	return h, err
+	h.connection = deps.Connection(loaded, name)
+	if h.reader, err = ec2catalog.NewReader(loaded, nodes); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 // readSettings reads the settings that describe the cluster's nodes. The names are Karpenter's.

@@ -1,10 +1,10 @@
-package main
+package lifecycle
 
 import (
 	"context"
-	"os"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -19,40 +19,48 @@ import (
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
-func main() {
-	handler, connection, err := setup(context.Background())
-	function.Run(function.Standby(connection, handler.metrics, handler.handle, handler.aside), err)
-}
-
-func setup(ctx context.Context) (*handler, *function.Connection, error) {
-	settings := function.NewSettings()
-	h := &handler{
-		cluster: settings.Required("CLUSTER_NAME"), now: time.Now,
+// New returns the handler of a container. It sends nothing yet. The error names each setting that
+// is missing or wrong.
+func New(ctx context.Context, deps function.Deps) (*Handler, error) {
+	settings := deps.Settings()
+	h := &Handler{
+		cluster: settings.Required("CLUSTER_NAME"), now: deps.Clock(),
 		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
 	}
 	h.expressions = settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
 	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
-	h.metrics = function.Recorder(settings, h.cluster)
+	h.metrics = deps.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
-		return h, nil, err
+		return nil, err
 	}
-	loaded, err := function.Configuration(ctx)
-	connection := function.NewConnection(loaded, h.cluster)
+	loaded, err := deps.Configuration(ctx)
+	if err != nil {
+		return nil, err
+	}
+	connection := deps.Connection(loaded, h.cluster)
 	connection.Karpenter = karpenter
 	h.connect = func(ctx context.Context) (kubernetes, error) { return consistent(connection.Client(ctx)) }
 	h.resolve = resolver(loaded, connection, h)
-	h.shifts = shiftsOf(zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN")), connection)
+	h.shifts = shiftsOf(zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now), connection)
 	client := fleet.New(ec2.NewFromConfig(loaded), h.cluster)
 	h.fleet = client
 	h.leftovers = awsLeftovers{
 		Client:   client,
 		profiles: fleet.Profiles{IAM: fleet.NewIAM(loaded), Cluster: h.cluster, Region: loaded.Region},
 	}
-	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
+	h.sender = queue.NewSender(sqs.NewFromConfig(loaded), h.now)
 	h.watch = reaction.NewStarter(loaded, watch)
-	h.publisher = publish.New(loaded, time.Now)
-	return h, connection, err
+	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now)
+	h.serve = function.Standby(connection, h.metrics, h.handle, h.aside)
+	return h, nil
+}
+
+// Handle answers a batch of messages with one pass over all claims, nodes and instances. During
+// standby it only keeps the messages. A message that cannot be read comes back alone. After an error
+// all messages come back.
+func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	return h.serve(ctx, batch)
 }
 
 // shiftsOf returns a function that asks the source, and nil for none.
@@ -73,7 +81,7 @@ func shiftsOf(source *zonalshift.Source, connection *function.Connection) shifts
 }
 
 // resolver returns a function that gives a class its status, by what EC2 returns now.
-func resolver(config aws.Config, connection *function.Connection, h *handler) resolve {
+func resolver(config aws.Config, connection *function.Connection, h *Handler) resolve {
 	reader := classes.NewResolver(config, h.cluster)
 	reader.Expressions = h.expressions
 	return func(ctx context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) {

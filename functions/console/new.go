@@ -1,8 +1,7 @@
-package main
+package console
 
 import (
 	"context"
-	"time"
 
 	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/functions/console/view"
@@ -10,24 +9,24 @@ import (
 	"github.com/whittle-dev/whittle/shared/function"
 )
 
-func main() {
-	handler, err := setup(context.Background())
-	function.Run(handler.handle, err)
-}
-
-func setup(ctx context.Context) (*handler, error) {
-	settings := function.NewSettings()
-	h := &handler{cluster: settings.Required("CLUSTER_NAME"), now: time.Now}
+// New returns the handler of a container. It sends nothing yet. The error names each setting that
+// is missing or wrong.
+func New(ctx context.Context, deps function.Deps) (*Handler, error) {
+	settings := deps.Settings()
+	h := &Handler{cluster: settings.Required("CLUSTER_NAME"), now: deps.Clock()}
 	karpenter := function.KarpenterAccounts(settings)
 	if err := settings.Err(); err != nil {
-		return h, err
+		return nil, err
 	}
 	var err error
 	if h.widget, err = widget.New(); err != nil {
-		return h, err
+		return nil, err
 	}
-	loaded, err := function.Configuration(ctx)
-	connection := function.NewConnection(loaded, h.cluster)
+	loaded, err := deps.Configuration(ctx)
+	if err != nil {
+		return nil, err
+	}
+	connection := deps.Connection(loaded, h.cluster)
 	h.read = func(ctx context.Context) (*view.Objects, error) {
 		client, err := connection.Client(ctx)
 		if err != nil {
@@ -35,5 +34,5 @@ func setup(ctx context.Context) (*handler, error) {
 		}
 		return objects.Read(ctx, client, karpenter, h.now())
 	}
-	return h, err
+	return h, nil
 }

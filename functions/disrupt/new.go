@@ -1,12 +1,11 @@
-package main
+package disrupt
 
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
-	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -17,11 +16,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/sight/deployed"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
-
-func main() {
-	handler, connection, err := setup(context.Background())
-	function.Run(function.Standby(connection, handler.metrics, handler.handle, nil), err)
-}
 
 // parseTerminateFirst reads a list of reasons.
 func parseTerminateFirst(text string) (disruption.TerminateFirst, error) {
@@ -37,10 +31,12 @@ func parseTerminateFirst(text string) (disruption.TerminateFirst, error) {
 	return reasons, nil
 }
 
-func setup(ctx context.Context) (*handler, *function.Connection, error) {
-	settings := function.NewSettings()
-	h := &handler{
-		cluster: settings.Required("CLUSTER_NAME"), now: time.Now, disrupt: settings.Required("DISRUPT_QUEUE_URL"),
+// New returns the handler of a container. It sends nothing yet. The error names each setting that
+// is missing or wrong.
+func New(ctx context.Context, deps function.Deps) (*Handler, error) {
+	settings := deps.Settings()
+	h := &Handler{
+		cluster: settings.Required("CLUSTER_NAME"), now: deps.Clock(), disrupt: settings.Required("DISRUPT_QUEUE_URL"),
 		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), provision: settings.Required("PROVISION_QUEUE_URL"),
 	}
 	h.settings = deployed.Settings(settings)
@@ -51,19 +47,30 @@ func setup(ctx context.Context) (*handler, *function.Connection, error) {
 	}
 	h.rebootForRepair = settings.Enabled("REBOOT_FOR_REPAIR") // Karpenter's gate RebootForRepair
 	karpenter := function.KarpenterAccounts(settings)
-	h.metrics = function.Recorder(settings, h.cluster)
+	h.metrics = deps.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
-		return h, nil, err
+		return nil, err
 	}
-	loaded, err := function.Configuration(ctx)
-	connection := function.NewConnection(loaded, h.cluster)
+	loaded, err := deps.Configuration(ctx)
+	if err != nil {
+		return nil, err
+	}
+	connection := deps.Connection(loaded, h.cluster)
 	connection.Karpenter = karpenter
-	shifts := zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN"))
+	shifts := zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
 	h.connect = func(ctx context.Context) (kubernetes, error) {
 		client, err := connection.Client(ctx)
 		return edge{Client: client, shifts: shifts}, err
 	}
-	h.publisher = publish.New(loaded, time.Now)
-	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
-	return h, connection, err
+	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now)
+	h.sender = queue.NewSender(sqs.NewFromConfig(loaded), h.now)
+	h.serve = function.Standby(connection, h.metrics, h.handle, nil)
+	return h, nil
+}
+
+// Handle answers a batch of messages with one pass: it removes and replaces nodes. During standby it
+// does nothing. A message that cannot be read comes back alone. After an error all messages come
+// back.
+func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	return h.serve(ctx, batch)
 }

@@ -1,10 +1,9 @@
-package main
+package provision
 
 import (
 	"context"
-	"os"
-	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -18,37 +17,45 @@ import (
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
-func main() {
-	handler, connection, err := setup(context.Background())
-	function.Run(function.Standby(connection, handler.metrics, handler.handle, handler.aside), err)
-}
-
-func setup(ctx context.Context) (*handler, *function.Connection, error) {
-	settings := function.NewSettings()
-	h := &handler{
+// New returns the handler of a container. It sends nothing yet. The error names each setting that
+// is missing or wrong.
+func New(ctx context.Context, deps function.Deps) (*Handler, error) {
+	settings := deps.Settings()
+	h := &Handler{
 		cluster: settings.Required("CLUSTER_NAME"), provision: settings.Required("PROVISION_QUEUE_URL"),
-		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), dryRun: function.DryRun(), now: time.Now,
+		lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"), dryRun: deps.DryRun(), now: deps.Clock(),
 		settings: deployed.Settings(settings),
 	}
 	unchecked := settings.Enabled("DISABLE_DRY_RUN")  // Karpenter's setting, about the dry runs of launches
 	expressions := settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
 	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
-	h.metrics = function.Recorder(settings, h.cluster)
+	h.metrics = deps.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
-		return h, nil, err
+		return nil, err
 	}
-	loaded, err := function.Configuration(ctx)
-	connection := function.NewConnection(loaded, h.cluster)
+	loaded, err := deps.Configuration(ctx)
+	if err != nil {
+		return nil, err
+	}
+	connection := deps.Connection(loaded, h.cluster)
 	connection.Karpenter = karpenter
 	h.connection = connection
 	h.fleet = fleet.NewLauncher(ec2.NewFromConfig(loaded), ec2.NewFromConfig(loaded), h.cluster)
 	h.classes = classes.NewResolver(loaded, h.cluster)
 	h.classes.DryRun = !unchecked && !h.dryRun // a dry run needs a launch template
-	h.shifts = zonalshift.New(loaded, os.Getenv("ZONAL_SHIFT_CLUSTER_ARN"))
+	h.shifts = zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
 	h.classes.Expressions = expressions
 	h.watch = reaction.NewStarter(loaded, watch)
-	h.publisher = publish.New(loaded, time.Now)
-	h.sender = queue.NewSender(sqs.NewFromConfig(loaded))
-	return h, connection, err
+	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now)
+	h.sender = queue.NewSender(sqs.NewFromConfig(loaded), h.now)
+	h.serve = function.Standby(connection, h.metrics, h.handle, h.aside)
+	return h, nil
+}
+
+// Handle answers a batch of messages with one pass: it launches nodes for the pods that are pending.
+// During standby it only measures them. A message that cannot be read comes back alone. After an
+// error all messages come back.
+func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	return h.serve(ctx, batch)
 }

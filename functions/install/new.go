@@ -1,0 +1,30 @@
+package install
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/whittle-dev/whittle/shared/function"
+)
+
+// New returns the handler of a container. It sends nothing yet. The error names each setting that
+// is missing or wrong.
+func New(ctx context.Context, deps function.Deps) (*Handler, error) {
+	settings := deps.Settings()
+	h := &Handler{
+		cluster: settings.Required("CLUSTER_NAME"), catalog: settings.Required("CATALOG_FUNCTION"),
+		inVPC: settings.Enabled("FUNCTIONS_IN_VPC"), autoMode: settings.Enabled("ALLOW_AUTO_MODE"),
+		now: deps.Clock(), transport: deps.Transport,
+	}
+	if err := settings.Err(); err != nil {
+		return nil, err
+	}
+	loaded, err := deps.Configuration(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.connection = deps.Connection(loaded, h.cluster)
+	h.lambda = lambda.NewFromConfig(loaded)
+	return h, nil
+}
