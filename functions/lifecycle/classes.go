@@ -19,8 +19,8 @@ import (
 func (p *pass) workOnClasses(ctx context.Context) error {
 	s := p.seen
 	var failed []error
-	for i := range s.classes {
-		class := &s.classes[i]
+	for i := range s.owners.classes {
+		class := &s.owners.classes[i]
 		if finalizers, changed := nodeclass.Finalizers(class); changed {
 			failed = append(failed, p.setFinalizers(ctx, class, finalizers))
 		}
@@ -29,7 +29,7 @@ func (p *pass) workOnClasses(ctx context.Context) error {
 		}
 	}
 	// Without the classes everything would seem unused, and without the instances every template.
-	if s.classesListed && s.instancesListed && p.now().Minute()%sweepEvery == 0 {
+	if s.owners.complete && s.listing.answered && p.now().Minute()%sweepEvery == 0 {
 		templates := p.sweepTemplates(ctx)
 		profiles := p.sweepProfiles(ctx)
 		failed = append(failed, templates, profiles)
@@ -95,7 +95,7 @@ func (p *pass) sweepTemplates(ctx context.Context) error {
 		return err
 	}
 	var used []string
-	for _, instance := range p.seen.instances {
+	for _, instance := range p.seen.listing.instances {
 		used = append(used, instance.Tags[fleet.LaunchTemplateTagKey])
 	}
 	var failed []error
@@ -124,7 +124,7 @@ func (p *pass) sweepProfiles(ctx context.Context) error {
 	}
 	var failed []error
 	for _, profile := range profiles {
-		inUse := nodeclass.ProfileInUse(profile, s.classes, s.claims, p.leftovers.ProfileName)
+		inUse := nodeclass.ProfileInUse(profile, s.owners.classes, s.claims, p.leftovers.ProfileName)
 		failed = append(failed, p.sweepProfile(ctx, profile, inUse))
 	}
 	return errors.Join(failed...)

@@ -26,13 +26,18 @@ type contents struct {
 }
 
 func newContents(client kubernetes, now func() time.Time, views []nodeclaim.View) *contents {
-	c := &contents{client: client, now: now}
+	return &contents{client: client, now: now, count: drained(views)}
+}
+
+// drained is the number of claims whose pods and volumes are read.
+func drained(views []nodeclaim.View) int {
+	count := 0
 	for i := range views {
 		if needsContents(&views[i]) {
-			c.count++
+			count++
 		}
 	}
-	return c
+	return count
 }
 
 // read adds to the view what is on its node, if that decides anything. After an error the node must

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -61,17 +62,17 @@ func isUnlaunchedEnding(claim api.NodeClaim) bool {
 // instancesToDescribe are the ids of the instances whose state decides something, and of which EC2's
 // list does not tell it. They belong to claims that end, or their partition in a placement group is
 // not known. On a tick they are also those that the list leaves out, or shows as not running.
-func (s *seen) instancesToDescribe() []string {
+func instancesToDescribe(in scope, claims []api.NodeClaim, listed listing) []string {
 	running := map[string]bool{}
-	for _, instance := range s.instances {
+	for _, instance := range listed.instances {
 		running[instance.ID] = instance.State == "pending" || instance.State == "running"
 	}
 	ids := map[string]bool{}
-	for i := range s.claims {
-		claim := &s.claims[i]
+	for i := range claims {
+		claim := &claims[i]
 		id, launched := api.InstanceID(claim.Status.ProviderID)
 		decides := claim.DeletionTimestamp != nil || nodeclaim.InPartition(claim) && isInFlight(*claim) ||
-			s.tick && s.instancesListed
+			in.tick && listed.answered
 		if launched && decides && hasInstance(*claim) && !running[id] {
 			ids[id] = true
 		}
@@ -79,53 +80,68 @@ func (s *seen) instancesToDescribe() []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// buildViews puts together what belongs to each claim, in the order in which the pass works on the
-// claims.
-func (s *seen) buildViews(cluster string, report bool) {
+// facts are what the views of claims are made of.
+type facts struct {
+	claims    []api.NodeClaim
+	nodes     []corev1.Node
+	listed    listing
+	described description
+	// origins are by pool. They are nil unless originsKnown.
+	origins      map[string]*drift.Origin
+	originsKnown bool
+	// shifted are the zones that zonal shifts move traffic away from, by id.
+	shifted map[string]time.Time
+}
+
+// buildViews puts together what belongs to each claim of the scope, in the order in which the pass
+// works on the claims.
+func buildViews(in scope, from facts) []nodeclaim.View {
 	nodes := map[string][]*corev1.Node{}
-	for i := range s.nodes {
-		if id := s.nodes[i].Spec.ProviderID; id != "" {
-			nodes[id] = append(nodes[id], &s.nodes[i])
+	for i := range from.nodes {
+		if id := from.nodes[i].Spec.ProviderID; id != "" {
+			nodes[id] = append(nodes[id], &from.nodes[i])
 		}
 	}
 	byID, byClaim := map[string][]nodeclaim.Instance{}, map[string][]nodeclaim.Instance{}
-	for _, instance := range s.instances {
+	for _, instance := range from.listed.instances {
 		byID[instance.ID] = append(byID[instance.ID], instance)
 		name := instance.Tags[api.NodeClaimTagKey]
 		byClaim[name] = append(byClaim[name], instance)
 	}
-	for i := range s.claims {
-		claim := &s.claims[i]
-		if !s.worksOn(claim) {
+	var views []nodeclaim.View
+	for i := range from.claims {
+		claim := &from.claims[i]
+		if !in.includes(claim) {
 			continue
 		}
 		view := nodeclaim.View{
-			Claim: claim, Cluster: cluster, Tick: s.tick, Report: report, InstancesListed: s.instancesListed,
+			Claim: claim, Cluster: in.cluster, Tick: in.tick, Report: in.report, InstancesListed: from.listed.answered,
 		}
 		if claim.Status.ProviderID == "" {
 			view.Instances = byClaim[claim.Name]
 		} else {
 			view.Nodes = nodes[claim.Status.ProviderID]
 			id, _ := api.InstanceID(claim.Status.ProviderID)
-			view.Instances, view.Absent = byID[id], s.absent[id]
-			if instance, described := s.described[id]; described {
+			view.Instances, view.Absent = byID[id], from.described.absent[id]
+			if instance, described := from.described.found[id]; described {
 				view.Instances = []nodeclaim.Instance{instance}
 			} else if view.Absent {
 				view.Instances = nil
 			}
 		}
-		view.ShiftedUntil = s.shifted[claim.Labels[api.LabelTopologyZoneID]]
+		view.ShiftedUntil = from.shifted[claim.Labels[api.LabelTopologyZoneID]]
 		if pool := claim.Labels[api.NodePoolLabelKey]; pool != "" {
-			view.Origin = s.origins[pool]
-			view.ExpiryWaits = !s.classesListed || view.Origin != nil && disruption.ExpiresWithinBudgets(view.Origin.Pool)
+			view.Origin = from.origins[pool]
+			view.ExpiryWaits = !from.originsKnown || view.Origin != nil && disruption.ExpiresWithinBudgets(view.Origin.Pool)
 		}
-		s.views = append(s.views, view)
+		views = append(views, view)
 	}
-	slices.SortStableFunc(s.views, nodeclaim.View.Compare)
+	slices.SortStableFunc(views, nodeclaim.View.Compare)
+	return views
 }
 
-// worksOn reports whether the pass works on the claim.
-func (s *seen) worksOn(claim *api.NodeClaim) bool {
+// includes reports whether the pass works on the claim.
+func (s scope) includes(claim *api.NodeClaim) bool {
 	switch {
 	case !claim.Spec.NodeClassRef.IsEC2NodeClass(), !s.tick && !isInFlight(*claim):
 		return false
@@ -135,18 +151,22 @@ func (s *seen) worksOn(claim *api.NodeClaim) bool {
 	return true
 }
 
-// examine adds to the views, on a tick, which unhealthy nodes are repaired, and for which instances
-// EC2 has announced work.
-func (s *seen) examine(now time.Time) {
-	if !s.tick {
-		return
+// examine returns the views with, on a tick, which unhealthy nodes are repaired, and for which
+// instances EC2 has announced work. Blocked are the pools with too many unhealthy nodes for a repair.
+// The statuses are by instance id, and nil unless EC2 was asked.
+func examine(
+	in scope, views []nodeclaim.View, statuses map[string]fleet.Status, now time.Time,
+) (examined []nodeclaim.View, blocked []repair.PoolHealth) {
+	if !in.tick {
+		return views, nil
 	}
+	examined = slices.Clone(views)
 	var nodes []repair.NodeHealth
-	for i := range s.views {
-		view := &s.views[i]
+	for i := range examined {
+		view := &examined[i]
 		id, _ := api.InstanceID(view.Claim.Status.ProviderID)
-		status := s.statuses[id]
-		view.StatusRead = s.statuses != nil
+		status := statuses[id]
+		view.StatusRead = statuses != nil
 		for _, event := range status.Events {
 			view.Departures = append(view.Departures, disruption.Departure{At: event.NotBefore, Because: event.ID})
 		}
@@ -157,16 +177,25 @@ func (s *seen) examine(now time.Time) {
 		}
 	}
 	due, blocked := repair.Due(nodes, now)
-	for i := range s.views {
-		claim := s.views[i].Claim
+	for i := range examined {
+		claim := examined[i].Claim
 		condition, unhealthy := due[claim.Name]
 		// Disrupt replaces the other ones, because a budget paces that and a replacement comes first.
 		initialized := api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
-		if unhealthy && (condition.ByEC2 || !initialized && !doesNotRepair(s.views[i].Nodes[0])) {
-			s.views[i].Unhealthy = &condition
+		if unhealthy && (condition.ByEC2 || !initialized && !doesNotRepair(examined[i].Nodes[0])) {
+			examined[i].Unhealthy = &condition
 		}
 	}
-	s.blocked = blocked
+	return examined, blocked
+}
+
+// addExpected returns the views with the pods that each claim was planned for.
+func addExpected(views []nodeclaim.View, pods map[string][]*corev1.Pod) []nodeclaim.View {
+	views = slices.Clone(views)
+	for i := range views {
+		views[i].Expected = pods[views[i].Claim.Name]
+	}
+	return views
 }
 
 // doesNotRepair reports whether a person keeps the node although it is unhealthy.
@@ -193,24 +222,24 @@ const maximumBlockedClaims = 10
 
 // blockedEvents say that too many nodes of a pool are unhealthy for a repair. They are about the
 // pool, and about the first claims and nodes whose repair is due.
-func (s *seen) blockedEvents() []cluster.Event {
+func blockedEvents(all []repair.PoolHealth, pools []api.NodePool, views []nodeclaim.View) []cluster.Event {
 	var events []cluster.Event
-	for _, blocked := range s.blocked {
+	for _, blocked := range all {
 		warn := func(about corev1.ObjectReference) {
 			events = append(events, cluster.Event{
 				About: about, Type: corev1.EventTypeWarning,
 				Reason: api.ConditionTypeNodeRepairBlocked, Message: blocked.String(),
 			})
 		}
-		for i := range s.pools {
-			if pool := &s.pools[i]; pool.Name == blocked.Pool {
+		for i := range pools {
+			if pool := &pools[i]; pool.Name == blocked.Pool {
 				warn(disruption.AboutPool(pool))
 			}
 		}
 		waiting := slices.Sorted(slices.Values(blocked.Waiting))
 		waiting = waiting[:min(len(waiting), maximumBlockedClaims)]
-		for i := range s.views {
-			if view := &s.views[i]; slices.Contains(waiting, view.Claim.Name) {
+		for i := range views {
+			if view := &views[i]; slices.Contains(waiting, view.Claim.Name) {
 				warn(disruption.AboutClaim(view.Claim))
 				warn(disruption.AboutNode(view.Nodes[0]))
 			}
@@ -234,11 +263,11 @@ func aboutClass(class *api.EC2NodeClass) corev1.ObjectReference {
 }
 
 // nodesOf are the nodes of the instance.
-func (s *seen) nodesOf(instance nodeclaim.Instance) []*corev1.Node {
+func nodesOf(instance nodeclaim.Instance, all []corev1.Node) []*corev1.Node {
 	var nodes []*corev1.Node
-	for i := range s.nodes {
-		if s.nodes[i].Spec.ProviderID == api.ProviderID(instance.Zone, instance.ID) {
-			nodes = append(nodes, &s.nodes[i])
+	for i := range all {
+		if all[i].Spec.ProviderID == api.ProviderID(instance.Zone, instance.ID) {
+			nodes = append(nodes, &all[i])
 		}
 	}
 	return nodes

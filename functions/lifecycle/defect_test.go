@@ -63,7 +63,7 @@ func TestAPanicOverOneClaimStopsNoOther(t *testing.T) {
 	broken.Origin = &drift.Origin{} // no pool
 	client := &defective{}
 	p := passOver(client, time.Now, &seen{views: []nodeclaim.View{broken, healthy}})
-	_, err := p.run(t.Context())
+	err := p.run(t.Context()).failed
 	if err == nil || !strings.Contains(err.Error(), `nodeclaim "broken"`) {
 		t.Errorf("error %v, want one that names the claim", err)
 	}
@@ -80,21 +80,21 @@ func TestAPanicOverOneClaimStopsNoOther(t *testing.T) {
 func TestAPanicOverOneClassStopsNoOther(t *testing.T) {
 	client := &defective{classes: make([]api.EC2NodeClass, 2)}
 	client.classes[0].Name, client.classes[1].Name = "broken", "healthy"
-	s := &seen{}
-	s.listPools(t.Context(), client, func(_ context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) {
-		if class.Name == "broken" {
-			panic("user data")
-		}
-		class.Status.InstanceProfile = "resolved"
-		return class, nil
-	}, false)
-	if !s.classesListed || len(s.classes) != 2 || s.classes[1].Status.InstanceProfile != "resolved" {
-		t.Errorf("listed %v, classes %+v", s.classesListed, s.classes)
+	from, defects, failed := listOwners(t.Context(), client,
+		func(_ context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) {
+			if class.Name == "broken" {
+				panic("user data")
+			}
+			class.Status.InstanceProfile = "resolved"
+			return class, nil
+		}, false)
+	if !from.complete || len(from.classes) != 2 || from.classes[1].Status.InstanceProfile != "resolved" {
+		t.Errorf("complete %v, classes %+v", from.complete, from.classes)
 	}
-	if s.failed == nil || !strings.Contains(s.failed.Error(), `ec2nodeclass "broken"`) {
-		t.Errorf("error %v, want one that names the class", s.failed)
+	if failed == nil || !strings.Contains(failed.Error(), `ec2nodeclass "broken"`) {
+		t.Errorf("error %v, want one that names the class", failed)
 	}
-	if len(s.events) != 1 || s.events[0].About.Name != "broken" {
-		t.Errorf("events %+v, want one about the class", s.events)
+	if len(defects) != 1 || defects[0].About.Name != "broken" {
+		t.Errorf("events %+v, want one about the class", defects)
 	}
 }

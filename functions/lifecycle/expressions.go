@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/kubelet"
@@ -16,7 +18,10 @@ import (
 // evaluateExpressions evaluates the kubelet expressions of all classes for every instance type, and
 // stores the values. Provision and disrupt look them up, so that they need no interpreter. Classes
 // wait while there is no catalogue. A class that cannot be evaluated now keeps its last values.
-func (s *seen) evaluateExpressions(ctx context.Context, client kubernetes, classes []api.EC2NodeClass) {
+// The events are about classes that the evaluation panics on.
+func evaluateExpressions(
+	ctx context.Context, client kubernetes, classes []api.EC2NodeClass,
+) ([]cluster.Event, error) {
 	var concerned []*api.EC2NodeClass
 	for i := range classes {
 		if kubelet.HasExpressions(&classes[i]) {
@@ -24,31 +29,39 @@ func (s *seen) evaluateExpressions(ctx context.Context, client kubernetes, class
 		}
 	}
 	if len(concerned) == 0 {
-		return
+		return nil, nil
 	}
 	facts, err := inventory.Catalog(ctx, client)
 	if errors.Is(err, inventory.ErrNoCatalog) || err == nil && len(facts.InstanceTypes) == 0 {
-		return
+		return nil, nil
 	}
 	if err != nil {
-		s.failed = errors.Join(s.failed, err)
-		return
+		return nil, err
 	}
 	known, err := inventory.KubeletValues(ctx, client)
 	if err != nil {
-		s.failed = errors.Join(s.failed, err)
-		return
+		return nil, err
 	}
 	made := kubelet.Evaluations{}
+	var defects []cluster.Event
+	var failed []error
 	for _, class := range concerned {
-		s.evaluate(class, facts, known, made)
+		evaluated, err := evaluate(class, facts, known)
+		if guard.IsPanic(err) {
+			defects = append(defects, defect(aboutClass(class), err))
+		}
+		maps.Copy(made, evaluated)
+		failed = append(failed, err)
 	}
-	s.failed = errors.Join(s.failed, inventory.PutKubeletValues(ctx, client, made))
+	return defects, errors.Join(append(failed, inventory.PutKubeletValues(ctx, client, made))...)
 }
 
-// evaluate adds the evaluation of the class to those made, or the known one where that fails.
-func (s *seen) evaluate(class *api.EC2NodeClass, facts *catalog.Snapshot, known, made kubelet.Evaluations) {
-	inputs := ""
+// evaluate returns the evaluation of the class, by its inputs. With an error it is the known one, if
+// there is one.
+func evaluate(
+	class *api.EC2NodeClass, facts *catalog.Snapshot, known kubelet.Evaluations,
+) (kubelet.Evaluations, error) {
+	inputs, made := "", kubelet.Evaluations{}
 	err := guard.Run(func() (err error) {
 		class.Default()
 		if inputs, err = kubelet.Inputs(class); err != nil {
@@ -61,14 +74,10 @@ func (s *seen) evaluate(class *api.EC2NodeClass, facts *catalog.Snapshot, known,
 		return err
 	})
 	if err == nil {
-		return
+		return made, nil
 	}
 	if last, found := known[inputs]; found {
 		made[inputs] = last
 	}
-	err = fmt.Errorf("ec2nodeclass %q: %w", class.Name, err)
-	if guard.IsPanic(err) {
-		s.events = append(s.events, defect(aboutClass(class), err))
-	}
-	s.failed = errors.Join(s.failed, err)
+	return made, fmt.Errorf("ec2nodeclass %q: %w", class.Name, err)
 }

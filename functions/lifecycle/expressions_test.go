@@ -45,10 +45,9 @@ func TestExpressionsAreEvaluatedForEveryType(t *testing.T) {
 	good, bad, plain := expressed("good", "vcpus * 10"), expressed("bad", "cpus"), *catalogtest.NodeClass("plain")
 	evaluate := func(classes ...api.EC2NodeClass) (kubelet.Evaluations, error) {
 		t.Helper()
-		s := &seen{}
-		s.evaluateExpressions(t.Context(), client, classes)
+		_, failed := evaluateExpressions(t.Context(), client, classes)
 		known, err := inventory.KubeletValues(t.Context(), client)
-		return known, errors.Join(err, s.failed)
+		return known, errors.Join(err, failed)
 	}
 	if known, err := evaluate(good); err != nil || len(known) != 0 || client.written != 0 {
 		t.Errorf("without a catalogue: %v, %v", known, err)

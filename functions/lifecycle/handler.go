@@ -146,10 +146,10 @@ func (h *Handler) work(ctx context.Context, client kubernetes, wake queue.Messag
 	if err != nil {
 		return nil, err
 	}
-	p := newPass(h, client, seen, wake.Hop == 0)
-	result, failed := p.run(ctx)
+	p := newPass(h, client, seen)
+	result := p.run(ctx)
 	rearmed := h.rearm(ctx, wake, result)
-	return p, errors.Join(seen.failed, failed, rearmed)
+	return p, errors.Join(seen.failed, result.failed, rearmed)
 }
 
 // acquireLease takes the Lease and reports whether another pass has it. When the Lease cannot be

@@ -13,8 +13,8 @@ import (
 func (p *pass) stampHashes(ctx context.Context) error {
 	var failed []error
 	stamped := map[string]bool{} // classes, which several pools may share
-	for i := range p.seen.pools {
-		pool := &p.seen.pools[i]
+	for i := range p.seen.owners.pools {
+		pool := &p.seen.owners.pools[i]
 		origin := p.seen.origins[pool.Name]
 		if origin == nil {
 			continue

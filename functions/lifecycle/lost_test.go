@@ -75,42 +75,44 @@ func TestEC2IsAskedByIDOnlyAboutInstancesInQuestion(t *testing.T) {
 	ec2.launch("i-stopped", nil)
 	ec2.instances[2].State = "stopped"
 	ec2.unlisted = map[string]bool{"i-unlisted": true}
-	s := &seen{tick: true}
+	in := scope{tick: true}
+	var claims []api.NodeClaim
 	for _, id := range []string{"i-runs", "i-unlisted", "i-stopped", "i-unknown"} {
 		claim := api.NodeClaim{}
 		claim.Spec.NodeClassRef = &api.NodeClassReference{Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "default"}
 		claim.Name, claim.Status.ProviderID = id, "aws:///us-east-1a/"+id
-		s.claims = append(s.claims, claim)
+		claims = append(claims, claim)
 	}
-	s.listInstances(t.Context(), ec2)
-	s.describeInstances(t.Context(), ec2)
-	if len(ec2.described) != 1 || !slices.Equal(ec2.described[0], []string{"i-stopped", "i-unknown", "i-unlisted"}) {
-		t.Errorf("asked by id about %v", ec2.described)
+	listed, err := listInstances(t.Context(), ec2)
+	if err != nil || !listed.answered {
+		t.Fatalf("listed %+v, %v", listed, err)
 	}
-	s.buildViews("test", false)
-	for _, view := range s.views {
+	ids := instancesToDescribe(in, claims, listed)
+	described, err := describeInstances(t.Context(), ec2, ids)
+	if err != nil || len(ec2.described) != 1 ||
+		!slices.Equal(ec2.described[0], []string{"i-stopped", "i-unknown", "i-unlisted"}) {
+		t.Errorf("asked by id about %v, %v", ec2.described, err)
+	}
+	for _, view := range buildViews(in, facts{claims: claims, listed: listed, described: described}) {
 		unknown := view.Claim.Name == "i-unknown"
 		if view.Absent != unknown || len(view.Instances) == 1 == unknown {
 			t.Errorf("%s: absent %t, instances %v", view.Claim.Name, view.Absent, view.Instances)
 		}
 	}
 	t.Run("a refusal proves nothing", func(t *testing.T) {
-		s.described, s.absent, s.views = nil, nil, nil
 		ec2.refuse = errors.New("RequestLimitExceeded")
-		s.describeInstances(t.Context(), ec2)
-		s.buildViews("test", false)
-		for _, view := range s.views {
+		described, err := describeInstances(t.Context(), ec2, ids)
+		for _, view := range buildViews(in, facts{claims: claims, listed: listed, described: described}) {
 			if view.Absent {
 				t.Errorf("%s is absent", view.Claim.Name)
 			}
 		}
-		if !errors.Is(s.failed, ec2.refuse) {
-			t.Errorf("error %v", s.failed)
+		if !errors.Is(err, ec2.refuse) {
+			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("without a list only ending claims are asked for", func(t *testing.T) {
-		s := &seen{tick: true, claims: s.claims}
-		if ids := s.instancesToDescribe(); len(ids) != 0 {
+		if ids := instancesToDescribe(in, claims, listing{}); len(ids) != 0 {
 			t.Errorf("asked for %v", ids)
 		}
 	})
@@ -222,13 +224,15 @@ func TestAnInstanceWhoseClaimAppearsIsNoStray(t *testing.T) {
 	ec2 := &fakeEC2{}
 	ec2.launch("i-new", map[string]string{api.NodeClaimTagKey: "new"})
 	ec2.launch("i-stray", map[string]string{api.NodeClaimTagKey: "gone"})
-	s := &seen{tick: true}
-	s.listInstances(t.Context(), ec2)
+	listed, err := listInstances(t.Context(), ec2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	client := newClaim{claim: api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "new"}}}
-	p := &pass{performer: performer{client: client, fleet: ec2, now: time.Now}, seen: s}
-	steps := p.unclaimed(t.Context())
-	if len(steps) != 1 || steps[0][0] != (nodeclaim.Terminate{InstanceID: "i-stray"}) {
-		t.Errorf("steps %v", steps)
+	p := passOver(client, time.Now, &seen{scope: scope{tick: true}, listing: listed})
+	steps, err := p.unclaimed(t.Context())
+	if err != nil || len(steps) != 1 || steps[0][0] != (nodeclaim.Terminate{InstanceID: "i-stray"}) {
+		t.Errorf("steps %v, %v", steps, err)
 	}
 }
 
@@ -236,9 +240,9 @@ func TestNothingIsDestroyedOnAnOldReading(t *testing.T) {
 	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "expired"}}
 	claim.Status.ProviderID = "aws:///us-east-1a/i-expired"
 	claim.Spec.ExpireAfter = api.DurationOf(time.Hour)
-	p := &pass{performer: performer{now: time.Now}, seen: &seen{}}
-	p.workOnClaim(t.Context(), nodeclaim.View{Claim: claim, Tick: true}, true) // a write would panic
-	if p.result.again != afterConflict || len(p.failed) != 0 {
-		t.Errorf("looks again after %s, %v", p.result.again, p.failed)
+	p := passOver(nil, time.Now, &seen{})
+	done := p.workOnClaim(t.Context(), nodeclaim.View{Claim: claim, Tick: true}, true) // a write would panic
+	if done.again != afterConflict || done.failed != nil {
+		t.Errorf("looks again after %s, %v", done.again, done.failed)
 	}
 }

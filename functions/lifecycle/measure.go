@@ -51,7 +51,7 @@ func (h *Handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 	if err != nil {
 		slog.WarnContext(ctx, "prices of nodes not read", "error", err)
 	}
-	sums := sumsOf(s.claims, known, nodecost.Of(known, s.classes, s.pools))
+	sums := sumsOf(s.claims, known, nodecost.Of(known, s.owners.classes, s.owners.pools))
 	if h.metrics != nil {
 		h.metrics.Write(sums.metrics(known, now)...)
 	}

@@ -36,7 +36,7 @@ func TestANodeWhosePodsCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 	client := &volumes{pods: map[string][]corev1.Pod{"a": {podWithVolume("web", "data")}}}
 	// The client can only read: any write to the node would panic.
 	p := passOver(client, time.Now, &seen{views: views[:1]})
-	if _, err := p.run(t.Context()); err == nil || !strings.Contains(err.Error(), `"unreadable"`) {
+	if err := p.run(t.Context()).failed; err == nil || !strings.Contains(err.Error(), `"unreadable"`) {
 		t.Errorf("error %v", err)
 	}
 	nodes := newContents(client, time.Now, views)
@@ -78,7 +78,7 @@ func (c *crowded) PatchNodeClaimStatus(context.Context, string, map[string]any) 
 
 // passOver is a pass whose only connection is the client.
 func passOver(client kubernetes, now func() time.Time, s *seen) *pass {
-	return &pass{performer: performer{client: client, now: now}, seen: s}
+	return newPass(&handler{now: now}, client, s)
 }
 
 // crowd has many claims whose drains begin, and one whose node will join.
@@ -101,7 +101,7 @@ func TestNodesJoinBesideDrainsThatBegin(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p := passOver(&crowded{written: make(chan struct{})}, time.Now, crowd(time.Now()))
-	if _, err := p.run(ctx); ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "enough") {
+	if err := p.run(ctx).failed; ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("the claim that joins had to wait for the drains: %v", err)
 	}
 }
@@ -129,9 +129,9 @@ func TestWorkBeyondAPassesTimeWaitsForTheNextPass(t *testing.T) {
 			}
 			s := crowd(start)
 			s.tick = test.tick
-			result, err := passOver(client, clock, s).run(t.Context())
-			if err != nil || result.again != afterConflict {
-				t.Errorf("looks again after %s, %v", result.again, err)
+			result := passOver(client, clock, s).run(t.Context())
+			if result.failed != nil || result.again != afterConflict {
+				t.Errorf("looks again after %s, %v", result.again, result.failed)
 			}
 			if reads, changes := client.reads.Load(), client.changes.Load(); reads != test.reads || changes != test.changes {
 				t.Errorf("%d nodes' pods were read, %d claims written", reads, changes)

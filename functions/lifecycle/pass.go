@@ -35,29 +35,60 @@ const (
 	sweepEvery = 30
 )
 
-// result is what a pass asks for.
+// result is what a stage of a pass asks for, and what has failed in it.
 type result struct {
 	// again is the time until the next pass; zero when the next tick is soon enough.
 	again time.Duration
 	// wantsCapacity is set when provision has to look at once.
 	wantsCapacity bool
+	failed        error
 }
 
-// pass works on everything that was seen.
+// lookAgain asks for another pass soon, for an object that has changed or had to wait.
+func lookAgain() result { return result{again: afterConflict} }
+
+// join is the result of several stages or parts of them.
+func join(results ...result) result {
+	var joined result
+	failed := make([]error, len(results))
+	for i, one := range results {
+		if one.again > 0 && (joined.again == 0 || one.again < joined.again) {
+			joined.again = one.again
+		}
+		joined.wantsCapacity = joined.wantsCapacity || one.wantsCapacity
+		failed[i] = one.failed
+	}
+	joined.failed = errors.Join(failed...)
+	return joined
+}
+
+// each works on the items, some at a time, and joins the results. A part that fails ends no other.
+func each[T any](items []T, atOnce int, workOn func(T) result) result {
+	results := make([]result, len(items))
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i, item := range items {
+		group.Go(func() error {
+			results[i] = workOn(item)
+			return nil
+		})
+	}
+	_ = group.Wait() // the functions return no error
+	return join(results...)
+}
+
+// pass works on everything that was seen. Its stages return what they ask for.
 type pass struct {
 	performer
 	seen      *seen
 	leftovers leftovers
-
-	mutex  sync.Mutex
-	result result
-	failed []error
 }
 
-func newPass(h *Handler, client kubernetes, seen *seen, report bool) *pass {
+func newPass(h *Handler, client kubernetes, seen *seen) *pass {
 	return &pass{
 		performer: performer{
-			client: client, fleet: h.fleet, now: h.now, report: report,
+			client: client, fleet: h.fleet, now: h.now, report: seen.report,
+			evictions:   max(1, parallel/max(1, drained(seen.views))),
 			nominations: make(chan struct{}, cmp.Or(h.Nominations, parallel)),
 		},
 		seen: seen, leftovers: h.leftovers,
@@ -65,49 +96,28 @@ func newPass(h *Handler, client kubernetes, seen *seen, report bool) *pass {
 }
 
 // run works on pools, then on claims, then on what only ticks do. A part that fails ends no other.
-func (p *pass) run(ctx context.Context) (result, error) {
+func (p *pass) run(ctx context.Context) result {
 	p.events.Add(p.seen.events...)
+	var drains result
+	if p.seen.skipDrains {
+		drains = lookAgain() // the pass that drains may die
+	}
 	// The pools come first, because they count the claims that are about to be given up.
 	// Those of Provisioners are written before their statuses, which would change their versions.
-	p.keepProvisioners(ctx)
-	p.writePoolStatuses(ctx)
-	if p.seen.skipDrains {
-		p.lookAgain(afterConflict) // the pass that drains may die
-	}
-	p.workOnClaims(ctx)
+	provisioners := p.keepProvisioners(ctx)
+	pools := p.writePoolStatuses(ctx)
+	claims := p.workOnClaims(ctx)
+	var garbage result
 	if p.seen.tick {
-		p.collectGarbage(ctx)
+		garbage = p.collectGarbage(ctx)
 	}
-	return p.result, errors.Join(p.failed...)
+	return join(provisioners, pools, drains, claims, garbage)
 }
 
-// note adds to the result. It is safe for concurrent use.
-func (p *pass) note(again time.Duration, wantsCapacity bool, err error) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if again > 0 && (p.result.again == 0 || again < p.result.again) {
-		p.result.again = again
-	}
-	p.result.wantsCapacity = p.result.wantsCapacity || wantsCapacity
-	if err != nil {
-		p.failed = append(p.failed, err)
-	}
-}
-
-func (p *pass) lookAgain(after time.Duration) { p.note(after, false, nil) }
-
-func (p *pass) fail(err error) { p.note(0, false, err) }
-
-func (p *pass) writePoolStatuses(ctx context.Context) {
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	for i := range p.seen.pools {
-		group.Go(func() error {
-			p.fail(p.writePoolStatus(ctx, &p.seen.pools[i]))
-			return nil
-		})
-	}
-	_ = group.Wait() // the functions report by fail
+func (p *pass) writePoolStatuses(ctx context.Context) result {
+	return each(p.seen.owners.pools, parallel, func(pool api.NodePool) result {
+		return result{failed: p.writePoolStatus(ctx, &pool)}
+	})
 }
 
 func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool) error {
@@ -115,7 +125,7 @@ func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool) error {
 	var patch map[string]any
 	err := guard.Run(func() error {
 		patch = nodepool.StatusPatch(pool, nodepool.Seen{
-			Claims: s.claims, Nodes: s.nodes, Classes: s.classes, Blocked: s.blocked,
+			Claims: s.claims, Nodes: s.nodes, Classes: s.owners.classes, Blocked: s.blocked,
 		}, p.now())
 		return nil
 	})
@@ -136,32 +146,31 @@ func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool) error {
 
 // workOnClaims brings each claim one step forward: the urgent ones sixteen at a time, and others
 // beside them.
-func (p *pass) workOnClaims(ctx context.Context) {
+func (p *pass) workOnClaims(ctx context.Context) result {
 	began := p.now()
 	contents := newContents(p.client, p.now, p.seen.views)
-	p.evictions = max(1, parallel/max(1, contents.count))
-	workOn := func(view nodeclaim.View) {
+	workOn := func(view nodeclaim.View) result {
 		over := p.now().Sub(began) > turn
 		if over && (!p.seen.tick || view.Claim.DeletionTimestamp != nil) {
-			p.lookAgain(afterConflict)
-			return
+			return lookAgain()
 		}
 		if err := contents.read(ctx, &view); err != nil {
-			p.fail(err)
-			return
+			return result{failed: err}
 		}
-		p.workOnClaim(ctx, view, over)
+		return p.workOnClaim(ctx, view, over)
 	}
 	urgent, others := split(p.seen.views)
+	var ofUrgent result
 	var drains sync.WaitGroup
-	drains.Go(func() { each(urgent, parallel, workOn) })
-	each(others, max(beside, parallel-len(urgent)), workOn)
+	drains.Go(func() { ofUrgent = each(urgent, parallel, workOn) })
+	ofOthers := each(others, max(beside, parallel-len(urgent)), workOn)
 	drains.Wait()
+	return join(ofUrgent, ofOthers)
 }
 
 // workOnClaim brings the claim forward. It destroys nothing on a reading that is over, because that
 // may be a minute old by then.
-func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) {
+func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) result {
 	if over {
 		view.Expected = nil // others may have them by now
 	}
@@ -172,82 +181,62 @@ func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) 
 	})
 	if err != nil {
 		p.events.Add(defect(disruption.AboutClaim(view.Claim), err))
-		p.fail(fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err))
-		return
+		return result{failed: fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err)}
 	}
 	if over && outcome.Destroys() {
-		p.lookAgain(afterConflict)
-		return
+		return lookAgain()
 	}
 	changed, err := p.do(ctx, view.Claim, outcome.Steps)
+	done := result{again: outcome.Again, wantsCapacity: outcome.WantsCapacity}
 	if err != nil {
-		err = fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err)
+		done.failed = fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err)
 	}
 	if changed || err != nil {
-		p.lookAgain(afterConflict)
+		done = join(done, lookAgain())
 	}
-	p.note(outcome.Again, outcome.WantsCapacity, err)
-}
-
-// each works on the views, some at a time.
-func each(views []nodeclaim.View, atOnce int, workOn func(nodeclaim.View)) {
-	var group errgroup.Group
-	group.SetLimit(atOnce)
-	for _, view := range views {
-		group.Go(func() error {
-			workOn(view)
-			return nil
-		})
-	}
-	_ = group.Wait() // the functions return no error
+	return done
 }
 
 // collectGarbage ends instances and nodes without a claim, sweeps leases, and works on classes.
-func (p *pass) collectGarbage(ctx context.Context) {
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	inBackground := func(work func() error) {
-		group.Go(func() error {
-			p.fail(work())
-			return nil
-		})
-	}
+func (p *pass) collectGarbage(ctx context.Context) result {
+	var work []func() error
 	if p.now().Minute()%sweepEvery == 0 {
-		inBackground(func() error { return p.sweepLeases(ctx) })
+		work = append(work, func() error { return p.sweepLeases(ctx) })
 	}
-	for _, steps := range p.unclaimed(ctx) {
-		inBackground(func() error {
+	unclaimed, err := p.unclaimed(ctx)
+	for _, steps := range unclaimed {
+		work = append(work, func() error {
 			_, err := p.do(ctx, nil, steps)
 			return err
 		})
 	}
-	inBackground(func() error { return p.workOnClasses(ctx) })
-	inBackground(func() error { return p.stampHashes(ctx) })
+	work = append(work, func() error { return p.workOnClasses(ctx) }, func() error { return p.stampHashes(ctx) })
 	p.reportBlocked(ctx)
-	_ = group.Wait() // the functions report by fail
+	return join(result{failed: err}, each(work, parallel, func(work func() error) result {
+		return result{failed: work()}
+	}))
 }
 
 // unclaimed returns the steps for each instance and each deleted node without a claim. It reads the
 // claims again where there seem to be any, because the pass may have begun a minute ago.
-func (p *pass) unclaimed(ctx context.Context) [][]nodeclaim.Step {
+func (p *pass) unclaimed(ctx context.Context) ([][]nodeclaim.Step, error) {
 	s := p.seen
 	find := func(claims []api.NodeClaim) ([]nodeclaim.Instance, [][]nodeclaim.Step) {
-		return nodeclaim.Strays(s.instances, claims, p.now()), nodeclaim.ReleaseOrphans(s.nodes, claims)
+		return nodeclaim.Strays(s.listing.instances, claims, p.now()), nodeclaim.ReleaseOrphans(s.nodes, claims)
 	}
 	strays, steps := find(s.claims)
 	if len(strays)+len(steps) == 0 {
-		return nil
+		return nil, nil
 	}
 	claims, err := p.client.NodeClaims(ctx)
 	if err != nil {
-		p.fail(err)
-		return nil
+		return nil, err
 	}
 	strays, steps = find(claims)
 	for _, stray := range strays {
-		steps = append(steps, nodeclaim.EndStray(stray, s.nodesOf(stray)))
+		steps = append(steps, nodeclaim.EndStray(stray, nodesOf(stray, s.nodes)))
 	}
-	return steps
+	return steps, nil
 }
 
 // sweepLeases deletes the leases in kube-node-lease that nodes have left which are gone.
@@ -273,5 +262,5 @@ func (p *pass) reportBlocked(ctx context.Context) {
 		slog.WarnContext(ctx, "node repair is blocked", "NodePool", blocked.Pool,
 			"nodes", blocked.Nodes, "unhealthy", blocked.Unhealthy, "waiting", len(blocked.Waiting))
 	}
-	p.events.Add(p.seen.blockedEvents()...)
+	p.events.Add(blockedEvents(p.seen.blocked, p.seen.owners.pools, p.seen.views)...)
 }

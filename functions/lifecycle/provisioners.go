@@ -14,36 +14,39 @@ import (
 	"github.com/whittle-dev/whittle/shared/guard"
 )
 
-// listProvisioners reads the kinds before NodePool. Without a Provisioner it costs one list.
-func (s *seen) listProvisioners(ctx context.Context, client kubernetes) {
-	var err error
-	if s.provisioners, err = client.Provisioners(ctx); err != nil || len(s.provisioners) == 0 {
-		s.failed = errors.Join(s.failed, err)
-		return
+// listPredecessors reads the kinds before NodePool. Without a Provisioner it costs one list.
+func listPredecessors(ctx context.Context, client kubernetes) (predecessors, error) {
+	provisioners, err := client.Provisioners(ctx)
+	if err != nil || len(provisioners) == 0 {
+		return predecessors{}, err
 	}
-	if s.templates, err = client.AWSNodeTemplates(ctx); err != nil {
-		s.failed = errors.Join(s.failed, err)
-		s.provisioners = nil // without the templates each would seem to name one that is not there
+	templates, err := client.AWSNodeTemplates(ctx)
+	if err != nil {
+		return predecessors{}, err // without the templates each Provisioner would seem to name one that is not there
 	}
+	return predecessors{provisioners, templates}, nil
 }
 
 // keepProvisioners keeps a pool and a class for each Provisioner. It waits for a complete list of
 // pools and classes, because one that is not listed would be made again.
-func (p *pass) keepProvisioners(ctx context.Context) {
+func (p *pass) keepProvisioners(ctx context.Context) result {
 	s := p.seen
-	if len(s.provisioners) == 0 || !s.classesListed {
-		return
+	if len(s.predecessors.provisioners) == 0 || !s.owners.complete {
+		return result{}
 	}
 	known := provisioner.Seen{
-		Provisioners: s.provisioners, Templates: s.templates, Pools: s.pools, Classes: s.classes, Claims: s.claims,
+		Provisioners: s.predecessors.provisioners, Templates: s.predecessors.templates,
+		Pools: s.owners.pools, Classes: s.owners.classes, Claims: s.claims,
 		Settings: legacy.Settings{ClusterName: s.cluster, KubernetesVersion: p.client.KubernetesVersion()},
 	}
-	for i := range s.provisioners {
-		p.fail(p.keepProvisioner(ctx, &s.provisioners[i], known))
+	var failed []error
+	for i := range known.Provisioners {
+		failed = append(failed, p.keepProvisioner(ctx, &known.Provisioners[i], known))
 	}
-	for i := range s.templates {
-		p.fail(p.writeTemplateStatus(ctx, &s.templates[i], known))
+	for i := range known.Templates {
+		failed = append(failed, p.writeTemplateStatus(ctx, &known.Templates[i], known))
 	}
+	return result{failed: errors.Join(failed...)}
 }
 
 // keepProvisioner writes what one Provisioner needs. A refusal of the API server becomes its

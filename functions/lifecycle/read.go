@@ -32,32 +32,61 @@ const (
 	typesEvery = 30
 )
 
-// seen is the cluster at the beginning of a pass.
-type seen struct {
-	tick bool
+// scope is which claims a pass works on, and for which cluster.
+type scope struct {
+	cluster string
+	tick    bool
+	// report is set in the first pass of a chain, whose events tell of lasting hindrances.
+	report bool
 	// skipDrains is set on a tick that met another pass, which carries out the drains.
-	skipDrains      bool
-	instancesListed bool
-	instances       []nodeclaim.Instance // those that EC2 listed by their tags
-	// described are the instances that EC2 was asked for by id. Absent are ids that it does not know.
-	described map[string]nodeclaim.Instance
-	absent    map[string]bool
-	claims    []api.NodeClaim
-	nodes     []corev1.Node
-	statuses  map[string]fleet.Status // by instance id; nil unless EC2 was asked, on a tick
-	views     []nodeclaim.View        // one for each claim that the pass works on
-	blocked   []repair.PoolHealth     // pools with too many unhealthy nodes for a repair
-	pools     []api.NodePool          // on a tick
-	classes   []api.EC2NodeClass      // on a tick
-	// provisioners and templates are the kinds before pools and classes, on a tick.
+	skipDrains bool
+}
+
+// listing is what EC2 listed by the cluster's tags.
+type listing struct {
+	answered  bool
+	instances []nodeclaim.Instance
+}
+
+// description is what EC2 said of the instances that it was asked for by id.
+type description struct {
+	found  map[string]nodeclaim.Instance
+	absent map[string]bool // ids that EC2 does not know
+}
+
+// owners are what claims are made from, and are read on a tick.
+type owners struct {
+	// complete is set when all pools and classes are there.
+	complete bool
+	pools    []api.NodePool
+	classes  []api.EC2NodeClass
+}
+
+// predecessors are the kinds before pools and classes, and are read on a tick.
+type predecessors struct {
 	provisioners []legacy.Provisioner
 	templates    []legacy.AWSNodeTemplate
-	cluster      string
-	// classesListed is set when classes and pools are complete.
-	classesListed bool
-	origins       map[string]*drift.Origin // by pool, on a tick
-	// shifted are the zones that zonal shifts move traffic away from, by id.
-	shifted map[string]time.Time
+}
+
+// inspection is what only a tick reads.
+type inspection struct {
+	statuses     map[string]fleet.Status // by instance id; nil unless EC2 answered
+	owners       owners
+	predecessors predecessors
+	defects      []cluster.Event // about classes that Whittle panics on
+}
+
+// seen is the cluster at the beginning of a pass. It does not change after read has made it.
+type seen struct {
+	scope
+	listing      listing
+	claims       []api.NodeClaim
+	nodes        []corev1.Node
+	owners       owners
+	predecessors predecessors
+	origins      map[string]*drift.Origin // by pool, on a tick
+	views        []nodeclaim.View         // one for each claim that the pass works on
+	blocked      []repair.PoolHealth      // pools with too many unhealthy nodes for a repair
 	// events are those of the reading: objects that Whittle panics on, and zonal shifts.
 	events []cluster.Event
 	// failed are the readings that the pass does without. A node still registers while EC2 refuses
@@ -68,68 +97,81 @@ type seen struct {
 // read lists what the pass decides on. A tick's pass works on all claims. Any other pass works only
 // on claims that are starting or ending, so that it costs one list where there are none.
 func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Message) (*seen, error) {
-	s := &seen{tick: wake.Reason == queue.ReasonTick, cluster: h.cluster}
-	// EC2 is listed before the claims. A claim is written before its instance is launched, so that
-	// a listed instance without a claim belongs to nobody.
-	if s.tick {
-		s.listInstances(ctx, h.fleet)
-	}
-	var err error
-	if s.claims, err = client.NodeClaims(ctx); err != nil {
+	in := scope{cluster: h.cluster, tick: wake.Reason == queue.ReasonTick, report: wake.Hop == 0}
+	claims, listed, unlisted, err := h.readClaims(ctx, client, in.tick)
+	if err != nil {
 		return nil, err
 	}
-	s.skipDrains = s.tick && slices.ContainsFunc(s.claims, isDeleted) && h.leaseHeld(ctx, client)
-	if !s.tick && slices.ContainsFunc(s.claims, isUnlaunchedEnding) {
-		s.listInstances(ctx, h.fleet)
+	in.skipDrains = in.tick && slices.ContainsFunc(claims, isDeleted) && h.leaseHeld(ctx, client)
+	described, undescribed := describeInstances(ctx, h.fleet, instancesToDescribe(in, claims, listed))
+	nodes, err := readNodes(ctx, client, in, claims)
+	if err != nil {
+		return nil, err
 	}
-	s.describeInstances(ctx, h.fleet)
-	if s.tick || slices.ContainsFunc(s.claims, isInFlight) {
-		if s.nodes, err = client.Nodes(ctx); err != nil {
-			return nil, err
-		}
+	inspected, uninspected := h.inspect(ctx, client, in, claims)
+	shifted, news := readShifts(ctx, h.shifts, in, claims, inspected.owners)
+	origins, unfound := findOrigins(ctx, client, claims, inspected.owners, h.now())
+	views := buildViews(in, facts{
+		claims: claims, nodes: nodes, listed: listed, described: described, origins: origins,
+		originsKnown: inspected.owners.complete, shifted: shifted,
+	})
+	views, blocked := examine(in, views, inspected.statuses, h.now())
+	views = addExpected(views, readExpectedPods(ctx, client, claims, views))
+	return &seen{
+		scope: in, listing: listed, claims: claims, nodes: nodes, owners: inspected.owners,
+		predecessors: inspected.predecessors, origins: origins, views: views, blocked: blocked,
+		events: append(inspected.defects, news...),
+		failed: errors.Join(unlisted, undescribed, uninspected, unfound),
+	}, nil
+}
+
+// readClaims lists the claims, and EC2's instances where they decide something. Unlisted is EC2's
+// refusal, which the pass does without.
+func (h *Handler) readClaims(
+	ctx context.Context, client kubernetes, tick bool,
+) (claims []api.NodeClaim, listed listing, unlisted, err error) {
+	// EC2 is listed before the claims. A claim is written before its instance is launched, so that
+	// a listed instance without a claim belongs to nobody.
+	if tick {
+		listed, unlisted = listInstances(ctx, h.fleet)
 	}
-	if s.tick {
-		s.checkInstances(ctx, h.fleet)
-		s.listPools(ctx, client, h.resolve, h.expressions)
-		s.listProvisioners(ctx, client)
+	if claims, err = client.NodeClaims(ctx); err != nil {
+		return nil, listing{}, nil, err
 	}
-	s.readShifts(ctx, h.shifts)
-	s.findOrigins(ctx, client, h.now())
-	s.buildViews(h.cluster, wake.Hop == 0)
-	s.examine(h.now())
-	s.findExpectedPods(ctx, client)
-	return s, nil
+	if !tick && slices.ContainsFunc(claims, isUnlaunchedEnding) {
+		listed, unlisted = listInstances(ctx, h.fleet)
+	}
+	return claims, listed, unlisted, nil
 }
 
 // listInstances lists the instances with the cluster's tags.
-func (s *seen) listInstances(ctx context.Context, ec2 instances) {
+func listInstances(ctx context.Context, ec2 instances) (listing, error) {
 	listed, err := ec2.Instances(ctx)
 	if err != nil {
-		s.failed = errors.Join(s.failed, err)
-		return
+		return listing{}, err
 	}
-	s.instancesListed = true
+	made := listing{answered: true}
 	for i := range listed {
-		s.instances = append(s.instances, instanceOf(&listed[i]))
+		made.instances = append(made.instances, instanceOf(&listed[i]))
 	}
+	return made, nil
 }
 
 // describeInstances asks EC2 by id for the instances of which the list does not tell enough.
 // Nothing is decided on an instance that the answer is not about.
-func (s *seen) describeInstances(ctx context.Context, ec2 instances) {
-	ids := s.instancesToDescribe()
+func describeInstances(ctx context.Context, ec2 instances, ids []string) (description, error) {
 	if len(ids) == 0 {
-		return
+		return description{}, nil
 	}
 	answer, err := ec2.Describe(ctx, ids...)
-	s.failed = errors.Join(s.failed, err)
-	s.described, s.absent = map[string]nodeclaim.Instance{}, map[string]bool{}
+	described := description{found: map[string]nodeclaim.Instance{}, absent: map[string]bool{}}
 	for i := range answer.Found {
-		s.described[answer.Found[i].ID] = instanceOf(&answer.Found[i])
+		described.found[answer.Found[i].ID] = instanceOf(&answer.Found[i])
 	}
 	for _, id := range answer.Absent {
-		s.absent[id] = true
+		described.absent[id] = true
 	}
+	return described, err
 }
 
 // instanceOf is what package nodeclaim decides by.
@@ -142,99 +184,137 @@ func instanceOf(instance *fleet.Instance) nodeclaim.Instance {
 	}
 }
 
+// readNodes lists the nodes where one may join or leave.
+func readNodes(ctx context.Context, client kubernetes, in scope, claims []api.NodeClaim) ([]corev1.Node, error) {
+	if !in.tick && !slices.ContainsFunc(claims, isInFlight) {
+		return nil, nil
+	}
+	return client.Nodes(ctx)
+}
+
 // checkInstances asks EC2 which instances fail their status checks or have work announced, if the
-// cluster has instances. Without the answer only the kubelets' conditions and the events of AWS
-// Health count, and the next tick asks again.
-func (s *seen) checkInstances(ctx context.Context, ec2 instances) {
-	if !slices.ContainsFunc(s.claims, hasInstance) {
-		return
+// cluster has instances. Without the answer, which is nil, only the kubelets' conditions and the
+// events of AWS Health count, and the next tick asks again.
+func checkInstances(ctx context.Context, ec2 instances, claims []api.NodeClaim) map[string]fleet.Status {
+	if !slices.ContainsFunc(claims, hasInstance) {
+		return nil
 	}
 	statuses, err := ec2.Statuses(ctx)
 	if err != nil {
 		slog.WarnContext(ctx, "status checks of instances not read", "error", err)
-		return
+		return nil
 	}
-	s.statuses = statuses
+	return statuses
 }
 
-// listPools reads the pools and classes, and resolves the classes. It evaluates their kubelet
-// expressions before, if they are allowed. Without the objects no status is written.
-func (s *seen) listPools(ctx context.Context, client kubernetes, resolve resolve, expressions bool) {
+// inspect reads what only a tick reads. It does without what it cannot read, and returns the
+// errors.
+func (h *Handler) inspect(
+	ctx context.Context, client kubernetes, in scope, claims []api.NodeClaim,
+) (inspection, error) {
+	if !in.tick {
+		return inspection{}, nil
+	}
+	statuses := checkInstances(ctx, h.fleet, claims)
+	from, defects, unowned := listOwners(ctx, client, h.resolve, h.expressions)
+	before, unlisted := listPredecessors(ctx, client)
+	return inspection{statuses, from, before, defects}, errors.Join(unowned, unlisted)
+}
+
+// listOwners reads the pools and classes, and resolves the classes. It evaluates their kubelet
+// expressions before, if they are allowed. Without the objects no status is written. The events are
+// about classes that Whittle panics on.
+func listOwners(
+	ctx context.Context, client kubernetes, resolve resolve, expressions bool,
+) (owners, []cluster.Event, error) {
 	pools, poolsErr := client.NodePools(ctx)
 	classes, classesErr := client.NodeClasses(ctx)
 	if err := errors.Join(poolsErr, classesErr); err != nil {
-		s.failed = errors.Join(s.failed, err)
-		return
+		return owners{}, nil, err
 	}
+	var defects []cluster.Event
+	var unevaluated error
 	if expressions {
-		s.evaluateExpressions(ctx, client, classes)
+		defects, unevaluated = evaluateExpressions(ctx, client, classes)
 	}
+	failed := []error{unevaluated}
 	for i := range classes {
-		err := guard.Run(func() error {
-			classes[i].Default()
-			resolved, err := resolve(ctx, classes[i])
-			if err == nil {
-				classes[i] = resolved
-			}
-			return err
-		})
+		resolved, err := resolveClass(ctx, resolve, classes[i])
 		if guard.IsPanic(err) {
-			err = fmt.Errorf("ec2nodeclass %q: %w", classes[i].Name, err)
-			s.events = append(s.events, defect(aboutClass(&classes[i]), err))
+			defects = append(defects, defect(aboutClass(&resolved), err))
 		}
-		s.failed = errors.Join(s.failed, err)
+		classes[i], failed = resolved, append(failed, err)
 	}
 	for i := range pools {
 		pools[i].Default()
 	}
-	s.pools = slices.DeleteFunc(pools, isForeignPool)
-	s.classes, s.classesListed = classes, true
+	pools = slices.DeleteFunc(pools, isForeignPool)
+	return owners{complete: true, pools: pools, classes: classes}, defects, errors.Join(failed...)
 }
 
-// readShifts asks for the shifted zones where there is a claim that may end. A pass that has read the
-// pools records the events of shifts that began or ended. Another one must not take the change, which
-// is told once.
-func (s *seen) readShifts(ctx context.Context, read shifts) {
-	if read == nil || !s.tick && len(s.claims) == 0 {
-		return
+// resolveClass gives the class its defaults and its status. With an error it has its last status.
+func resolveClass(ctx context.Context, resolve resolve, class api.EC2NodeClass) (api.EC2NodeClass, error) {
+	err := guard.Run(func() error {
+		class.Default()
+		resolved, err := resolve(ctx, class)
+		if err == nil {
+			class = resolved
+		}
+		return err
+	})
+	if guard.IsPanic(err) {
+		err = fmt.Errorf("ec2nodeclass %q: %w", class.Name, err)
 	}
-	var changed zonalshift.Change
-	s.shifted, changed = read(ctx, s.classesListed)
-	if s.classesListed {
-		s.events = append(s.events, zonalshift.Events(changed, s.shifted, s.pools, s.classes)...)
+	return class, err
+}
+
+// readShifts asks for the shifted zones, by id, where there is a claim that may end. A pass that
+// has read the pools returns the events of shifts that began or ended. Another one must not take
+// the change, which is told once.
+func readShifts(
+	ctx context.Context, read shifts, in scope, claims []api.NodeClaim, from owners,
+) (map[string]time.Time, []cluster.Event) {
+	if read == nil || !in.tick && len(claims) == 0 {
+		return nil, nil
 	}
+	shifted, changed := read(ctx, from.complete)
+	if !from.complete {
+		return shifted, nil
+	}
+	return shifted, zonalshift.Events(changed, shifted, from.pools, from.classes)
 }
 
 // findOrigins finds what the claims of each pool would be made from now.
-func (s *seen) findOrigins(ctx context.Context, client kubernetes, now time.Time) {
-	if !s.classesListed {
-		return
+func findOrigins(
+	ctx context.Context, client kubernetes, claims []api.NodeClaim, from owners, now time.Time,
+) (map[string]*drift.Origin, error) {
+	if !from.complete {
+		return nil, nil
 	}
 	var known *catalog.Snapshot
-	if len(s.claims) > 0 && now.Minute()%typesEvery == 0 {
-		var err error
-		if known, err = inventory.Catalog(ctx, client); err != nil && !errors.Is(err, inventory.ErrNoCatalog) {
-			s.failed = errors.Join(s.failed, err)
+	var unread error
+	if len(claims) > 0 && now.Minute()%typesEvery == 0 {
+		known, unread = inventory.Catalog(ctx, client)
+		if errors.Is(unread, inventory.ErrNoCatalog) {
+			unread = nil
 		}
 	}
-	var err error
-	s.origins, err = drift.Origins(s.pools, s.classes, client.CertificateAuthority(), known)
-	s.failed = errors.Join(s.failed, err)
+	origins, err := drift.Origins(from.pools, from.classes, client.CertificateAuthority(), known)
+	return origins, errors.Join(unread, err)
 }
 
-// findExpectedPods reads which pods the joining nodes were launched for. Without the answer the nodes
-// join all the same, and the scheduler chooses their pods by itself.
-func (s *seen) findExpectedPods(ctx context.Context, client kubernetes) {
-	if !slices.ContainsFunc(s.views, func(view nodeclaim.View) bool { return view.AwaitsPods() }) {
-		return
+// readExpectedPods reads which pods the joining nodes were launched for, by the claim's name.
+// Without the answer the nodes join all the same, and the scheduler chooses their pods by itself.
+func readExpectedPods(
+	ctx context.Context, client kubernetes, claims []api.NodeClaim, views []nodeclaim.View,
+) map[string][]*corev1.Pod {
+	if !slices.ContainsFunc(views, func(view nodeclaim.View) bool { return view.AwaitsPods() }) {
+		return nil
 	}
 	unbound, err := client.UnboundPods(ctx)
 	if err != nil {
 		slog.WarnContext(ctx, "unbound pods not read, and none nominated", "error", err)
-		return
+		return nil
 	}
-	expected := nodeclaim.ExpectedPods(s.claims, unbound)
-	for i := range s.views {
-		s.views[i].Expected = expected[s.views[i].Claim.Name]
-	}
+	return nodeclaim.ExpectedPods(claims, unbound)
 }

@@ -53,12 +53,12 @@ func Faults() []Fault {
 			Name: "death-by-tag-filter",
 			What: "lifecycle takes an instance for gone that EC2's list by tags leaves out",
 			Replacements: []overlay.Replacement{{
-				File: "functions/lifecycle/decide.go", Old: "view.Instances, view.Absent = byID[id], s.absent[id]",
-				New: "view.Instances, view.Absent = byID[id], s.absent[id] || s.instancesListed && len(byID[id]) == 0",
+				File: "functions/lifecycle/decide.go", Old: "byID[id], from.described.absent[id]",
+				New: "byID[id], from.described.absent[id] || from.listed.answered && len(byID[id]) == 0",
 			}, {
 				File: "functions/lifecycle/decide.go",
-				Old:  "if instance, described := s.described[id]; described {",
-				New:  "if instance, described := s.described[id]; described && !s.instancesListed {",
+				Old:  "if instance, described := from.described.found[id]; described {",
+				New:  "if instance, described := from.described.found[id]; described && !from.listed.answered {",
 			}, {
 				File: "functions/lifecycle/nodeclaim/halted.go",
 				Old:  "return p.view.Absent && !ready && p.launchedFor() >= surelyKnownWithin",
