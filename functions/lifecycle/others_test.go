@@ -78,7 +78,7 @@ func (c *crowded) PatchNodeClaimStatus(context.Context, string, map[string]any) 
 
 // passOver is a pass whose only connection is the client.
 func passOver(client kubernetes, now func() time.Time, s *seen) *pass {
-	return newPass(&handler{now: now}, client, s)
+	return newPass(&Handler{now: now}, client, s)
 }
 
 // crowd has many claims whose drains begin, and one whose node will join.

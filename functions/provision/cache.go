@@ -34,32 +34,3 @@ func (r *recentEvents) isNew(key string, now time.Time) bool {
 	r.until[key] = now.Add(quietFor)
 	return true
 }
-
-// freshTokens are the client tokens of claims that this pass wrote. Until EC2 is asked with one, no
-// instance can have been launched for its claims.
-type freshTokens struct {
-	mutex  sync.Mutex
-	tokens map[string]bool
-}
-
-func (f *freshTokens) add(token string) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if f.tokens == nil {
-		f.tokens = map[string]bool{}
-	}
-	f.tokens[token] = true
-}
-
-func (f *freshTokens) has(token string) bool {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	return f.tokens[token]
-}
-
-// remove notes that EC2 is asked with the token.
-func (f *freshTokens) remove(token string) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	delete(f.tokens, token)
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
+	"github.com/whittle-dev/whittle/functions/provision/launching"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -75,7 +76,7 @@ type Handler struct {
 	// its own queue, and the free addresses of subnets.
 	events    recentEvents
 	asked     queue.Asked
-	addresses addresses
+	addresses launching.Addresses
 }
 
 // handle answers a batch with one pass.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
+	"github.com/whittle-dev/whittle/functions/provision/launching"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -63,7 +64,7 @@ type pass struct {
 	placed []plan.Nomination // by the last plan, those of virtual pods included
 
 	// Results of the look.
-	fresh     freshTokens
+	fresh     launching.Tokens
 	launched  map[string]*api.NodeClaim // by name, as they are after the launch
 	nominated int                       // events about pods that have a place
 	shown     *status.Plan              // the last plan that has new nodes
@@ -188,7 +189,7 @@ func (r *pass) reportMisfits(ctx context.Context, held []sight.Held) {
 		}
 		slog.WarnContext(ctx, "the pod does not fit the node launched for it", "Pod", pod.Pod.String(), "error", pod.Message)
 		if events++; events <= maximumPodEvents {
-			r.recordWarning(aboutPod(pod.Pod), "FailedScheduling", pod.Message)
+			r.record(warning(aboutPod(pod.Pod), "FailedScheduling", pod.Message))
 		}
 	}
 }

@@ -1,0 +1,42 @@
+package launching
+
+import (
+	"errors"
+
+	"github.com/whittle-dev/whittle/functions/provision/attempt"
+	"github.com/whittle-dev/whittle/shared/fleet"
+)
+
+// answerOf is what package attempt decides by.
+func answerOf(outcome fleet.Outcome, err error) attempt.Answer {
+	answer := attempt.Answer{Earlier: outcome.Earlier}
+	for _, instance := range outcome.Instances {
+		answer.Instances = append(answer.Instances, attempt.Instance{
+			ID: instance.ID, Type: instance.InstanceType, Zone: instance.Zone, CapacityType: instance.CapacityType,
+			ReservationID: instance.ReservationID, ImageID: instance.ImageID,
+		})
+	}
+	for _, shortage := range outcome.Short {
+		answer.Short = append(answer.Short, attempt.Shortage{
+			Key: shortage.Key, For: shortage.For, Code: shortage.Code, Reason: shortage.Reason(), Advice: shortage.Advice(),
+		})
+	}
+	if err == nil {
+		return answer
+	}
+	answer.Failure = &attempt.Failure{
+		Message: err.Error(), Ended: errors.Is(err, fleet.ErrRefused), Unseen: errors.Is(err, fleet.ErrUnseen),
+	}
+	if known := fleet.FailureIn(err); known != nil {
+		answer.Failure.Reason, answer.Failure.Class, answer.Failure.Message = known.Reason, known.Condition, known.Error()
+	}
+	return answer
+}
+
+func countBySubnet(instances []fleet.Instance) map[string]int {
+	counts := map[string]int{}
+	for _, instance := range instances {
+		counts[instance.SubnetID]++
+	}
+	return counts
+}
