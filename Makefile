@@ -13,8 +13,7 @@ output = build/functions/$(architecture)
 # golangci-lint includes staticcheck.
 golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
 # Nested modules that the linters check too. The build checks those of the control plane and of Karpenter.
-nested := infra/local testdata/instancetypes/generate testdata/instancetypes/peer testdata/peer \
-  testdata/formats
+nested := infra/local shared/catalog/builtin/generate testdata/peer testdata/formats
 
 # Every fuzz test with its folder, such as "FuzzDecode events": decoders of outside input, and arithmetic.
 fuzzed = git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | \
@@ -129,7 +128,7 @@ test: local ## run the unit tests and the whole world end to end
 	@$(MAKE) --no-print-directory -j 2 -O test-product test-world
 
 test-product:
-	go test -timeout 20m ./... ./testdata/instancetypes
+	go test -timeout 20m ./...
 
 test-world:
 	go test -C infra/local -timeout 20m -parallel 3 ./...
@@ -141,8 +140,8 @@ pages: ## run the commands of the pages, and check that those that need an accou
 lint: ## run gofmt, go vet and golangci-lint
 	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; \
 	if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
-	go vet ./... ./testdata/instancetypes
-	go run $(golangci) run ./... ./testdata/instancetypes
+	go vet ./...
+	go run $(golangci) run ./...
 	for module in $(nested); do go vet -C $$module ./... || exit 1; done
 	for module in $(nested); do go run -C $$module $(golangci) run ./... || exit 1; done
 
@@ -180,7 +179,7 @@ conformance: ## check clients and local AWS against moto, service models and Kar
 	go vet -C infra/local -tags conformance ./conformance
 	go test -C infra/local -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' ./conformance
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
-	go test -C testdata/instancetypes/peer -timeout 15m ./...
+	go test -C testdata/peer -timeout 15m ./instancetypes
 	go test -C testdata/peer -timeout 15m -run 'Hash|Kubelet|Answer|Interface|CapacityBuffer' . ./answers
 	go test -C testdata/formats -timeout 15m ./...
 

@@ -45,7 +45,7 @@ func layers() []layer {
 		{path: "shared/spread", imports: "shared/scheduling", deciding: true},
 		{path: "shared/kubelet", imports: "shared/api", deciding: true},
 		{path: "shared/catalog", imports: "shared/api shared/guard shared/kubelet shared/scheduling", deciding: true},
-		{path: "shared/catalog/builtin", imports: "shared/catalog testdata/instancetypes"},
+		{path: "shared/catalog/builtin", imports: "shared/catalog"},
 		{path: "shared/nodeclass", imports: "shared/api shared/kubelet", deciding: true},
 		{path: "shared/kubelet/expression", deciding: true},
 		{
@@ -92,29 +92,29 @@ func layers() []layer {
 			deciding: true,
 		},
 		{
-			path: "shared/consolidation/fleet",
+			path: "shared/consolidation/state",
 			imports: "shared/api shared/catalog shared/consolidation/settings shared/consolidation/relations " +
 				"shared/consolidation/podgroup shared/disruption shared/plan shared/planner shared/planning shared/scheduling",
 			deciding: true,
 		},
 		{
 			path:     "shared/consolidation/eligibility",
-			imports:  "shared/api shared/consolidation/fleet shared/disruption shared/plan shared/scheduling",
+			imports:  "shared/api shared/consolidation/state shared/disruption shared/plan shared/scheduling",
 			deciding: true,
 		},
 		{
-			path:     "shared/consolidation/packing",
-			imports:  "shared/consolidation/fleet shared/consolidation/podgroup shared/planner/resource",
+			path:     "shared/consolidation/firstfit",
+			imports:  "shared/consolidation/state shared/consolidation/podgroup shared/planner/resource",
 			deciding: true,
 		},
 		{
 			path:     "shared/consolidation/evaluation",
-			imports:  "shared/api shared/consolidation/fleet shared/plan shared/planner shared/planning shared/scheduling",
+			imports:  "shared/api shared/consolidation/state shared/plan shared/planner shared/planning shared/scheduling",
 			deciding: true,
 		},
 		{
 			path: "shared/consolidation/search",
-			imports: "shared/consolidation/evaluation shared/consolidation/fleet shared/consolidation/packing " +
+			imports: "shared/consolidation/evaluation shared/consolidation/state shared/consolidation/firstfit " +
 				"shared/planner/resource",
 			deciding: true,
 		},
@@ -168,7 +168,7 @@ func layers() []layer {
 		},
 		{path: "shared/reaction", imports: "shared/function"},
 		{path: "shared/publish", imports: "events/own"},
-		{path: "shared/ec2catalog", imports: "shared/catalog testdata/instancetypes"},
+		{path: "shared/ec2catalog", imports: "shared/catalog"},
 
 		// Test support: packages that only tests and other packages of this layer import.
 		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},
@@ -177,7 +177,7 @@ func layers() []layer {
 		{path: "shared/planner/plantest", imports: "shared"},
 		{path: "shared/planner/schedulertest", imports: "shared"},
 		{path: "shared/consolidation/consolidationtest", imports: "shared"},
-		{path: "functions/lifecycle/clustertest", imports: "shared"},
+		{path: "functions/functiontest", imports: "shared"},
 
 		// Functions: the top layer. A function may import all of shared, but no other function.
 		{path: "functions/catalog", imports: "shared"},
@@ -291,7 +291,7 @@ func TestOnlyLifecycleAndTheCommandLineInterpretExpressions(t *testing.T) {
 func TestOnlyPlanningAsksThePlanner(t *testing.T) {
 	solvers := []string{"shared/planner", "shared/planner/gang", "shared/planner/isolate"}
 	others := map[string]string{
-		"shared/consolidation/fleet": "shared/planner",      // DualPrices
+		"shared/consolidation/state": "shared/planner",      // DualPrices
 		"shared/sight":               "shared/planner/gang", // Keep
 	}
 	for _, p := range listPackages(t) {

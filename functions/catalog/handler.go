@@ -59,7 +59,7 @@ func (h *Handler) Handle(ctx context.Context, _ any) (Summary, error) {
 	return summary, nil
 }
 
-func summarize(snapshot *catalog.Snapshot, took time.Duration) Summary {
+func summarize(snapshot *catalog.Catalog, took time.Duration) Summary {
 	summary := Summary{
 		InstanceTypes: len(snapshot.InstanceTypes), Zones: len(snapshot.Zones), BuiltinPrices: snapshot.Prices.Builtin,
 		Duration: took.Round(time.Millisecond).String(),

@@ -163,7 +163,7 @@ func forget(t *testing.T) {
 	}
 }
 
-func stored(t *testing.T) *catalog.Snapshot {
+func stored(t *testing.T) *catalog.Catalog {
 	t.Helper()
 	client, err := controlPlane.ClientOf("whittle:provision")
 	if err != nil {
@@ -176,7 +176,7 @@ func stored(t *testing.T) *catalog.Snapshot {
 	return snapshot
 }
 
-func infoOf(t *testing.T, snapshot *catalog.Snapshot, name string) catalog.InstanceTypeInfo {
+func infoOf(t *testing.T, snapshot *catalog.Catalog, name string) catalog.InstanceTypeInfo {
 	t.Helper()
 	for _, info := range snapshot.InstanceTypes {
 		if info.InstanceType == name {
@@ -203,7 +203,7 @@ func TestTheCatalogueIsEC2sOffer(t *testing.T) {
 			t.Errorf("read at %s and %s in %s", snapshot.Time, snapshot.SpotPriceTime, snapshot.Region)
 		}
 	}
-	snapshot, table := stored(t), catalogtest.Snapshot(t)
+	snapshot, table := stored(t), catalogtest.Catalog(t)
 	for _, name := range []string{
 		"m5.large", "m7g.xlarge", "c6i.metal", "g4dn.xlarge", "inf2.xlarge", "t3.micro", "p5.48xlarge", "c6in.32xlarge",
 	} {
@@ -235,7 +235,7 @@ func TestTheCatalogueIsEC2sOffer(t *testing.T) {
 	}
 }
 
-func sorted(snapshot *catalog.Snapshot) bool {
+func sorted(snapshot *catalog.Catalog) bool {
 	for i := 1; i < len(snapshot.InstanceTypes); i++ {
 		if snapshot.InstanceTypes[i-1].InstanceType >= snapshot.InstanceTypes[i].InstanceType {
 			return false

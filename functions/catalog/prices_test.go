@@ -12,7 +12,7 @@ import (
 )
 
 // run reads the catalogue once, an hour after the last run.
-func (r *region) run(t *testing.T) (Summary, *catalog.Snapshot) {
+func (r *region) run(t *testing.T) (Summary, *catalog.Catalog) {
 	t.Helper()
 	if r.now == nil {
 		r.now = func() time.Time { return noon }
@@ -68,7 +68,7 @@ func TestAnEmptyPriceListKeepsThePrices(t *testing.T) {
 	}
 }
 
-func second(_ Summary, snapshot *catalog.Snapshot) *catalog.Snapshot { return snapshot }
+func second(_ Summary, snapshot *catalog.Catalog) *catalog.Catalog { return snapshot }
 
 // Nodes can launch even where no price list answers.
 func TestTheFirstCatalogueHasBuiltinPrices(t *testing.T) {

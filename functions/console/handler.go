@@ -35,7 +35,7 @@ type Event struct {
 type Handler struct {
 	cluster string
 	widget  *widget.Widget
-	read    func(context.Context) (*view.Objects, error)
+	read    func(context.Context) (*view.Cluster, error)
 	now     func() time.Time
 }
 

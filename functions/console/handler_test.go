@@ -18,7 +18,7 @@ import (
 
 const functionARN = "arn:aws:lambda:us-east-1:123456789012:function:whittle-prod-console"
 
-func newHandler(t *testing.T, read func(context.Context) (*view.Objects, error)) *Handler {
+func newHandler(t *testing.T, read func(context.Context) (*view.Cluster, error)) *Handler {
 	t.Helper()
 	made, err := widget.New()
 	if err != nil {
@@ -29,8 +29,8 @@ func newHandler(t *testing.T, read func(context.Context) (*view.Objects, error))
 }
 
 // pools returns a cluster with two node pools.
-func pools(context.Context) (*view.Objects, error) {
-	objects := &view.Objects{NodePools: make([]api.NodePool, 2)}
+func pools(context.Context) (*view.Cluster, error) {
+	objects := &view.Cluster{NodePools: make([]api.NodePool, 2)}
 	objects.NodePools[0].Name, objects.NodePools[1].Name = "default", "gpu"
 	return objects, nil
 }
@@ -75,7 +75,7 @@ func TestAnEventAsCloudWatchSendsIt(t *testing.T) {
 }
 
 func TestTheDocumentationNeedsNoCluster(t *testing.T) {
-	h := newHandler(t, func(context.Context) (*view.Objects, error) {
+	h := newHandler(t, func(context.Context) (*view.Cluster, error) {
 		t.Error("the cluster is read")
 		return nil, errors.New("out of reach")
 	})
@@ -88,7 +88,7 @@ func TestTheDocumentationNeedsNoCluster(t *testing.T) {
 }
 
 func TestWhatIsWrongIsShown(t *testing.T) {
-	h := newHandler(t, func(context.Context) (*view.Objects, error) { return nil, errors.New("nodes is <forbidden>") })
+	h := newHandler(t, func(context.Context) (*view.Cluster, error) { return nil, errors.New("nodes is <forbidden>") })
 	html := answer(t, h, `{}`)
 	if !strings.Contains(html, "The cluster cannot be shown.") || !strings.Contains(html, "nodes is &lt;forbidden&gt;") {
 		t.Errorf("got\n%s", html)
@@ -96,7 +96,7 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 }
 
 func TestReadingEndsBeforeTheInvocationDoes(t *testing.T) {
-	h := newHandler(t, func(ctx context.Context) (*view.Objects, error) {
+	h := newHandler(t, func(ctx context.Context) (*view.Cluster, error) {
 		if _, limited := ctx.Deadline(); !limited {
 			t.Error("reading has no end")
 		}

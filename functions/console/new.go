@@ -27,7 +27,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 		return nil, err
 	}
 	connection := deps.Connection(loaded, h.cluster)
-	h.read = func(ctx context.Context) (*view.Objects, error) {
+	h.read = func(ctx context.Context) (*view.Cluster, error) {
 		client, err := connection.Client(ctx)
 		if err != nil {
 			return nil, err

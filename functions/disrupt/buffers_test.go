@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -27,7 +27,7 @@ const (
 func buffer(t *testing.T, replicas int32) {
 	t.Helper()
 	const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
-	clustertest.Create(t, server, bindings, &rbacv1.ClusterRoleBinding{
+	functiontest.Create(t, server, bindings, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "disrupt-capacity-buffers"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "whittle:capacity-buffers"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "whittle:disrupt"}},
@@ -37,11 +37,11 @@ func buffer(t *testing.T, replicas int32) {
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
 		}}}
-	clustertest.Create(t, server, templatesPath, template)
+	functiontest.Create(t, server, templatesPath, template)
 	made := &api.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Name: "spare"}}
 	made.TypeMeta = metav1.TypeMeta{APIVersion: api.CapacityBufferAPIVersion, Kind: api.CapacityBufferKind}
 	made.Spec.PodTemplateRef, made.Spec.Replicas = &api.PodTemplateRef{Name: "spare"}, &replicas
-	clustertest.Create(t, server, buffersPath, made)
+	functiontest.Create(t, server, buffersPath, made)
 	t.Cleanup(func() {
 		server.Delete(t, buffersPath+"/spare")
 		server.Delete(t, templatesPath+"/spare")

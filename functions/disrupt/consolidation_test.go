@@ -12,7 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -66,7 +66,7 @@ func (l *harness) staysSettled(t *testing.T, w *world) {
 		w.step()
 	}
 	for _, claim := range left {
-		after := clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+claim.Name)
+		after := functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+claim.Name)
 		if after == nil {
 			t.Errorf("nodeclaim %s is gone", claim.Name)
 			continue
@@ -122,7 +122,7 @@ func TestAFragmentedFleetIsConsolidated(t *testing.T) {
 	if w.least["web"] < nodes-1 || w.least["single"] < 1 {
 		t.Errorf("of %d replicas, and of a single one, there were ready at the least %v", nodes, w.least)
 	}
-	restarted := clustertest.Get[appsv1.Deployment](t, server, deploymentsPath+"/single")
+	restarted := functiontest.Get[appsv1.Deployment](t, server, deploymentsPath+"/single")
 	if restarted.Spec.Template.Annotations[disruption.RestartedAtAnnotationKey] == "" {
 		t.Error("the single replica was not moved by a restart")
 	}
@@ -156,7 +156,7 @@ func TestAProposalThatDoesNotHoldIsWithdrawn(t *testing.T) {
 		}
 		return first != ""
 	})
-	server.Patch(t, clustertest.NodesPath+"/node-"+first,
+	server.Patch(t, functiontest.NodesPath+"/node-"+first,
 		map[string]any{"metadata": map[string]any{"annotations": map[string]string{api.DoNotDisruptAnnotationKey: "true"}}})
 	w.await("the proposal is taken back", func() bool {
 		l.mustTick(t)

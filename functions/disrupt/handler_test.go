@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -23,10 +23,10 @@ import (
 )
 
 // server is shared by the tests of this package, because a start takes seconds.
-var server *clustertest.Cluster
+var server *functiontest.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(clustertest.Main(m, "disrupt", func(c *clustertest.Cluster) { server = c }))
+	os.Exit(functiontest.Main(m, "disrupt", func(c *functiontest.Cluster) { server = c }))
 }
 
 // mailbox keeps the messages that are sent.
@@ -56,7 +56,7 @@ type harness struct {
 	ahead time.Duration // of the clock
 }
 
-func newHarness(t *testing.T, cut *clustertest.Cut) *harness {
+func newHarness(t *testing.T, cut *functiontest.Cut) *harness {
 	t.Helper()
 	var wrap func(http.RoundTripper) http.RoundTripper
 	if cut != nil {
@@ -104,7 +104,7 @@ func pool(t *testing.T, nodes string) {
 	made.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{}
 	made.Spec.Disruption.Budgets = []api.Budget{{Nodes: nodes}}
 	made.Default()
-	clustertest.Create(t, server, api.NodePoolsPath, made)
+	functiontest.Create(t, server, api.NodePoolsPath, made)
 	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/default") })
 }
 
@@ -123,7 +123,7 @@ func join(t *testing.T, name string) {
 	t.Helper()
 	claim := server.Claim(t, name, "i-"+name)
 	server.Node(t, "node-"+name, "i-"+name)
-	server.Patch(t, clustertest.NodesPath+"/node-"+name, map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/node-"+name, map[string]any{
 		"metadata": map[string]any{"labels": map[string]string{api.NodeInitializedLabelKey: "true"}},
 		"spec":     map[string]any{"taints": []corev1.Taint{}},
 	})
@@ -135,18 +135,18 @@ func join(t *testing.T, name string) {
 	t.Cleanup(func() {
 		server.Delete(t, api.NodeClaimsPath+"/"+name)
 		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
-		server.Delete(t, clustertest.NodesPath+"/node-"+name)
+		server.Delete(t, functiontest.NodesPath+"/node-"+name)
 	})
 }
 
 func readClaim(t *testing.T, name string) *api.NodeClaim {
-	return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name)
+	return functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name)
 }
 
 func isEnding(t *testing.T, name string) bool { return readClaim(t, name).DeletionTimestamp != nil }
 
 func isTainted(t *testing.T, name string) bool {
-	return disruption.IsTainted(clustertest.Get[corev1.Node](t, server, clustertest.NodesPath+"/node-"+name))
+	return disruption.IsTainted(functiontest.Get[corev1.Node](t, server, functiontest.NodesPath+"/node-"+name))
 }
 
 func isNoted(t *testing.T, name string) bool {
@@ -199,7 +199,7 @@ func TestANodeThatIsUsedAgainStays(t *testing.T) {
 	if isNoted(t, "used") || isEnding(t, "used") || isTainted(t, "used") {
 		t.Errorf("noted %t, ending %t, tainted %t", isNoted(t, "used"), isEnding(t, "used"), isTainted(t, "used"))
 	}
-	server.Delete(t, clustertest.PodsPath+"/guest")
+	server.Delete(t, functiontest.PodsPath+"/guest")
 	server.EndPods(t, "node-used")
 }
 
@@ -228,7 +228,7 @@ func TestAPodThatArrivesAtTheLastMomentKeepsItsNode(t *testing.T) {
 	if isEnding(t, "late") || isTainted(t, "late") || isNoted(t, "late") {
 		t.Errorf("ending %t, tainted %t, noted %t", isEnding(t, "late"), isTainted(t, "late"), isNoted(t, "late"))
 	}
-	server.Delete(t, clustertest.PodsPath+"/late")
+	server.Delete(t, functiontest.PodsPath+"/late")
 	server.EndPods(t, "node-late")
 }
 
@@ -322,7 +322,7 @@ func TestAnotherHoldersLeaseIsLeftAlone(t *testing.T) {
 }
 
 func TestAClusterWithoutNodesCostsOneList(t *testing.T) {
-	cut := clustertest.After(0)
+	cut := functiontest.After(0)
 	l := newHarness(t, cut)
 	l.mustTick(t)
 	if cut.Over() || len(l.mail.sent) != 0 {
@@ -353,10 +353,10 @@ func TestAPodThatComesShowsOnItsClaim(t *testing.T) {
 	initialized(t, "used")
 	came := time.Now().Add(time.Minute).UTC().Truncate(time.Second)
 	server.Pod(t, "came", "node-used")
-	server.Patch(t, clustertest.PodsPath+"/came/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.PodsPath+"/came/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{{"type": "PodScheduled", "status": "True", "lastTransitionTime": came}},
 	}})
-	t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/came") })
+	t.Cleanup(func() { server.Delete(t, functiontest.PodsPath+"/came") })
 	l := newHarness(t, nil)
 	l.ahead = 2 * time.Minute
 	l.mustTick(t)

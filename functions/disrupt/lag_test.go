@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	servers "github.com/whittle-dev/whittle/shared/cluster/clustertest"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -84,7 +84,7 @@ func TestAMarkWhoseAnswerIsLostTakesOfTheBudget(t *testing.T) {
 	offers(t)
 	initialized(t, "empty", "drifted")
 	server.Pod(t, "guest-drifted", "node-drifted")
-	t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/guest-drifted"); server.EndPods(t, "node-drifted") })
+	t.Cleanup(func() { server.Delete(t, functiontest.PodsPath+"/guest-drifted"); server.EndPods(t, "node-drifted") })
 	drift(t, "drifted")
 	l := newHarness(t, nil)
 	l.ahead = time.Minute

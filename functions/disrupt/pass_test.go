@@ -23,7 +23,7 @@ func (filled) PodsOnNode(context.Context, string, string) ([]corev1.Pod, error) 
 
 // emptyFor is a cluster with one node that has been empty for the time, in a pool with a
 // consolidateAfter of a minute.
-func emptyFor(now time.Time, been time.Duration) *disruption.Snapshot {
+func emptyFor(now time.Time, been time.Duration) *disruption.Cluster {
 	minute := time.Minute
 	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	pool.Spec.Disruption.ConsolidateAfter.Duration = &minute
@@ -35,7 +35,7 @@ func emptyFor(now time.Time, been time.Duration) *disruption.Snapshot {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: "a", Labels: map[string]string{api.NodeInitializedLabelKey: "true"},
 	}}
-	return &disruption.Snapshot{
+	return &disruption.Cluster{
 		Pools: []api.NodePool{pool}, Nodes: []disruption.Node{{Claim: claim, Node: node}},
 	}
 }
@@ -47,10 +47,10 @@ func TestEmptyNodesKeepTheTimeOfAPendingRestart(t *testing.T) {
 	restart := now.Add(10 * time.Second)
 	for _, test := range []struct {
 		name    string
-		cluster *disruption.Snapshot
+		cluster *disruption.Cluster
 		want    time.Time
 	}{
-		{"without empty nodes", &disruption.Snapshot{}, restart},
+		{"without empty nodes", &disruption.Cluster{}, restart},
 		{"with a node that is due later", emptyFor(now, 20*time.Second), restart},
 		{"with a node that is due earlier", emptyFor(now, 55*time.Second), now.Add(5 * time.Second)},
 	} {

@@ -38,7 +38,7 @@ type performer struct {
 
 	forLifecycle bool      // whether claims were deleted, or reboots ordered
 	again        time.Time // when the next pass is due; zero: at the next tick
-	prices       *catalog.Snapshot
+	prices       *catalog.Catalog
 	cluster      string
 	published    publish.Pending // for EventBridge
 }
@@ -224,7 +224,7 @@ func (p *performer) countSavings(ctx context.Context, node *disruption.Node, rea
 		known, err := p.fleet.Catalog(ctx)
 		if err != nil {
 			slog.WarnContext(ctx, "prices of nodes not read", "error", err)
-			known = &catalog.Snapshot{}
+			known = &catalog.Catalog{}
 		}
 		p.prices = known
 	}

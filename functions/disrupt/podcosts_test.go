@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -26,7 +26,7 @@ const (
 func mayCost(t *testing.T) {
 	t.Helper()
 	const path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
-	clustertest.Create(t, server, path, &rbacv1.ClusterRoleBinding{
+	functiontest.Create(t, server, path, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "disrupt-pod-deletion-cost"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "whittle:pod-deletion-cost"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "whittle:disrupt"}},
@@ -76,17 +76,17 @@ func adopt(t *testing.T, names []string) {
 	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "costed"}}
 	set.Spec.Template.Labels = map[string]string{"app": "costed"}
 	set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image"}}
-	clustertest.Create(t, server, replicaSetsPath, set)
+	functiontest.Create(t, server, replicaSetsPath, set)
 	t.Cleanup(func() {
 		server.Delete(t, replicaSetsPath+"/costed")
 		for _, name := range names {
-			server.Delete(t, clustertest.PodsPath+"/p-"+name)
+			server.Delete(t, functiontest.PodsPath+"/p-"+name)
 			server.EndPods(t, "node-"+name)
 		}
 	})
 	await(t, "the ReplicaSet has its pods", func() bool {
 		return !slices.ContainsFunc(names, func(name string) bool {
-			return metav1.GetControllerOf(clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/p-"+name)) == nil
+			return metav1.GetControllerOf(functiontest.Get[corev1.Pod](t, server, functiontest.PodsPath+"/p-"+name)) == nil
 		})
 	})
 }
@@ -112,7 +112,7 @@ func (l *harness) toReport() {
 // cost is the pod's deletion cost, and whether it is marked as Whittle's.
 func cost(t *testing.T, name string) (value string, marked bool) {
 	t.Helper()
-	annotations := clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/p-"+name).Annotations
+	annotations := functiontest.Get[corev1.Pod](t, server, functiontest.PodsPath+"/p-"+name).Annotations
 	mark, marked := annotations[api.ManagedDeletionCostAnnotationKey]
 	value = annotations[api.PodDeletionCostAnnotationKey]
 	return value, marked && mark == value
@@ -139,7 +139,7 @@ func TestPodsOnNodesThatGoFirstHaveTheLowestDeletionCost(t *testing.T) {
 	fewer := map[string]any{"spec": map[string]any{"replicas": 3}}
 	server.Patch(t, replicaSetsPath+"/costed", fewer)
 	await(t, "the pod on the node that leaves goes first", func() bool {
-		pod := clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/p-ending")
+		pod := functiontest.Get[corev1.Pod](t, server, functiontest.PodsPath+"/p-ending")
 		return pod == nil || pod.DeletionTimestamp != nil
 	})
 
@@ -167,7 +167,7 @@ type racing struct {
 func (r racing) AnnotatePod(ctx context.Context, pod *corev1.Pod, annotations map[string]any) error {
 	switch pod.Name {
 	case "p-large":
-		server.Patch(r.t, clustertest.PodsPath+"/p-large", map[string]any{"metadata": map[string]any{
+		server.Patch(r.t, functiontest.PodsPath+"/p-large", map[string]any{"metadata": map[string]any{
 			"annotations": map[string]string{api.PodDeletionCostAnnotationKey: "5"},
 		}})
 	case "p-small":

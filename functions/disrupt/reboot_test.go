@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 )
@@ -17,11 +17,11 @@ func breakGPU(t *testing.T, name string) {
 	initialized(t, name)
 	server.Pod(t, "guest-"+name, "node-"+name)
 	t.Cleanup(func() {
-		server.Delete(t, clustertest.PodsPath+"/guest-"+name)
+		server.Delete(t, functiontest.PodsPath+"/guest-"+name)
 		server.EndPods(t, "node-"+name)
 	})
 	at := metav1.NewTime(time.Now().Add(-time.Hour))
-	server.Patch(t, clustertest.NodesPath+"/node-"+name+"/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/node-"+name+"/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{
 			{"type": "Ready", "status": "True", "reason": "KubeletReady"},
 			{"type": "AcceleratedHardwareReady", "status": "False", "reason": "NvidiaXID63Error",
@@ -39,7 +39,7 @@ func TestAnErrorThatARebootMayEndIsNoReplacement(t *testing.T) {
 	t.Cleanup(func() { forget(t) })
 	// The first write takes the Lease, which the next pass finds ended an hour later.
 	for writes := 1; writes < 4; writes++ {
-		l := newHarness(t, clustertest.After(writes))
+		l := newHarness(t, functiontest.After(writes))
 		l.ahead, l.rebootForRepair = time.Duration(writes)*time.Hour, true
 		_ = l.tick(t)
 	}

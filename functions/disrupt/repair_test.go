@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -17,14 +17,14 @@ func sicken(t *testing.T, name string) {
 	server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{api.RebalanceRecommendedAnnotationKey: nil},
 	}})
-	server.Patch(t, clustertest.PodsPath+"/guest-"+name, map[string]any{"metadata": map[string]any{
+	server.Patch(t, functiontest.PodsPath+"/guest-"+name, map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{api.DoNotDisruptAnnotationKey: "true"},
 	}})
-	server.Patch(t, clustertest.NodesPath+"/node-"+name, map[string]any{"metadata": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/node-"+name, map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{api.DoNotDisruptAnnotationKey: "true"},
 	}})
 	at := metav1.NewTime(time.Now().Add(-time.Hour))
-	server.Patch(t, clustertest.NodesPath+"/node-"+name+"/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/node-"+name+"/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{{"type": "Ready", "status": "False", "reason": "KubeletNotReady",
 			"lastHeartbeatTime": at, "lastTransitionTime": at}},
 	}})

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -27,7 +27,7 @@ func offers(t *testing.T) {
 	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{Tags: map[string]string{"a": "b"}}}
 	class.Spec.SecurityGroupSelectorTerms = []api.SecurityGroupSelectorTerm{{Tags: map[string]string{"a": "b"}}}
 	class.Default()
-	clustertest.Create(t, server, classesPath, class)
+	functiontest.Create(t, server, classesPath, class)
 	server.Patch(t, classesPath+"/default/status", map[string]any{"status": map[string]any{
 		"subnets": []api.Subnet{{ID: "subnet-a", Zone: "us-east-1a", ZoneID: "use1-az1"},
 			{ID: "subnet-b", Zone: "us-east-1b", ZoneID: "use1-az2"}},
@@ -37,7 +37,7 @@ func offers(t *testing.T) {
 			LastTransitionTime: metav1.Now()}},
 	}})
 	t.Cleanup(func() { server.Delete(t, classesPath+"/default") })
-	known := &catalog.Snapshot{
+	known := &catalog.Catalog{
 		Time: time.Now(), Region: "us-east-1", SpotPriceTime: time.Now(),
 		Zones: []catalog.AvailabilityZone{{ZoneName: "us-east-1a", ZoneID: "use1-az1"},
 			{ZoneName: "us-east-1b", ZoneID: "use1-az2"}},
@@ -68,14 +68,14 @@ func recommend(t *testing.T, name string) {
 		map[string]any{"status": map[string]any{"conditions": claim.Status.Conditions}})
 	server.Patch(t, api.NodeClaimsPath+"/"+name, disruption.MarkRebalance(claim, time.Now(), time.Now()))
 	server.Pod(t, "guest-"+name, "node-"+name)
-	t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/guest-"+name); server.EndPods(t, "node-"+name) })
+	t.Cleanup(func() { server.Delete(t, functiontest.PodsPath+"/guest-"+name); server.EndPods(t, "node-"+name) })
 }
 
 // replacement is the claim that replaces the named one, or nil.
 func replacement(t *testing.T, name string) *api.NodeClaim {
 	t.Helper()
 	var found *api.NodeClaim
-	for _, claim := range clustertest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath).Items {
+	for _, claim := range functiontest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath).Items {
 		if claim.Annotations[disruption.ReplacesAnnotationKey] == name && claim.DeletionTimestamp == nil {
 			if found != nil {
 				t.Fatalf("%s and %s both replace %s", found.Name, claim.Name, name)
@@ -98,7 +98,7 @@ func arrive(t *testing.T, claim *api.NodeClaim) {
 		map[string]any{"status": map[string]any{"providerID": api.ProviderID("us-east-1a", "i-"+claim.Name),
 			"conditions": conditions}})
 	server.Node(t, node, "i-"+claim.Name)
-	server.Patch(t, clustertest.NodesPath+"/"+node, map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/"+node, map[string]any{
 		"metadata": map[string]any{"labels": map[string]string{api.NodeInitializedLabelKey: "true"}},
 		"spec":     map[string]any{"taints": []corev1.Taint{}},
 	})
@@ -107,12 +107,12 @@ func arrive(t *testing.T, claim *api.NodeClaim) {
 // forget removes the claims that replace others.
 func forget(t *testing.T) {
 	t.Helper()
-	for _, claim := range clustertest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath).Items {
+	for _, claim := range functiontest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath).Items {
 		if claim.Annotations[disruption.ReplacesAnnotationKey] != "" {
 			server.Delete(t, api.NodeClaimsPath+"/"+claim.Name)
 			server.Patch(t, api.NodeClaimsPath+"/"+claim.Name,
 				map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
-			server.Delete(t, clustertest.NodesPath+"/node-"+claim.Name)
+			server.Delete(t, functiontest.NodesPath+"/node-"+claim.Name)
 		}
 	}
 }

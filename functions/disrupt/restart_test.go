@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
@@ -22,7 +22,7 @@ import (
 func mayRestart(t *testing.T) {
 	t.Helper()
 	const path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
-	clustertest.Create(t, server, path, &rbacv1.RoleBinding{
+	functiontest.Create(t, server, path, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "whittle-restart"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "whittle:restart"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "whittle:disrupt"}},
@@ -74,12 +74,12 @@ func TestASingleReplicaIsMovedByARestart(t *testing.T) {
 		l.mustTick(t)
 		l.ahead += 5 * time.Second
 		w.step()
-		return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/single-000") == nil
+		return functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/single-000") == nil
 	})
 	if w.leastReady < 1 {
 		t.Error("no pod was ready for a while")
 	}
-	stored := clustertest.Get[appsv1.Deployment](t, server, deploymentsPath+"/web")
+	stored := functiontest.Get[appsv1.Deployment](t, server, deploymentsPath+"/web")
 	if stored.Generation != 3 || stored.Spec.Template.Annotations[disruption.RestartedAtAnnotationKey] == "" {
 		t.Errorf("generation %d, annotations %v: restarted once?", stored.Generation, stored.Spec.Template.Annotations)
 	}
@@ -125,8 +125,8 @@ func TestWithoutTheRightToRestartTheNodeStays(t *testing.T) {
 		l.mustTick(t)
 		l.ahead += 5 * time.Second
 		w.step()
-		for _, event := range clustertest.Get[corev1.EventList](t, server,
-			clustertest.EventsPath+"?fieldSelector=involvedObject.name=single-000").Items {
+		for _, event := range functiontest.Get[corev1.EventList](t, server,
+			functiontest.EventsPath+"?fieldSelector=involvedObject.name=single-000").Items {
 			if strings.Contains(event.Message, "kubectl create rolebinding") {
 				return true
 			}

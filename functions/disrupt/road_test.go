@@ -13,7 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/report"
 	"github.com/whittle-dev/whittle/functions/disrupt/decide"
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/sight/sighttest"
@@ -105,15 +105,15 @@ func TestPodsWithVolumesMove(t *testing.T) {
 		volume.Name, volume.Spec.Capacity, volume.Spec.AccessModes = claim.Name, supply("storage", "1Gi"), claim.Spec.AccessModes
 		volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: claim.Name}
 		volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: claim.Name}
-		clustertest.Create(t, server, volumes, volume)
-		clustertest.Create(t, server, claims, claim)
+		functiontest.Create(t, server, volumes, volume)
+		functiontest.Create(t, server, claims, claim)
 		t.Cleanup(func() {
 			for _, path := range []string{claims, volumes} {
 				server.Patch(t, path+"/"+claim.Name, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 				server.Delete(t, path+"/"+claim.Name)
 			}
 		})
-		server.Patch(t, clustertest.NodesPath+"/node-"+name, map[string]any{"metadata": map[string]any{"labels": map[string]string{
+		server.Patch(t, functiontest.NodesPath+"/node-"+name, map[string]any{"metadata": map[string]any{"labels": map[string]string{
 			corev1.LabelTopologyZone: "us-east-1a", api.NodePoolLabelKey: "default", corev1.LabelHostname: "node-" + name,
 			corev1.LabelInstanceTypeStable: "m5.large", api.CapacityTypeLabelKey: api.CapacityTypeSpot,
 		}}})
@@ -124,7 +124,7 @@ func TestPodsWithVolumesMove(t *testing.T) {
 			}}}
 		})
 		t.Cleanup(func() {
-			server.Delete(t, clustertest.PodsPath+"/db-"+name)
+			server.Delete(t, functiontest.PodsPath+"/db-"+name)
 			server.EndPods(t, "node-"+name)
 		})
 	}

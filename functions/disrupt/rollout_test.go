@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
@@ -45,9 +45,9 @@ func (w *world) beat() {
 		return
 	}
 	w.beaten = time.Now()
-	nodes := clustertest.Get[corev1.NodeList](w.t, server, clustertest.NodesPath).Items
+	nodes := functiontest.Get[corev1.NodeList](w.t, server, functiontest.NodesPath).Items
 	w.each(len(nodes), func(i int) {
-		server.Patch(w.t, clustertest.NodesPath+"/"+nodes[i].Name+"/status",
+		server.Patch(w.t, functiontest.NodesPath+"/"+nodes[i].Name+"/status",
 			map[string]any{"status": map[string]any{"conditions": []map[string]any{
 				{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": metav1.Now(),
 					"lastTransitionTime": nodes[i].CreationTimestamp},
@@ -82,11 +82,11 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) claims() []api.NodeClaim {
-	return clustertest.Get[api.NodeClaimList](w.t, server, api.NodeClaimsPath).Items
+	return functiontest.Get[api.NodeClaimList](w.t, server, api.NodeClaimsPath).Items
 }
 
 func (w *world) pods() []corev1.Pod {
-	return clustertest.Get[corev1.PodList](w.t, server, clustertest.PodsPath).Items
+	return functiontest.Get[corev1.PodList](w.t, server, functiontest.PodsPath).Items
 }
 
 // join lets the claim's machine join as a node that is ready for pods.
@@ -111,7 +111,7 @@ func (w *world) join(claim *api.NodeClaim) {
 		"providerID": api.ProviderID("us-east-1a", "i-"+name), "imageID": w.image, "conditions": conditions,
 	}})
 	server.Node(w.t, "node-"+name, "i-"+name)
-	server.Patch(w.t, clustertest.NodesPath+"/node-"+name, map[string]any{
+	server.Patch(w.t, functiontest.NodesPath+"/node-"+name, map[string]any{
 		"metadata": map[string]any{"labels": map[string]string{
 			api.NodeInitializedLabelKey: "true", api.NodePoolLabelKey: "default", corev1.LabelArchStable: "amd64",
 			corev1.LabelHostname:           "node-" + name,
@@ -143,7 +143,7 @@ func (w *world) end(claim *api.NodeClaim, pods []corev1.Pod) {
 		server.Evict(w.t, &pods[i]) // the next step repeats an eviction that a budget forbids
 		return
 	}
-	server.Delete(w.t, clustertest.NodesPath+"/"+node)
+	server.Delete(w.t, functiontest.NodesPath+"/"+node)
 	server.Patch(w.t, api.NodeClaimsPath+"/"+claim.Name,
 		map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
 }
@@ -160,7 +160,7 @@ func (w *world) step() {
 		case pod.Spec.NodeName != "" && pod.DeletionTimestamp != nil:
 			server.EndPods(w.t, pod.Spec.NodeName)
 		case pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodRunning:
-			server.Patch(w.t, clustertest.PodsPath+"/"+pod.Name+"/status", map[string]any{"status": map[string]any{
+			server.Patch(w.t, functiontest.PodsPath+"/"+pod.Name+"/status", map[string]any{"status": map[string]any{
 				"phase": "Running", "startTime": metav1.Now(), "conditions": []map[string]any{{"type": "Ready", "status": "True"}},
 			}})
 			ready++
@@ -195,7 +195,7 @@ func (w *world) step() {
 func (w *world) workload(replicas, available int32, cpu string) {
 	w.t.Helper()
 	least := intstr.FromInt32(available)
-	clustertest.Create(w.t, server, budgetsPath, &policyv1.PodDisruptionBudget{
+	functiontest.Create(w.t, server, budgetsPath, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &least,
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
@@ -204,7 +204,7 @@ func (w *world) workload(replicas, available int32, cpu string) {
 	w.deploy("web", replicas, cpu, nil)
 	w.await("all replicas run, and their budget knows it", func() bool {
 		w.step()
-		stored := clustertest.Get[policyv1.PodDisruptionBudget](w.t, server, budgetsPath+"/web")
+		stored := functiontest.Get[policyv1.PodDisruptionBudget](w.t, server, budgetsPath+"/web")
 		return stored.Status.CurrentHealthy == replicas
 	})
 	w.most, w.leastReady = 0, int(replicas)
@@ -221,7 +221,7 @@ func (w *world) deploy(name string, replicas int32, cpu string, annotations map[
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
 		}}}
-	clustertest.Create(w.t, server, deploymentsPath, &made)
+	functiontest.Create(w.t, server, deploymentsPath, &made)
 	w.t.Cleanup(func() {
 		server.Delete(w.t, deploymentsPath+"/"+name)
 		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {

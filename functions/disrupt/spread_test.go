@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/spread"
 )
@@ -46,7 +46,7 @@ func TestAReplacementFollowsDefaultSpread(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	service.Spec.Selector = map[string]string{"app": "web"}
 	service.Spec.Ports = []corev1.ServicePort{{Port: 80}}
-	clustertest.Create(t, server, servicesPath, service)
+	functiontest.Create(t, server, servicesPath, service)
 	t.Cleanup(func() { server.Delete(t, servicesPath+"/web") })
 	zones, err := spread.Parse(
 		"[{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]")
@@ -67,16 +67,16 @@ func TestAReplacementFollowsDefaultSpread(t *testing.T) {
 			stays := "stays-" + name
 			initialized(t, stays)
 			server.Pod(t, "other-"+name, "node-"+stays)
-			t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/other-"+name); server.EndPods(t, "node-"+stays) })
+			t.Cleanup(func() { server.Delete(t, functiontest.PodsPath+"/other-"+name); server.EndPods(t, "node-"+stays) })
 			recommend(t, name)
 			t.Cleanup(func() { forget(t) })
 			for _, pod := range []string{"other-" + name, "guest-" + name} {
-				server.Patch(t, clustertest.PodsPath+"/"+pod, map[string]any{
+				server.Patch(t, functiontest.PodsPath+"/"+pod, map[string]any{
 					"metadata": map[string]any{"labels": map[string]string{"app": "web"}},
 				})
 			}
 			for _, node := range []string{"node-" + stays, "node-" + name} {
-				server.Patch(t, clustertest.NodesPath+"/"+node, map[string]any{
+				server.Patch(t, functiontest.NodesPath+"/"+node, map[string]any{
 					"metadata": map[string]any{"labels": map[string]string{corev1.LabelTopologyZone: "us-east-1a"}},
 				})
 			}

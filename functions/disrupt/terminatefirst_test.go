@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/inventory"
@@ -38,14 +38,14 @@ func TestANodeOfAFullReservationEndsFirst(t *testing.T) {
 		api.CapacityTypeLabelKey: api.CapacityTypeReserved, api.LabelCapacityReservationID: "cr-0123456789abcdef0",
 		corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: "us-east-1a",
 	}
-	for _, path := range []string{api.NodeClaimsPath + "/reserved", clustertest.NodesPath + "/node-reserved"} {
+	for _, path := range []string{api.NodeClaimsPath + "/reserved", functiontest.NodesPath + "/node-reserved"} {
 		server.Patch(t, path, map[string]any{"metadata": map[string]any{"labels": labels}})
 	}
 	settle(t, "reserved")
 	drift(t, "reserved")
 	server.Pod(t, "guest-reserved", "node-reserved")
 	t.Cleanup(func() {
-		server.Delete(t, clustertest.PodsPath+"/guest-reserved")
+		server.Delete(t, functiontest.PodsPath+"/guest-reserved")
 		server.EndPods(t, "node-reserved")
 	})
 

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/whittle-dev/whittle/events"
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -26,10 +26,10 @@ import (
 )
 
 // server is what the tests of this package share: starting one takes seconds.
-var server *clustertest.Cluster
+var server *functiontest.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(clustertest.Main(m, "interrupt", func(c *clustertest.Cluster) { server = c }))
+	os.Exit(functiontest.Main(m, "interrupt", func(c *functiontest.Cluster) { server = c }))
 }
 
 // mailbox keeps the messages that are sent.
@@ -61,7 +61,7 @@ func (m *mailbox) Send(_ context.Context, url string, messages ...queue.Message)
 	return nil
 }
 
-func newHandler(t *testing.T, cut *clustertest.Cut) (*Handler, *mailbox) {
+func newHandler(t *testing.T, cut *functiontest.Cut) (*Handler, *mailbox) {
 	t.Helper()
 	var wrap func(http.RoundTripper) http.RoundTripper
 	if cut != nil {
@@ -87,7 +87,7 @@ func ours(t *testing.T, name string) (instance string) {
 	t.Cleanup(func() {
 		server.Delete(t, api.NodeClaimsPath+"/"+name)
 		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
-		server.Delete(t, clustertest.NodesPath+"/node-"+name)
+		server.Delete(t, functiontest.NodesPath+"/node-"+name)
 	})
 	return instance
 }
@@ -128,11 +128,11 @@ func failed(t *testing.T, h *Handler, event lambdaevents.SQSEvent) []string {
 }
 
 func isEnding(t *testing.T, name string) bool {
-	return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name).DeletionTimestamp != nil
+	return functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name).DeletionTimestamp != nil
 }
 
 func isTainted(t *testing.T, name string) bool {
-	return disruption.IsTainted(clustertest.Get[corev1.Node](t, server, clustertest.NodesPath+"/node-"+name))
+	return disruption.IsTainted(functiontest.Get[corev1.Node](t, server, functiontest.NodesPath+"/node-"+name))
 }
 
 func isShort(t *testing.T, instanceType string) bool {
@@ -192,11 +192,11 @@ func TestAnEventMayComeADayLateAndOutOfOrder(t *testing.T) {
 	if ids := failed(t, h, batch(t, ended)); len(ids) != 0 || !isEnding(t, "late") {
 		t.Fatalf("failed %v, ending %t", ids, isEnding(t, "late"))
 	}
-	ending := clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/late")
+	ending := functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/late")
 	if ids := failed(t, h, warning); len(ids) != 0 {
 		t.Errorf("failed %v", ids)
 	}
-	again := clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/late")
+	again := functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/late")
 	if !again.DeletionTimestamp.Equal(ending.DeletionTimestamp) {
 		t.Errorf("the claim was deleted at %s, and again at %s", ending.DeletionTimestamp, again.DeletionTimestamp)
 	}
@@ -250,7 +250,7 @@ func TestAnUnknownEventCostsNothing(t *testing.T) {
 }
 
 func TestForeignInstancesCostOneList(t *testing.T) {
-	cut := clustertest.After(0)
+	cut := functiontest.After(0)
 	h, mail := newHandler(t, cut)
 	ended := &events.StateChange{InstanceID: "i-elsewhere", State: events.StateTerminated}
 	if ids := failed(t, h, batch(t, spot("i-elsewhere"), ended)); len(ids) != 0 {
@@ -262,7 +262,7 @@ func TestForeignInstancesCostOneList(t *testing.T) {
 }
 
 func annotation(t *testing.T, name, key string) string {
-	return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name).Annotations[key]
+	return functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name).Annotations[key]
 }
 
 func change(id string, status events.HealthStatus, ahead time.Duration) *events.ScheduledChange {

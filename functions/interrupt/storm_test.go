@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/events"
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
@@ -143,12 +143,12 @@ func TestStorm(t *testing.T) {
 		}
 		times = append(times, tainted.Sub(at))
 	}
-	for _, claim := range clustertest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath+"?labelSelector=storm").Items {
+	for _, claim := range functiontest.Get[api.NodeClaimList](t, server, api.NodeClaimsPath+"?labelSelector=storm").Items {
 		if claim.DeletionTimestamp == nil {
 			t.Errorf("%s is not ending", claim.Name)
 		}
 	}
-	for _, node := range clustertest.Get[corev1.NodeList](t, server, clustertest.NodesPath).Items {
+	for _, node := range functiontest.Get[corev1.NodeList](t, server, functiontest.NodesPath).Items {
 		if _, struck := warned[node.Name]; struck && !disruption.IsTainted(&node) {
 			t.Errorf("%s lost its taint", node.Name)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclass"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -29,11 +29,11 @@ func makeClass(t *testing.T, name string, change ...func(*api.EC2NodeClass)) *ap
 	for _, f := range change {
 		f(class)
 	}
-	return clustertest.Create(t, server, classesPath, class)
+	return functiontest.Create(t, server, classesPath, class)
 }
 
 func readClass(t *testing.T, name string) *api.EC2NodeClass {
-	return clustertest.Get[api.EC2NodeClass](t, server, classesPath+"/"+name)
+	return functiontest.Get[api.EC2NodeClass](t, server, classesPath+"/"+name)
 }
 
 // minute sets the clock to a minute of the hour, which decides whether a tick sweeps.

@@ -9,15 +9,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
 // server is shared by the tests of this package, because a start takes seconds.
-var server *clustertest.Cluster
+var server *functiontest.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(clustertest.Main(m, "lifecycle", func(c *clustertest.Cluster) { server = c }))
+	os.Exit(functiontest.Main(m, "lifecycle", func(c *functiontest.Cluster) { server = c }))
 }
 
 // life is a handler with its clock, its queues and its EC2.
@@ -61,11 +61,11 @@ func (l *life) until(t *testing.T, node string, done func() bool) {
 }
 
 func readClaim(t *testing.T, name string) *api.NodeClaim {
-	return clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name)
+	return functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/"+name)
 }
 
 func readNode(t *testing.T, name string) *corev1.Node {
-	return clustertest.Get[corev1.Node](t, server, clustertest.NodesPath+"/"+name)
+	return functiontest.Get[corev1.Node](t, server, functiontest.NodesPath+"/"+name)
 }
 
 func isReady(t *testing.T, name string) bool {
@@ -108,7 +108,7 @@ func TestANodeJoinsAndLeaves(t *testing.T) {
 
 	// A person deletes the node.
 	server.Pod(t, "guest", "node-join")
-	server.Delete(t, clustertest.NodesPath+"/node-join")
+	server.Delete(t, functiontest.NodesPath+"/node-join")
 	l.until(t, "node-join", func() bool { return readClaim(t, "join") == nil })
 	if readNode(t, "node-join") != nil {
 		t.Error("the node outlives its claim")

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -25,7 +25,7 @@ func labelled(app string) func(*corev1.Pod) {
 func budget(t *testing.T, name, app string, unavailable int32) {
 	t.Helper()
 	most := intstr.FromInt32(unavailable)
-	clustertest.Create(t, server, budgetsPath, &policyv1.PodDisruptionBudget{
+	functiontest.Create(t, server, budgetsPath, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MaxUnavailable: &most, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
@@ -34,7 +34,7 @@ func budget(t *testing.T, name, app string, unavailable int32) {
 }
 
 func isGone(t *testing.T, pod string) bool {
-	return clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/"+pod) == nil
+	return functiontest.Get[corev1.Pod](t, server, functiontest.PodsPath+"/"+pod) == nil
 }
 
 // join brings a node through its registration.

@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -51,5 +51,5 @@ func TestAClassWhoseInstancesEndIsRefused(t *testing.T) {
 		t.Errorf("the refusal begins again: %+v", again.Status.Conditions)
 	}
 	server.Delete(t, classesPath+"/sealed")
-	l.until(t, "", func() bool { return clustertest.Get[api.EC2NodeClass](t, server, classesPath+"/sealed") == nil })
+	l.until(t, "", func() bool { return functiontest.Get[api.EC2NodeClass](t, server, classesPath+"/sealed") == nil })
 }

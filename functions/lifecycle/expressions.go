@@ -59,7 +59,7 @@ func evaluateExpressions(
 // evaluate returns the evaluation of the class, by its inputs. With an error it is the known one, if
 // there is one.
 func evaluate(
-	class *api.EC2NodeClass, facts *catalog.Snapshot, known kubelet.Evaluations,
+	class *api.EC2NodeClass, facts *catalog.Catalog, known kubelet.Evaluations,
 ) (kubelet.Evaluations, error) {
 	inputs, made := "", kubelet.Evaluations{}
 	err := guard.Run(func() (err error) {

@@ -52,7 +52,7 @@ func TestExpressionsAreEvaluatedForEveryType(t *testing.T) {
 	if known, err := evaluate(good); err != nil || len(known) != 0 || client.written != 0 {
 		t.Errorf("without a catalogue: %v, %v", known, err)
 	}
-	facts := catalogtest.Snapshot(t)
+	facts := catalogtest.Catalog(t)
 	if err := inventory.PutCatalog(t.Context(), client, facts); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
@@ -239,7 +239,7 @@ func TestGarbageIsCollected(t *testing.T) {
 	server.Node(t, "node-lost", "i-lost")
 	l.until(t, "node-lost", func() bool { return isReady(t, "lost") })
 	l.ec2.instances = nil
-	server.Patch(t, clustertest.NodesPath+"/node-lost/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/node-lost/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{{"type": "Ready", "status": "Unknown"}},
 	}})
 	l.clock.ahead += time.Hour
@@ -255,7 +255,7 @@ func TestAPoolShowsItsNodesAndWhetherItMayLaunch(t *testing.T) {
 	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch",
 		Operator: "In", Values: []string{"amd64"}}}
 	pool.Default()
-	clustertest.Create(t, server, api.NodePoolsPath, pool)
+	functiontest.Create(t, server, api.NodePoolsPath, pool)
 	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/default") })
 	server.Claim(t, "counted", "i-counted")
 	l.ec2.launch("i-counted", map[string]string{api.NodeClaimTagKey: "counted"})
@@ -265,7 +265,7 @@ func TestAPoolShowsItsNodesAndWhetherItMayLaunch(t *testing.T) {
 	})
 
 	l.until(t, "none", func() bool {
-		pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/default")
+		pool = functiontest.Get[api.NodePool](t, server, api.NodePoolsPath+"/default")
 		return api.GetCondition(pool.Status.Conditions, api.ConditionReady) != nil
 	})
 	if pool.Status.Nodes == nil || *pool.Status.Nodes != 1 {
@@ -280,7 +280,7 @@ func TestAPoolShowsItsNodesAndWhetherItMayLaunch(t *testing.T) {
 	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
 		t.Fatal(err)
 	}
-	if pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/default"); pool.ResourceVersion != version {
+	if pool = functiontest.Get[api.NodePool](t, server, api.NodePoolsPath+"/default"); pool.ResourceVersion != version {
 		t.Error("a status that is up to date was written again")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -27,10 +27,10 @@ func TestPoolsAndClassesGetTheirHashes(t *testing.T) {
 		{Key: api.CapacityTypeLabelKey, Operator: corev1.NodeSelectorOpIn, Values: []string{"spot"}},
 	}
 	pool.Default()
-	clustertest.Create(t, server, poolsPath, pool)
+	functiontest.Create(t, server, poolsPath, pool)
 	hashes := func() (ofPool, ofClass map[string]string) {
 		l.tickOnce(t)
-		read := clustertest.Get[api.NodePool](t, server, poolsPath+"/hashed")
+		read := functiontest.Get[api.NodePool](t, server, poolsPath+"/hashed")
 		return read.Annotations, readClass(t, "hashed").Annotations
 	}
 	check := func(when string, poolVersion, classVersion string) (hash string) {

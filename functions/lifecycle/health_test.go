@@ -8,7 +8,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -18,7 +18,7 @@ import (
 func unready(t *testing.T, name string, since time.Duration) {
 	t.Helper()
 	at := metav1.NewTime(time.Now().Add(-since))
-	server.Patch(t, clustertest.NodesPath+"/"+name+"/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/"+name+"/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{{"type": "Ready", "status": "False", "reason": "KubeletNotReady",
 			"lastHeartbeatTime": metav1.Now(), "lastTransitionTime": at}},
 	}})
@@ -62,14 +62,14 @@ func TestNodesOfAPoolWithTooManyUnhealthyOnesStay(t *testing.T) {
 	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{{Key: "kubernetes.io/arch",
 		Operator: "In", Values: []string{"amd64"}}}
 	pool.Default()
-	clustertest.Create(t, server, api.NodePoolsPath, pool)
+	functiontest.Create(t, server, api.NodePoolsPath, pool)
 	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/unwell") })
 	names := []string{"unwell-0", "unwell-1", "unwell-2"}
 	for _, name := range names {
 		l.join(t, name, func(c *api.NodeClaim) { c.Labels[api.NodePoolLabelKey] = "unwell" })
 	}
 	blocked := func() bool {
-		pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/unwell")
+		pool = functiontest.Get[api.NodePool](t, server, api.NodePoolsPath+"/unwell")
 		return api.ConditionTrue(pool.Status.Conditions, api.ConditionTypeNodeRepairBlocked)
 	}
 	for _, name := range names[:2] {
@@ -90,7 +90,7 @@ func TestNodesOfAPoolWithTooManyUnhealthyOnesStay(t *testing.T) {
 		}
 	}
 	// One recovers. The other one is a fifth of three nodes, rounded up, and disrupt may replace it.
-	server.Patch(t, clustertest.NodesPath+"/node-unwell-0/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/node-unwell-0/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{{"type": "Ready", "status": "True"}},
 	}})
 	l.until(t, "none", func() bool { return !blocked() })
@@ -124,18 +124,18 @@ func TestLeasesOfNodesThatAreGoneAreSwept(t *testing.T) {
 	const path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	l := newLife(t)
 	for i := range 2 {
-		clustertest.Create(t, server, path, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("lease-%d",
+		functiontest.Create(t, server, path, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("lease-%d",
 			i)}})
 	}
 	server.Node(t, "lease-1", "i-somebody-elses")
-	t.Cleanup(func() { server.Delete(t, clustertest.NodesPath+"/lease-1") })
+	t.Cleanup(func() { server.Delete(t, functiontest.NodesPath+"/lease-1") })
 	// The clock moves to a half hour that is more than an hour away.
 	l.clock.ahead = time.Until(time.Now().Truncate(time.Hour).Add(2 * time.Hour))
 	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{false, true} {
-		if found := clustertest.Get[coordinationv1.Lease](t, server,
+		if found := functiontest.Get[coordinationv1.Lease](t, server,
 			fmt.Sprintf("%s/lease-%d", path, i)) != nil; found != want {
 			t.Errorf("lease-%d is there: %t", i, found)
 		}

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
@@ -20,7 +20,7 @@ import (
 // has sets the memory that the node's kubelet reports.
 func has(t *testing.T, node, memory string) {
 	t.Helper()
-	server.Patch(t, clustertest.NodesPath+"/"+node+"/status",
+	server.Patch(t, functiontest.NodesPath+"/"+node+"/status",
 		map[string]any{"status": map[string]any{"capacity": map[string]any{"memory": memory}}})
 }
 
@@ -86,7 +86,7 @@ func TestTheMemoryOfNodesIsLearned(t *testing.T) {
 			t.Errorf("%s has %d bytes, want %d", key, got, want)
 		}
 	}
-	for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), catalogtest.NodeClass("default"),
+	for _, typ := range catalog.Resolve(catalogtest.Catalog(t), catalogtest.NodeClass("default"),
 		catalog.Observed{Learned: known}, l.clock.now()) {
 		if memory := typ.Capacity[corev1.ResourceMemory]; typ.Name == "m5.large" && memory.String() != "7790Mi" {
 			t.Errorf("m5.large is planned with %s", memory.String())

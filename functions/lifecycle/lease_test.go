@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
@@ -17,7 +17,7 @@ func (l *life) drainsOnce(t *testing.T, pod string, wake queue.Message) bool {
 	if _, err := l.handle(t.Context(), wakes(t, wake)); err != nil {
 		t.Fatal(err)
 	}
-	stored := clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/"+pod)
+	stored := functiontest.Get[corev1.Pod](t, server, functiontest.PodsPath+"/"+pod)
 	return stored == nil || stored.DeletionTimestamp != nil
 }
 

@@ -11,7 +11,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
 	servers "github.com/whittle-dev/whittle/shared/cluster/clustertest"
@@ -21,7 +21,7 @@ import (
 // setNotReady makes the node one whose kubelet is silent.
 func setNotReady(t *testing.T, node string) {
 	t.Helper()
-	server.Patch(t, clustertest.NodesPath+"/"+node+"/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/"+node+"/status", map[string]any{"status": map[string]any{
 		"conditions": []map[string]any{
 			{"type": "Ready", "status": "Unknown", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)},
 		},
@@ -153,8 +153,8 @@ func TestAnInstanceThatRunsAfterAllIsLeftAlone(t *testing.T) {
 // vanish removes the node past its finalizer.
 func vanish(t *testing.T, node string) {
 	t.Helper()
-	server.Patch(t, clustertest.NodesPath+"/"+node, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
-	server.Delete(t, clustertest.NodesPath+"/"+node)
+	server.Patch(t, functiontest.NodesPath+"/"+node, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
+	server.Delete(t, functiontest.NodesPath+"/"+node)
 }
 
 func TestANodeThatVanishesComesBackOrEnds(t *testing.T) {
@@ -197,7 +197,7 @@ func TestALaggingAPIServerLosesNoVolume(t *testing.T) {
 	attachment.Spec.Attacher, attachment.Spec.NodeName = "ebs.csi.aws.com", "node-lagged"
 	attachment.Spec.Source.PersistentVolumeName = &volume
 	const path = "/apis/storage.k8s.io/v1/volumeattachments"
-	clustertest.Create(t, server, path, attachment)
+	functiontest.Create(t, server, path, attachment)
 	server.Delete(t, api.NodeClaimsPath+"/lagged")
 	for range 10 {
 		l.tickOnce(t)

@@ -21,12 +21,12 @@ const pricesFor = 10 * time.Minute
 // prices is the catalogue that this container has read. It is safe for concurrent use.
 type prices struct {
 	mutex sync.Mutex
-	known *catalog.Snapshot
+	known *catalog.Catalog
 	read  time.Time
 }
 
 // catalog returns the catalogue. Its errors are those of inventory.Catalog.
-func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Time) (*catalog.Snapshot, error) {
+func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Time) (*catalog.Catalog, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.known != nil && now.Sub(p.read) < pricesFor {
@@ -88,7 +88,7 @@ type sums struct {
 }
 
 // sumsOf counts the claims with an instance, and adds up their prices. The catalogue may be nil.
-func sumsOf(claims []api.NodeClaim, known *catalog.Snapshot, costs nodecost.Costs) sums {
+func sumsOf(claims []api.NodeClaim, known *catalog.Catalog, costs nodecost.Costs) sums {
 	all := sums{nodes: map[string]int{}}
 	for i := range claims {
 		if claims[i].Status.ProviderID == "" {
@@ -112,7 +112,7 @@ func sumsOf(claims []api.NodeClaim, known *catalog.Snapshot, costs nodecost.Cost
 }
 
 // metrics are the values to write. The catalogue may be nil.
-func (s *sums) metrics(known *catalog.Snapshot, now time.Time) []metrics.Value {
+func (s *sums) metrics(known *catalog.Catalog, now time.Time) []metrics.Value {
 	var values []metrics.Value
 	for _, kind := range []string{api.CapacityTypeSpot, api.CapacityTypeOnDemand, api.CapacityTypeReserved} {
 		values = append(values, metrics.CountOf(metrics.Nodes, kind, float64(s.nodes[kind])))

@@ -13,7 +13,7 @@ import (
 
 func TestThePriceOfNodesIsMeasured(t *testing.T) {
 	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
-	known := &catalog.Snapshot{Time: now.Add(-time.Hour), SpotPriceTime: now, InstanceTypes: []catalog.InstanceTypeInfo{
+	known := &catalog.Catalog{Time: now.Add(-time.Hour), SpotPriceTime: now, InstanceTypes: []catalog.InstanceTypeInfo{
 		{InstanceType: "m5.large", OnDemandPrice: 0.5, SpotPrices: map[string]float64{"us-east-1a": 0.125}},
 	}}
 	var pool api.NodePool
@@ -28,7 +28,7 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 	claims := []api.NodeClaim{claim("spot", "aws:///us-east-1a/i-1"), claim("spot", "aws:///us-east-1a/i-2"),
 		claim("on-demand", "aws:///us-east-1a/i-3"), claim("spot", "")}
 	for name, test := range map[string]struct {
-		known *catalog.Snapshot
+		known *catalog.Catalog
 		want  map[string]float64
 	}{
 		// The pool's fee is $0.25/h.

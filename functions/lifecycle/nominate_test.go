@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -20,12 +20,12 @@ import (
 func waiting(t *testing.T, name string) *corev1.Pod {
 	t.Helper()
 	pod := server.Pod(t, name, "", func(pod *corev1.Pod) { pod.Spec.SchedulerName = "nobody" })
-	server.Patch(t, clustertest.PodsPath+"/"+name+"/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.PodsPath+"/"+name+"/status", map[string]any{"status": map[string]any{
 		"phase": "Pending", "startTime": nil, "conditions": []map[string]any{
 			{"type": "PodScheduled", "status": "False", "reason": corev1.PodReasonUnschedulable},
 		},
 	}})
-	t.Cleanup(func() { server.Delete(t, clustertest.PodsPath+"/"+name+"?gracePeriodSeconds=0") })
+	t.Cleanup(func() { server.Delete(t, functiontest.PodsPath+"/"+name+"?gracePeriodSeconds=0") })
 	return pod
 }
 
@@ -42,7 +42,7 @@ func (l *life) launchFor(t *testing.T, name string, pods ...*corev1.Pod) {
 	})
 	server.Node(t, "node-"+name, "i-"+name)
 	t.Cleanup(func() { release(t, api.NodeClaimsPath+"/"+name) })
-	t.Cleanup(func() { release(t, clustertest.NodesPath+"/node-"+name) })
+	t.Cleanup(func() { release(t, functiontest.NodesPath+"/node-"+name) })
 }
 
 // release deletes an object whatever finalizers hold it.
@@ -61,7 +61,7 @@ func (l *life) look(t *testing.T) error {
 
 func nominationOf(t *testing.T, name string) string {
 	t.Helper()
-	return clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/"+name).Status.NominatedNodeName
+	return functiontest.Get[corev1.Pod](t, server, functiontest.PodsPath+"/"+name).Status.NominatedNodeName
 }
 
 func expectNominations(t *testing.T, want map[string]string) {
@@ -82,7 +82,7 @@ func TestPodsAreNominatedForTheNodeOfTheirPlan(t *testing.T) {
 	l := newLife(t)
 	mine, elsewhere, again, other := waiting(t, "mine"), waiting(t, "elsewhere"), waiting(t, "again"), waiting(t, "other")
 	preempt := map[string]any{"status": map[string]any{"nominatedNodeName": "full"}}
-	server.Patch(t, clustertest.PodsPath+"/"+elsewhere.Name+"/status", preempt)
+	server.Patch(t, functiontest.PodsPath+"/"+elsewhere.Name+"/status", preempt)
 	l.launchFor(t, "plan", mine, elsewhere, again)
 	server.Claim(t, "replan", "", func(claim *api.NodeClaim) { // a later plan, whose node has not joined
 		claim.Annotations = map[string]string{api.NominatedPodsAnnotationKey: string(again.UID)}
@@ -108,7 +108,7 @@ func TestNominationsOfAPassThatDies(t *testing.T) {
 		name := fmt.Sprintf("dies-%d", writes)
 		pods := []*corev1.Pod{waiting(t, name+"-a"), waiting(t, name+"-b")}
 		l.launchFor(t, name, pods...)
-		cut := clustertest.After(writes)
+		cut := functiontest.After(writes)
 		whole := l.connect
 		l.connectTo(server.Client(t, cut.Wrap).Consistent())
 		_ = l.look(t) // an invocation that dies returns nothing
@@ -189,23 +189,23 @@ func TestALateNominationChangesNothing(t *testing.T) {
 	}
 	for name, change := range map[string]func(*corev1.Pod){
 		"preempting": func(pod *corev1.Pod) {
-			server.Patch(t, clustertest.PodsPath+"/"+pod.Name+"/status",
+			server.Patch(t, functiontest.PodsPath+"/"+pod.Name+"/status",
 				map[string]any{"status": map[string]any{"nominatedNodeName": "full"}})
 		},
 		"recreated": func(pod *corev1.Pod) {
-			server.Delete(t, clustertest.PodsPath+"/"+pod.Name+"?gracePeriodSeconds=0")
+			server.Delete(t, functiontest.PodsPath+"/"+pod.Name+"?gracePeriodSeconds=0")
 			waiting(t, pod.Name)
 		},
-		"deleted": func(pod *corev1.Pod) { server.Delete(t, clustertest.PodsPath+"/"+pod.Name+"?gracePeriodSeconds=0") },
+		"deleted": func(pod *corev1.Pod) { server.Delete(t, functiontest.PodsPath+"/"+pod.Name+"?gracePeriodSeconds=0") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := waiting(t, "late-"+name)
-			read := clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/"+pod.Name)
+			read := functiontest.Get[corev1.Pod](t, server, functiontest.PodsPath+"/"+pod.Name)
 			change(read)
 			if err := client.Nominate(context.WithoutCancel(t.Context()), read, "node"); err == nil {
 				t.Error("the nomination is written")
 			}
-			if now := clustertest.Get[corev1.Pod](t, server, clustertest.PodsPath+"/"+pod.Name); now != nil &&
+			if now := functiontest.Get[corev1.Pod](t, server, functiontest.PodsPath+"/"+pod.Name); now != nil &&
 				now.Status.NominatedNodeName == "node" {
 				t.Error("the pod is nominated")
 			}

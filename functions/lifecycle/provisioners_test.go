@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
@@ -19,7 +19,7 @@ func makeOld[T any](t *testing.T, path, text string) *T {
 	if err := yaml.UnmarshalStrict([]byte(text), object); err != nil {
 		t.Fatal(err)
 	}
-	return clustertest.Create(t, server, path, object)
+	return functiontest.Create(t, server, path, object)
 }
 
 // TestAProvisionerHasAPoolAndAClass brings a Provisioner and its template through a real API server:
@@ -58,12 +58,12 @@ spec: {provider: {instanceProfile: nodes, launchTemplate: mine}}
 `)
 	l.tickOnce(t)
 	l.tickOnce(t)
-	pool := clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/old")
+	pool := functiontest.Get[api.NodePool](t, server, api.NodePoolsPath+"/old")
 	class := readClass(t, "old")
 	if pool == nil || class == nil {
 		t.Fatalf("the pool is %v, and the class %v", pool, class)
 	}
-	old := clustertest.Get[legacy.Provisioner](t, server, legacy.ProvisionersPath+"/old")
+	old := functiontest.Get[legacy.Provisioner](t, server, legacy.ProvisionersPath+"/old")
 	for _, made := range []metav1.ObjectMeta{pool.ObjectMeta, class.ObjectMeta} {
 		if len(made.OwnerReferences) != 1 || made.OwnerReferences[0].UID != old.UID {
 			t.Errorf("the owners of %s are %v", made.Name, made.OwnerReferences)
@@ -79,21 +79,21 @@ spec: {provider: {instanceProfile: nodes, launchTemplate: mine}}
 	// Nothing changes, so nothing is written.
 	version := pool.ResourceVersion
 	l.tickOnce(t)
-	if pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/old"); pool.ResourceVersion != version {
+	if pool = functiontest.Get[api.NodePool](t, server, api.NodePoolsPath+"/old"); pool.ResourceVersion != version {
 		t.Errorf("the pool was written again: %+v", pool)
 	}
 	server.Patch(t, legacy.ProvisionersPath+"/old", map[string]any{"spec": map[string]any{"weight": 20, "limits": nil}})
 	l.tickOnce(t)
-	pool = clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/old")
+	pool = functiontest.Get[api.NodePool](t, server, api.NodePoolsPath+"/old")
 	if *pool.Spec.Weight != 20 || len(pool.Spec.Limits) != 0 {
 		t.Errorf("after a change the pool is %+v", pool.Spec)
 	}
-	blocked := clustertest.Get[legacy.Provisioner](t, server, legacy.ProvisionersPath+"/old-taken")
+	blocked := functiontest.Get[legacy.Provisioner](t, server, legacy.ProvisionersPath+"/old-taken")
 	active := api.GetCondition(blocked.Status.Conditions, api.ConditionTypeActive)
 	if active == nil || active.Reason != api.ReasonNotConverted || !strings.Contains(active.Message, "launchTemplate") {
 		t.Errorf("the condition is %+v", active)
 	}
-	if taken := clustertest.Get[api.NodePool](t, server, api.NodePoolsPath+"/old-taken"); taken != nil {
+	if taken := functiontest.Get[api.NodePool](t, server, api.NodePoolsPath+"/old-taken"); taken != nil {
 		t.Errorf("there is a pool: %+v", taken)
 	}
 	for _, path := range []string{

@@ -291,7 +291,7 @@ func findOrigins(
 	if !from.complete {
 		return nil, nil
 	}
-	var known *catalog.Snapshot
+	var known *catalog.Catalog
 	var unread error
 	if len(claims) > 0 && now.Minute()%typesEvery == 0 {
 		known, unread = inventory.Catalog(ctx, client)

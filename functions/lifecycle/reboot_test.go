@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -38,7 +38,7 @@ func boot(t *testing.T, node, id string, ready bool) {
 	}
 	info := corev1.NodeSystemInfo{BootID: id, MachineID: "m", SystemUUID: "m", KernelVersion: "6", OSImage: "o",
 		ContainerRuntimeVersion: "c", KubeletVersion: "v1.34.0", OperatingSystem: "linux", Architecture: "amd64"}
-	server.Patch(t, clustertest.NodesPath+"/"+node+"/status", map[string]any{"status": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/"+node+"/status", map[string]any{"status": map[string]any{
 		"nodeInfo": info, "conditions": []map[string]any{{"type": "Ready", "status": status}},
 	}})
 }
@@ -106,7 +106,7 @@ func TestAnOrderedRebootKeepsTheNode(t *testing.T) {
 	if reasons := server.Reasons(t, "stuck"); !reasons["RebootObserved"] || reasons["RebootFailed"] {
 		t.Errorf("events %v", reasons)
 	}
-	server.Delete(t, clustertest.PodsPath+"/kept-stuck")
+	server.Delete(t, functiontest.PodsPath+"/kept-stuck")
 	server.Delete(t, api.NodeClaimsPath+"/stuck")
 	l.until(t, "node-stuck", func() bool { return readClaim(t, "stuck") == nil })
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
@@ -103,7 +103,7 @@ func TestADrainThatWaitsForHoursRunsNothing(t *testing.T) {
 	if took := h.at.Sub(began); took > 3*time.Minute {
 		t.Errorf("after the wait the end took %s", took)
 	}
-	if clustertest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/hours") != nil || !isGone(t, "waits") ||
+	if functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/hours") != nil || !isGone(t, "waits") ||
 		len(h.ec2.running()) != 0 {
 		t.Error("the claim, the pod or the instance is still there")
 	}

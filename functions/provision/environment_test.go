@@ -189,8 +189,8 @@ func (e *environment) install() {
 }
 
 // offer is a small catalogue.
-func offer() *catalog.Snapshot {
-	snapshot := &catalog.Snapshot{
+func offer() *catalog.Catalog {
+	snapshot := &catalog.Catalog{
 		Time: time.Now(), Region: "us-east-1", SpotPriceTime: time.Now(),
 		Zones: []catalog.AvailabilityZone{
 			{ZoneName: "us-east-1a", ZoneID: "use1-az1"},

@@ -23,7 +23,7 @@ type reader struct {
 	handler *Handler
 
 	// catalog changes by the hour. The next look keeps it.
-	catalog *catalog.Snapshot
+	catalog *catalog.Catalog
 	// unavailable has the marks of this look too. The other facts are those of its first reading.
 	unavailable  *catalog.Unavailable
 	learned      *catalog.Learned
@@ -65,7 +65,7 @@ func once[T any](ctx context.Context, known *T, unread bool, read func(context.C
 }
 
 // Catalog reads the catalogue once.
-func (r *reader) Catalog(ctx context.Context) (*catalog.Snapshot, error) {
+func (r *reader) Catalog(ctx context.Context) (*catalog.Catalog, error) {
 	return once(ctx, &r.catalog, r.catalog == nil, r.Cluster.Catalog)
 }
 

@@ -37,7 +37,7 @@ func families() []string { return []string{"c5", "c6i", "c7i", "m5", "m6i", "m7i
 // zone. It waits until the API server lists all of them as pending.
 func (e *environment) crowd(count int) {
 	e.t.Helper()
-	snapshot := catalogtest.Snapshot(e.t)
+	snapshot := catalogtest.Catalog(e.t)
 	var kept []catalog.InstanceTypeInfo
 	for _, info := range snapshot.InstanceTypes {
 		family, _, _ := strings.Cut(info.InstanceType, ".")
@@ -145,7 +145,7 @@ func (e *environment) shortage(seed uint64, every time.Duration) (stop func()) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	roll := func() {
 		var starved []ec2.Starvation
-		for _, info := range catalogtest.Snapshot(e.t).InstanceTypes {
+		for _, info := range catalogtest.Catalog(e.t).InstanceTypes {
 			family, _, _ := strings.Cut(info.InstanceType, ".")
 			for _, wanted := range families() {
 				for _, zone := range info.Zones {

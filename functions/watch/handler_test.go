@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/functions/lifecycle/clustertest"
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/queue"
@@ -25,10 +25,10 @@ import (
 )
 
 // server is shared by the tests of this package, because a start takes seconds.
-var server *clustertest.Cluster
+var server *functiontest.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(clustertest.Main(m, "watch", func(c *clustertest.Cluster) { server = c }))
+	os.Exit(functiontest.Main(m, "watch", func(c *functiontest.Cluster) { server = c }))
 }
 
 // soon bounds the waits for something that a watch does at once. A busy machine takes long.
@@ -170,26 +170,26 @@ func TestChangesWakeFunctions(t *testing.T) {
 	w := newWatcher(t, nil)
 	w.begin(t, 10*time.Minute, reaction.Request{})
 
-	pod := clustertest.Create(t, server, clustertest.PodsPath, &corev1.Pod{
+	pod := functiontest.Create(t, server, functiontest.PodsPath, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "waits"},
 		Spec: corev1.PodSpec{
 			NodeSelector: map[string]string{"no": "such-node"}, Containers: []corev1.Container{{Name: "main", Image: "image"}},
 		},
 	})
 	w.mail.eventually(t, "p", queue.ReasonChange)
-	server.Delete(t, clustertest.PodsPath+"/"+pod.Name+"?gracePeriodSeconds=0")
+	server.Delete(t, functiontest.PodsPath+"/"+pod.Name+"?gracePeriodSeconds=0")
 
 	w.mail.clear()
 	server.Node(t, "joins", "i-joins")
 	w.mail.eventually(t, "l", queue.ReasonChange)
 	w.mail.clear()
-	server.Patch(t, clustertest.NodesPath+"/joins", map[string]any{"metadata": map[string]any{
+	server.Patch(t, functiontest.NodesPath+"/joins", map[string]any{"metadata": map[string]any{
 		"labels":     map[string]string{api.NodeInitializedLabelKey: "true"},
 		"finalizers": []string{api.TerminationFinalizer},
 	}})
-	server.Delete(t, clustertest.NodesPath+"/joins")
+	server.Delete(t, functiontest.NodesPath+"/joins")
 	w.mail.eventually(t, "l", queue.ReasonTick)
-	server.Patch(t, clustertest.NodesPath+"/joins", map[string]any{"metadata": map[string]any{"finalizers": nil}})
+	server.Patch(t, functiontest.NodesPath+"/joins", map[string]any{"metadata": map[string]any{"finalizers": nil}})
 
 	w.mail.clear()
 	server.Claim(t, "by-hand", "")
@@ -247,7 +247,7 @@ func TestAWatchHandsOver(t *testing.T) {
 	second.mail.clear()
 	server.Node(t, "joins-the-second", "i-second")
 	second.mail.eventually(t, "l", queue.ReasonChange)
-	server.Delete(t, clustertest.NodesPath+"/joins-the-second")
+	server.Delete(t, functiontest.NodesPath+"/joins-the-second")
 }
 
 func TestADeadWatchKeepsNobodyAway(t *testing.T) {
@@ -274,7 +274,7 @@ func TestAWatchEndsWithoutWork(t *testing.T) {
 	w.later(59 * time.Minute)
 	server.Node(t, "keeps-it", "i-keeps") // work, for which the watch goes on
 	w.mail.eventually(t, "l", queue.ReasonChange)
-	server.Delete(t, clustertest.NodesPath+"/keeps-it")
+	server.Delete(t, functiontest.NodesPath+"/keeps-it")
 	w.later(2 * time.Minute)
 	select {
 	case <-done:
@@ -326,7 +326,7 @@ func TestAWatchWithoutRightsEnds(t *testing.T) {
 	w.mail.refuse(&smithy.GenericAPIError{Code: "AccessDenied"})
 	server.Node(t, "too-late", "i-late")
 	ended(t, done)
-	server.Delete(t, clustertest.NodesPath+"/too-late")
+	server.Delete(t, functiontest.NodesPath+"/too-late")
 }
 
 // forbidding refuses every write after it was told to, as after the removal of the function's rights.
@@ -394,7 +394,7 @@ func TestAWatchThatTheServerForgotBeginsAnew(t *testing.T) {
 	w.begin(t, 10*time.Minute, reaction.Request{})
 	server.Node(t, "after-all", "i-after")
 	w.mail.eventually(t, "l", queue.ReasonChange)
-	server.Delete(t, clustertest.NodesPath+"/after-all")
+	server.Delete(t, functiontest.NodesPath+"/after-all")
 }
 
 // breaking ends the body of each watch after a while, as a proxy or a dying API server does.
@@ -417,6 +417,6 @@ func TestABrokenWatchMissesNothing(t *testing.T) {
 		w.mail.clear()
 		server.Node(t, "breaks-"+name, "i-"+name)
 		w.mail.eventually(t, "l", queue.ReasonChange)
-		server.Delete(t, clustertest.NodesPath+"/breaks-"+name)
+		server.Delete(t, functiontest.NodesPath+"/breaks-"+name)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // BenchmarkResolve resolves all types of a region for one class, which each pass does once for each
 // class.
 func BenchmarkResolve(b *testing.B) {
-	s, class := catalogtest.Snapshot(b), catalogtest.NodeClass("default")
+	s, class := catalogtest.Catalog(b), catalogtest.NodeClass("default")
 	for b.Loop() {
 		if types := catalog.Resolve(s, class, catalog.Observed{}, catalogtest.Now); len(types) < 1000 {
 			b.Fatalf("%d types", len(types))

@@ -1,8 +1,8 @@
 // Package catalog computes the instance types that the nodes of an EC2NodeClass can have: their
 // labels, capacity, allocatable resources, and the offerings with prices.
 //
-// Its place: functions/catalog fills a Snapshot from EC2's answers, and inventory stores it.
-// Resolve turns the Snapshot, a class and recent observations into InstanceTypes for the planner
+// Its place: functions/catalog fills a Catalog from EC2's answers, and inventory stores it.
+// Resolve turns the Catalog, a class and recent observations into InstanceTypes for the planner
 // and for consolidation.
 //
 // Invariants:

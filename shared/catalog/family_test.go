@@ -204,7 +204,7 @@ func TestWindowsLabels(t *testing.T) {
 // up) are 6963 MiB; with one of three interfaces reserved there are 2x9+2 = 20 pods, and Amazon
 // Linux still reserves memory for 29.
 func TestSettings(t *testing.T) {
-	s, overhead := catalogtest.Snapshot(t), 0.15
+	s, overhead := catalogtest.Catalog(t), 0.15
 	s.Settings = catalog.Settings{ReservedENIs: 1, VMMemoryOverheadPercent: &overhead}
 	for _, typ := range catalog.Resolve(s, catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now) {
 		if typ.Name != "m5.large" {
@@ -322,7 +322,7 @@ func TestWhatNodesAreTold(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := catalogtest.Snapshot(t)
+			s := catalogtest.Catalog(t)
 			s.Settings.ReservedENIs = test.reserved
 			class := catalogtest.NodeClass("default")
 			ofFamily(test.family, test.change)(class)

@@ -118,7 +118,7 @@ func (r *OfferingRequirements) Allow(o *Offering) bool {
 // Price returns the price of a node in US dollars an hour, by its labels of instance type, zone and
 // capacity type. It returns false where the type or its price in the zone is unknown. A reserved
 // node has the on-demand price.
-func (s *Snapshot) Price(labels map[string]string) (float64, bool) {
+func (s *Catalog) Price(labels map[string]string) (float64, bool) {
 	name, zone := labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone]
 	i, found := slices.BinarySearchFunc(s.InstanceTypes, name, compareName)
 	if !found {
@@ -134,7 +134,7 @@ func (s *Snapshot) Price(labels map[string]string) (float64, bool) {
 
 // spotPrice returns the spot price, or zero where it is unknown. Before spot prices were ever read,
 // it returns the on-demand price.
-func (s *Snapshot) spotPrice(info *InstanceTypeInfo, zone string) float64 {
+func (s *Catalog) spotPrice(info *InstanceTypeInfo, zone string) float64 {
 	if s.SpotPriceTime.IsZero() && len(info.SpotPrices) == 0 {
 		return info.OnDemandPrice
 	}

@@ -18,7 +18,7 @@ func withExpressions(
 	t *testing.T, family, settings string, change func(kubelet.Evaluations),
 ) map[string]catalog.InstanceType {
 	t.Helper()
-	known, class := catalogtest.Snapshot(t), catalogtest.NodeClass("default")
+	known, class := catalogtest.Catalog(t), catalogtest.NodeClass("default")
 	class.Spec.AMIFamily = &family
 	if err := json.Unmarshal([]byte(settings), &class.Spec.Kubelet); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ var familyName = regexp.MustCompile(`^([a-z]+)(-[0-9]+tb)?([0-9]+)[^.]*\.`)
 // labels returns the labels of a type's nodes, without those that depend on the offering. A label
 // that EC2's facts do not give becomes a requirement that it does not exist, so that Exists and Gt
 // exclude the type.
-func (s *Snapshot) labels(info *InstanceTypeInfo, class *api.EC2NodeClass) scheduling.Requirements {
+func (s *Catalog) labels(info *InstanceTypeInfo, class *api.EC2NodeClass) scheduling.Requirements {
 	rs := make(scheduling.Requirements, 40)
 	set := func(key, value string) { rs.Add(scheduling.In(key, value)) }
 	setIf := func(known bool, key, value string) {

@@ -105,7 +105,7 @@ func TestResolveUsesLearnedCapacity(t *testing.T) {
 			learned := &catalog.Learned{}
 			learned.Observe("m5.large", test.image, test.memory, catalogtest.Now)
 			for _, typ := range catalog.Resolve(
-				catalogtest.Snapshot(t), class, catalog.Observed{Learned: learned}, catalogtest.Now,
+				catalogtest.Catalog(t), class, catalog.Observed{Learned: learned}, catalogtest.Now,
 			) {
 				if typ.Name != "m5.large" {
 					continue

@@ -20,7 +20,7 @@ type Prices struct {
 }
 
 // PriceAges returns one line with the ages of the snapshot's prices, for people.
-func (s *Snapshot) PriceAges(now time.Time) string {
+func (s *Catalog) PriceAges(now time.Time) string {
 	var parts []string
 	if s.Prices.OnDemandTime.IsZero() {
 		parts = append(parts, "on-demand prices were never read")

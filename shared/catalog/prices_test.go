@@ -12,17 +12,17 @@ import (
 func TestPriceAges(t *testing.T) {
 	now := catalogtest.Now
 	for _, test := range []struct {
-		snapshot catalog.Snapshot
+		snapshot catalog.Catalog
 		want     string
 	}{
-		{catalog.Snapshot{}, "on-demand prices were never read; spot prices were never read: on-demand prices stand " +
+		{catalog.Catalog{}, "on-demand prices were never read; spot prices were never read: on-demand prices stand " +
 			"in for them"},
-		{catalog.Snapshot{
+		{catalog.Catalog{
 			SpotPriceTime: now.Add(-30 * time.Second),
 			Prices:        catalog.Prices{OnDemandTime: now.Add(-90 * time.Minute)},
 		},
 			"on-demand prices of 90 minutes ago; spot prices of just now"},
-		{catalog.Snapshot{SpotPriceTime: now.Add(-50 * time.Hour), Prices: catalog.Prices{
+		{catalog.Catalog{SpotPriceTime: now.Add(-50 * time.Hour), Prices: catalog.Prices{
 			OnDemandTime: now.Add(-5 * time.Hour), Builtin: 3, BuiltinRegion: "us-east-1",
 			BuiltinTime: time.Date(2026, 7, 6, 0, 0, 0, 0, time.UTC), Currency: "CNY",
 		}}, "on-demand prices of 5 hours ago; 3 instance types at the built-in prices of us-east-1 as of 2026-07-06; " +
@@ -50,7 +50,7 @@ func TestSpotPricesStandIn(t *testing.T) {
 		{"read, and the type is missing", catalogtest.Now, nil, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := catalogtest.Snapshot(t)
+			s := catalogtest.Catalog(t)
 			s.SpotPriceTime = test.read
 			for i := range s.InstanceTypes {
 				s.InstanceTypes[i].SpotPrices = nil

@@ -83,7 +83,7 @@ func TestReservedOfferings(t *testing.T) {
 			reserved := reservation("cr-1", test.change)
 			class.Status.CapacityReservations = []api.CapacityReservation{reserved}
 			observed := catalog.Observed{Unavailable: test.short, Reservations: test.left}
-			for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), class, observed, catalogtest.Now) {
+			for _, typ := range catalog.Resolve(catalogtest.Catalog(t), class, observed, catalogtest.Now) {
 				if typ.Name != "m5.xlarge" {
 					continue
 				}
@@ -138,7 +138,7 @@ func planFor(
 		NodePools:   []api.NodePool{pool},
 		NodeClasses: []api.EC2NodeClass{*class},
 		InstanceTypes: map[string][]catalog.InstanceType{
-			"default": catalog.Resolve(catalogtest.Snapshot(t), class, observed, catalogtest.Now),
+			"default": catalog.Resolve(catalogtest.Catalog(t), class, observed, catalogtest.Now),
 		},
 	}
 	for i := range pods {

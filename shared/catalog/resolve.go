@@ -19,7 +19,7 @@ import (
 // observations do not exclude it at the given time. Types without an available offering are
 // included, so that a plan can explain why it did not use them. Types for which an expression in the
 // class's kubelet settings has no value are left out.
-func Resolve(s *Snapshot, class *api.EC2NodeClass, observed Observed, now time.Time) []InstanceType {
+func Resolve(s *Catalog, class *api.EC2NodeClass, observed Observed, now time.Time) []InstanceType {
 	zones := subnetZones(s, class)
 	images := readImages(class)
 	m := &model{class: class, settings: s.Settings, observed: observed, now: now, group: placementGroup(class)}
@@ -121,7 +121,7 @@ func firstImage(images []image, labels scheduling.Requirements) (string, bool) {
 }
 
 // subnetZones returns the zones of the class's subnets, by name.
-func subnetZones(s *Snapshot, class *api.EC2NodeClass) map[string]AvailabilityZone {
+func subnetZones(s *Catalog, class *api.EC2NodeClass) map[string]AvailabilityZone {
 	zones := map[string]AvailabilityZone{}
 	for _, subnet := range class.Status.Subnets {
 		zone := AvailabilityZone{ZoneName: subnet.Zone, ZoneID: subnet.ZoneID}
@@ -136,7 +136,7 @@ func subnetZones(s *Snapshot, class *api.EC2NodeClass) map[string]AvailabilityZo
 }
 
 func (m *model) offerings(
-	s *Snapshot, info *InstanceTypeInfo, zones map[string]AvailabilityZone, suits bool,
+	s *Catalog, info *InstanceTypeInfo, zones map[string]AvailabilityZone, suits bool,
 ) []Offering {
 	var offerings []Offering
 	for _, name := range info.Zones {

@@ -22,7 +22,7 @@ func resolved(t *testing.T, name string, change func(*api.EC2NodeClass)) *catalo
 	if change != nil {
 		change(class)
 	}
-	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
+	types := catalog.Resolve(catalogtest.Catalog(t), class, catalog.Observed{}, catalogtest.Now)
 	for i := range types {
 		if types[i].Name == name {
 			return &types[i]
@@ -176,7 +176,7 @@ func TestResolveLeavesOut(t *testing.T) {
 }
 
 func TestOfferings(t *testing.T) {
-	s, class := catalogtest.Snapshot(t), catalogtest.NodeClass("default")
+	s, class := catalogtest.Catalog(t), catalogtest.NodeClass("default")
 	class.Status.Subnets = class.Status.Subnets[:2]
 	u := &catalog.Unavailable{}
 	u.Mark(api.CapacityTypeSpot, "m5.large", "us-east-1a", catalogtest.Now)
@@ -208,7 +208,7 @@ func TestOfferings(t *testing.T) {
 // TestUnpricedOfferings: an offering without a price is not available, and says so where nothing
 // else stands in its way.
 func TestUnpricedOfferings(t *testing.T) {
-	s, class := catalogtest.Snapshot(t), catalogtest.NodeClass("default")
+	s, class := catalogtest.Catalog(t), catalogtest.NodeClass("default")
 	for i := range s.InstanceTypes {
 		if s.InstanceTypes[i].InstanceType == "m5.large" {
 			s.InstanceTypes[i].OnDemandPrice = 0
@@ -237,7 +237,7 @@ func TestUnpricedOfferings(t *testing.T) {
 }
 
 func TestPrice(t *testing.T) {
-	s := catalogtest.Snapshot(t)
+	s := catalogtest.Catalog(t)
 	labels := func(name, zone, capacityType string) map[string]string {
 		return map[string]string{
 			corev1.LabelInstanceTypeStable: name, corev1.LabelTopologyZone: zone,
@@ -263,7 +263,7 @@ func TestPrice(t *testing.T) {
 // TestSnapshotSize holds the limit of what fits a ConfigMap (1 MiB, after base64) with room for
 // more types to come.
 func TestSnapshotSize(t *testing.T) {
-	text, err := json.Marshal(catalogtest.Snapshot(t))
+	text, err := json.Marshal(catalogtest.Catalog(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,11 +275,11 @@ func TestSnapshotSize(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d types: %d bytes, %d compressed", len(catalogtest.Snapshot(t).InstanceTypes), len(text), compressed.Len())
+	t.Logf("%d types: %d bytes, %d compressed", len(catalogtest.Catalog(t).InstanceTypes), len(text), compressed.Len())
 	if compressed.Len() > 400_000 {
 		t.Errorf("%d bytes compressed", compressed.Len())
 	}
-	var again catalog.Snapshot
+	var again catalog.Catalog
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +353,7 @@ func TestAShiftedZoneHasNoOffering(t *testing.T) {
 	var marks catalog.Unavailable
 	marks.Mark(api.CapacityTypeSpot, "c5.large", "us-east-1b", now)
 	unavailable.Merge(&marks)
-	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{Unavailable: unavailable}, now)
+	types := catalog.Resolve(catalogtest.Catalog(t), class, catalog.Observed{Unavailable: unavailable}, now)
 	here := 0
 	for i := range types {
 		for _, offering := range types[i].Offerings {

@@ -1,7 +1,7 @@
 package catalog
 
 // Settings are facts about the cluster's nodes that EC2 does not give. They are part of the
-// Snapshot, so that every planner uses the same.
+// Catalog, so that every planner uses the same.
 type Settings struct {
 	// ReservedENIs is the number of network interfaces of each node that are not for pods. It is 1
 	// with the VPC CNI's custom networking, whose first interface has no pod addresses. Karpenter

@@ -97,7 +97,7 @@ func TestTypesThatCannotDoWhatTheClassDemands(t *testing.T) {
 				test.change(class)
 			}
 			can := map[string]bool{}
-			for _, typ := range catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now) {
+			for _, typ := range catalog.Resolve(catalogtest.Catalog(t), class, catalog.Observed{}, catalogtest.Now) {
 				_, can[typ.Name] = typ.CheapestOffering(nil)
 			}
 			for _, name := range test.can {
@@ -128,7 +128,7 @@ func TestPlacementGroupLabels(t *testing.T) {
 		},
 	} {
 		class.Status.PlacementGroup = &test.group
-		types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
+		types := catalog.Resolve(catalogtest.Catalog(t), class, catalog.Observed{}, catalogtest.Now)
 		for _, typ := range types {
 			if id, _ := typ.Requirements[api.LabelPlacementGroupID].Single(); id != "pg-1" {
 				t.Fatalf("%s: %s", typ.Name, typ.Requirements[api.LabelPlacementGroupID])
@@ -142,7 +142,7 @@ func TestPlacementGroupLabels(t *testing.T) {
 		}
 	}
 	for _, typ := range catalog.Resolve(
-		catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
+		catalogtest.Catalog(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
 	) {
 		if r := typ.Requirements[api.LabelPlacementGroupID]; !r.AllowsAbsent() {
 			t.Fatalf("%s: %s", typ.Name, r)

@@ -45,7 +45,7 @@ func BuiltinVolumePrices() VolumePrices {
 
 // VolumePricesOf returns the snapshot's volume prices. The built-in ones fill gaps, except where
 // prices are not in US dollars. A nil snapshot has the built-in ones.
-func VolumePricesOf(s *Snapshot) VolumePrices {
+func VolumePricesOf(s *Catalog) VolumePrices {
 	if s == nil {
 		return BuiltinVolumePrices()
 	}
@@ -59,14 +59,14 @@ func VolumePricesOf(s *Snapshot) VolumePrices {
 
 // PublicAddressPrice returns the price of a public IPv4 address for an hour. It is zero where
 // prices are not in US dollars, because AWS publishes none there. The snapshot may be nil.
-func PublicAddressPrice(s *Snapshot) float64 {
+func PublicAddressPrice(s *Catalog) float64 {
 	if s != nil && !s.inDollars() {
 		return 0
 	}
 	return publicAddressPrice
 }
 
-func (s *Snapshot) inDollars() bool { return s.Prices.Currency == "" || s.Prices.Currency == "USD" }
+func (s *Catalog) inDollars() bool { return s.Prices.Currency == "" || s.Prices.Currency == "USD" }
 
 // Volume is what the price of an EBS volume depends on.
 type Volume struct {

@@ -40,14 +40,14 @@ func TestVolumePricesOfASnapshot(t *testing.T) {
 	disk := catalog.Volume{Type: "gp3", GiB: 730, IOPS: 3001}
 	for _, test := range []struct {
 		name          string
-		snapshot      *catalog.Snapshot
+		snapshot      *catalog.Catalog
 		disk, address float64
 	}{
 		{"none", nil, 0.08 + 0.005/730, 0.005},
-		{"of an earlier version, without volumes", &catalog.Snapshot{}, 0.08 + 0.005/730, 0.005},
-		{"read in part", &catalog.Snapshot{VolumePrices: catalog.VolumePrices{"VolumeUsage.gp3": 0.1}}, 0.1 + 0.005/730, 0.005},
-		{"in yuan, not read", &catalog.Snapshot{Prices: catalog.Prices{Currency: "CNY"}}, 0, 0},
-		{"in yuan", &catalog.Snapshot{Prices: catalog.Prices{Currency: "CNY"},
+		{"of an earlier version, without volumes", &catalog.Catalog{}, 0.08 + 0.005/730, 0.005},
+		{"read in part", &catalog.Catalog{VolumePrices: catalog.VolumePrices{"VolumeUsage.gp3": 0.1}}, 0.1 + 0.005/730, 0.005},
+		{"in yuan, not read", &catalog.Catalog{Prices: catalog.Prices{Currency: "CNY"}}, 0, 0},
+		{"in yuan", &catalog.Catalog{Prices: catalog.Prices{Currency: "CNY"},
 			VolumePrices: catalog.VolumePrices{"VolumeUsage.gp3": 0.5}}, 0.5, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ var now = consolidationtest.Now
 // fleets name.
 func someTypes(t testing.TB, every int) []catalog.InstanceType {
 	types := catalog.Resolve(
-		catalogtest.Snapshot(t),
+		catalogtest.Catalog(t),
 		catalogtest.NodeClass("default"),
 		catalog.Observed{},
 		catalogtest.Now,
@@ -75,7 +75,7 @@ func addNode(t testing.TB, s *plan.Snapshot, name, typeName, capacityType string
 }
 
 func solve(s *plan.Snapshot) *consolidation.Plan {
-	return consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})
+	return consolidation.Solve(&consolidation.Input{Cluster: s, Now: now})
 }
 
 // stayOf is the plan's reason why the node stays.

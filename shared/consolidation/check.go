@@ -7,14 +7,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/eligibility"
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
 // Check validates a move that was proposed on an earlier snapshot. It returns the move that deletes
 // the nodes of the claims now, and plans its launches again. The error tells why the nodes stay:
 // one of them may not be deleted any more, the budgets forbid it, or the move is not worth it.
-func Check(s *Snapshot, claims []string) (*Move, error) {
-	f := fleet.New(s.Cluster, s.Now)
+func Check(s *Input, claims []string) (*Move, error) {
+	f := state.New(s.Cluster, s.Now)
 	eligibility.Decide(f, s.Cluster, s.Budgets)
 	nodes, err := candidates(f, claims)
 	if err != nil {
@@ -43,10 +43,10 @@ func Check(s *Snapshot, claims []string) (*Move, error) {
 
 // candidates are the nodes of the claims, each once. The error names a claim whose node may not be
 // deleted.
-func candidates(f *fleet.Fleet, claims []string) ([]*fleet.Node, error) {
+func candidates(f *state.Fleet, claims []string) ([]*state.Node, error) {
 	byClaim := nodesByClaim(f)
-	seen := map[*fleet.Node]bool{}
-	var nodes []*fleet.Node
+	seen := map[*state.Node]bool{}
+	var nodes []*state.Node
 	for _, name := range claims {
 		n := byClaim[name]
 		switch {

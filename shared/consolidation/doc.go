@@ -1,8 +1,8 @@
 // Package consolidation decides which nodes are not worth their price, and where their pods go. It
-// is pure: Solve reads a Snapshot and gives a Plan, without clock, client or randomness. The same
+// is pure: Solve reads an Input and gives a Plan, without clock, client or randomness. The same
 // snapshot gives the same plan, whatever the order of its lists.
 //
-//	p := consolidation.Solve(&consolidation.Snapshot{Cluster: cluster, Budgets: budgets, Allowed: allowed, Now: now})
+//	p := consolidation.Solve(&consolidation.Input{Cluster: cluster, Budgets: budgets, Allowed: allowed, Now: now})
 //	for _, move := range p.Moves { ... }     // best first, within what Allowed lets go now
 //
 // A Move is one step. Its nodes in Delete go once every claim in Launch is made and initialized,
@@ -20,10 +20,10 @@
 //	relations  which pods spread and affinity relate to each other
 //	podgroup   which pods are equal in requests and admitted nodes
 //	   |
-//	fleet        the cluster after the steps so far, prices and dual prices
+//	state        the cluster after the steps so far, prices and dual prices
 //	   |
 //	eligibility  which nodes may be deleted, and why the others stay
-//	packing      whose pods fit on other nodes: a quick proposal
+//	firstfit     whose pods fit on other nodes: a quick proposal
 //	evaluation   what the planner makes of deleting some nodes, and whether it is worth it
 //	   |
 //	search       steps that make the fleet cheaper

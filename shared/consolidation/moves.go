@@ -8,12 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-func movesOf(found []fleet.Move) []Move {
+func movesOf(found []state.Move) []Move {
 	var moves []Move
 	for i := range found {
 		moves = append(moves, moveOf(&found[i]))
@@ -22,7 +22,7 @@ func movesOf(found []fleet.Move) []Move {
 }
 
 // moveOf describes what the fleet's move deletes, launches and saves.
-func moveOf(found *fleet.Move) Move {
+func moveOf(found *state.Move) Move {
 	m := Move{Reason: api.DisruptionReasonUnderutilized, PodsMoved: len(found.Pods)}
 	for _, n := range found.Nodes {
 		if n.Launched != nil {
@@ -46,7 +46,7 @@ func moveOf(found *fleet.Move) Move {
 		}
 		m.Places = append(m.Places, nominationOf(placement.Pod, n))
 		claim := n.Source.NodeClaim
-		if claim != nil && !fleet.IsInitialized(n.Source) && !slices.Contains(m.Await, claim.Name) {
+		if claim != nil && !state.IsInitialized(n.Source) && !slices.Contains(m.Await, claim.Name) {
 			m.Await = append(m.Await, claim.Name)
 		}
 	}
@@ -75,7 +75,7 @@ func dearest(planned *plan.PlannedNodeClaim) float64 {
 	return most
 }
 
-func nominationOf(pod *fleet.Pod, n *fleet.Node) plan.Nomination {
+func nominationOf(pod *state.Pod, n *state.Node) plan.Nomination {
 	nomination := plan.Nomination{Pod: pod.Ref}
 	if n.Source.Node != nil {
 		nomination.NodeName = n.Source.Node.Name
@@ -86,7 +86,7 @@ func nominationOf(pod *fleet.Pod, n *fleet.Node) plan.Nomination {
 	return nomination
 }
 
-func leavingOf(n *fleet.Node) Leaving {
+func leavingOf(n *state.Node) Leaving {
 	l := Leaving{
 		NodeClaim: n.Source.NodeClaim.Name, Node: n.Name, NodePool: n.Pool.API.Name,
 		InstanceType: n.Label(corev1.LabelInstanceTypeStable), Zone: n.Label(corev1.LabelTopologyZone),

@@ -176,7 +176,7 @@ func TestBudgetsTakeTheBestFirst(t *testing.T) {
 		{consolidation.Allowance{Empty: 100, Underutilized: 100}, 6},
 	} {
 		p := consolidation.Solve(
-			&consolidation.Snapshot{Cluster: s, Allowed: map[string]consolidation.Allowance{"default": test.allowed}, Now: now},
+			&consolidation.Input{Cluster: s, Allowed: map[string]consolidation.Allowance{"default": test.allowed}, Now: now},
 		)
 		gone := 0
 		for i, move := range p.Moves {
@@ -250,7 +250,7 @@ func TestCheckValidatesAMove(t *testing.T) {
 	for i := range 5 {
 		addNode(t, s, fmt.Sprintf("n%d", i), "m5.2xlarge", api.CapacityTypeOnDemand, 700, 900)
 	}
-	snapshot := &consolidation.Snapshot{Cluster: s, Now: now}
+	snapshot := &consolidation.Input{Cluster: s, Now: now}
 	p := consolidation.Solve(snapshot)
 	if len(p.Moves) == 0 {
 		t.Fatal("nothing moves")
@@ -270,14 +270,14 @@ func TestCheckValidatesAMove(t *testing.T) {
 	if wrong := consolidationtest.CheckMove(s, again); len(wrong) > 0 {
 		t.Error(wrong)
 	}
-	for want, change := range map[string]func(*consolidation.Snapshot){
-		"is gone": func(c *consolidation.Snapshot) { c.Cluster.Nodes = nil },
-		"annotation": func(c *consolidation.Snapshot) {
+	for want, change := range map[string]func(*consolidation.Input){
+		"is gone": func(c *consolidation.Input) { c.Cluster.Nodes = nil },
+		"annotation": func(c *consolidation.Input) {
 			c.Cluster.Nodes[0].Node.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
 		},
-		"budgets":       func(c *consolidation.Snapshot) { c.Allowed = map[string]consolidation.Allowance{} },
-		"settles until": func(c *consolidation.Snapshot) { c.Now = now.Add(-22*time.Hour - 55*time.Minute) },
-		"would save $0.": func(c *consolidation.Snapshot) {
+		"budgets":       func(c *consolidation.Input) { c.Allowed = map[string]consolidation.Allowance{} },
+		"settles until": func(c *consolidation.Input) { c.Now = now.Add(-22*time.Hour - 55*time.Minute) },
+		"would save $0.": func(c *consolidation.Input) {
 			c.Cluster.NodePools[0].Annotations = map[string]string{
 				settings.MinimumSavingsPercentAnnotationKey: "100", settings.MinimumSavingsAnnotationKey: "9",
 			}
@@ -287,7 +287,7 @@ func TestCheckValidatesAMove(t *testing.T) {
 		for i := range 5 {
 			addNode(t, fresh, fmt.Sprintf("n%d", i), "m5.2xlarge", api.CapacityTypeOnDemand, 700, 900)
 		}
-		changed := &consolidation.Snapshot{Cluster: fresh, Now: now}
+		changed := &consolidation.Input{Cluster: fresh, Now: now}
 		change(changed)
 		if _, err := consolidation.Check(changed, []string{"default-n0", "default-n1"}); err == nil ||
 			!strings.Contains(err.Error(), want) {

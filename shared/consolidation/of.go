@@ -9,10 +9,10 @@ import (
 )
 
 // Of adds the budgets to what the planner sees of the cluster.
-func Of(cluster *plan.Snapshot, seen *disruption.Snapshot, now time.Time) *Snapshot {
+func Of(cluster *plan.Snapshot, seen *disruption.Cluster, now time.Time) *Input {
 	empty, _ := seen.Allowances(api.DisruptionReasonEmpty, now)
 	underutilized, _ := seen.Allowances(api.DisruptionReasonUnderutilized, now)
-	s := &Snapshot{Cluster: cluster, Budgets: seen.Budgets, Allowed: map[string]Allowance{}, Now: now}
+	s := &Input{Cluster: cluster, Budgets: seen.Budgets, Allowed: map[string]Allowance{}, Now: now}
 	for pool, allowed := range underutilized {
 		s.Allowed[pool] = Allowance{Empty: empty[pool], Underutilized: allowed}
 	}

@@ -2,7 +2,7 @@ package consolidation
 
 import (
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -86,16 +86,16 @@ type Stay struct {
 }
 
 // Because is the kind of a reason to stay.
-type Because = fleet.Because
+type Because = state.Because
 
-// The kinds of reasons: see package fleet for their meaning.
+// The kinds of reasons: see package state for their meaning.
 const (
-	Protected = fleet.Protected
-	Policy    = fleet.Policy
-	Unsettled = fleet.Unsettled
-	Unpriced  = fleet.Unpriced
-	Needed    = fleet.Needed
-	TooLittle = fleet.TooLittle
+	Protected = state.Protected
+	Policy    = state.Policy
+	Unsettled = state.Unsettled
+	Unpriced  = state.Unpriced
+	Needed    = state.Needed
+	TooLittle = state.TooLittle
 )
 
 // Problem is a setting that cannot be read.

@@ -76,7 +76,7 @@ func TestFleetsComeToRest(t *testing.T) {
 					t.Fatal("it does not come to rest")
 				}
 				allowed := map[string]consolidation.Allowance{"default": {Empty: 5, Underutilized: 5}}
-				p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Allowed: allowed, Now: at})
+				p := consolidation.Solve(&consolidation.Input{Cluster: s, Allowed: allowed, Now: at})
 				gone := 0
 				for i := range p.Moves {
 					gone += len(p.Moves[i].Delete)
@@ -91,10 +91,10 @@ func TestFleetsComeToRest(t *testing.T) {
 			if last := consolidationtest.Price(s); last >= first {
 				t.Errorf("it costs %f, and %f before", last, first)
 			}
-			atRest := asJSON(t, consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: at}))
+			atRest := asJSON(t, consolidation.Solve(&consolidation.Input{Cluster: s, Now: at}))
 			random := rand.New(rand.NewPCG(1, 2))
 			for range 100 {
-				p := consolidation.Solve(&consolidation.Snapshot{Cluster: shuffled(s, random), Now: at})
+				p := consolidation.Solve(&consolidation.Input{Cluster: shuffled(s, random), Now: at})
 				if len(p.Moves) > 0 {
 					t.Fatalf("a fleet at rest is moved: %s", asJSON(t, p.Moves))
 				}
@@ -138,8 +138,8 @@ func TestRandomClusters(t *testing.T) {
 		if random.IntN(3) == 0 {
 			protectSome(s, random)
 		}
-		p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})
-		other := consolidation.Solve(&consolidation.Snapshot{Cluster: shuffled(s, random), Now: now})
+		p := consolidation.Solve(&consolidation.Input{Cluster: s, Now: now})
+		other := consolidation.Solve(&consolidation.Input{Cluster: shuffled(s, random), Now: now})
 		if asJSON(t, p) != asJSON(t, other) {
 			t.Errorf("seed %d: another order of the input gives another plan:\n%s\n%s", seed, asJSON(t, p), asJSON(t, other))
 		}
@@ -198,13 +198,13 @@ func TestFreshlyMovedPodsStay(t *testing.T) {
 	for _, fleet := range consolidationtest.Fleets() {
 		t.Run(fleet.Name, func(t *testing.T) {
 			s := fleet.Make(24, types)
-			p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})
+			p := consolidation.Solve(&consolidation.Input{Cluster: s, Now: now})
 			if len(p.Moves) == 0 {
 				t.Fatal("nothing moves")
 			}
 			at := now.Add(time.Minute)
 			s = carryOut(t, s, p.Moves, "first", at)
-			if again := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: at}); len(again.Moves) > 0 {
+			if again := consolidation.Solve(&consolidation.Input{Cluster: s, Now: at}); len(again.Moves) > 0 {
 				t.Errorf("%d moves at once after others: %s", len(again.Moves), asJSON(t, again.Moves[0]))
 			}
 		})

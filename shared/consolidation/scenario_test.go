@@ -112,7 +112,7 @@ func TestScenarios(t *testing.T) {
 }
 
 // checkMovesAgain checks that Check accepts the first move on the same snapshot.
-func checkMovesAgain(t *testing.T, s *consolidation.Snapshot, p *consolidation.Plan) {
+func checkMovesAgain(t *testing.T, s *consolidation.Input, p *consolidation.Plan) {
 	t.Helper()
 	if len(p.Moves) == 0 {
 		return
@@ -126,9 +126,9 @@ func checkMovesAgain(t *testing.T, s *consolidation.Snapshot, p *consolidation.P
 	}
 }
 
-func (c *scenario) snapshot(t *testing.T) *consolidation.Snapshot {
+func (c *scenario) snapshot(t *testing.T) *consolidation.Input {
 	t.Helper()
-	facts := catalogtest.Snapshot(t)
+	facts := catalogtest.Catalog(t)
 	if len(c.InstanceTypes) > 0 {
 		facts.InstanceTypes = slices.DeleteFunc(facts.InstanceTypes, func(i catalog.InstanceTypeInfo) bool {
 			return !slices.Contains(c.InstanceTypes, i.InstanceType)
@@ -166,9 +166,9 @@ func (c *scenario) snapshot(t *testing.T) *consolidation.Snapshot {
 		}
 	}
 	if !c.Budgets {
-		return &consolidation.Snapshot{Cluster: cluster, Budgets: c.PDBs, Now: now}
+		return &consolidation.Input{Cluster: cluster, Budgets: c.PDBs, Now: now}
 	}
-	seen := &disruption.Snapshot{Pools: cluster.NodePools, Budgets: c.PDBs}
+	seen := &disruption.Cluster{Pools: cluster.NodePools, Budgets: c.PDBs}
 	for i := range cluster.Nodes {
 		seen.Nodes = append(seen.Nodes, disruption.Node{Claim: cluster.Nodes[i].NodeClaim, Node: cluster.Nodes[i].Node})
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/eligibility"
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/consolidation/search"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
 // Solve finds moves that make the fleet cheaper. Each of them is worth its disturbance. The plan
 // shares memory with the snapshot and within itself: copy a claim before changing it.
-func Solve(s *Snapshot) *Plan {
-	f := fleet.New(s.Cluster, s.Now)
+func Solve(s *Input) *Plan {
+	f := state.New(s.Cluster, s.Now)
 	eligibility.Decide(f, s.Cluster, s.Budgets)
 	p := &Plan{Problems: problems(f)}
 	for _, n := range f.Nodes {
@@ -49,7 +49,7 @@ func underutilized(allowed map[string]Allowance) map[string]int {
 	return limits
 }
 
-func problems(f *fleet.Fleet) []Problem {
+func problems(f *state.Fleet) []Problem {
 	var problems []Problem
 	for _, pool := range f.Pools() {
 		if pool.Problem != "" {

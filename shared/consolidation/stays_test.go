@@ -151,7 +151,7 @@ func TestADisruptionBudgetOfPodsKeepsTheirNode(t *testing.T) {
 	for allowed, want := range []int{0, 1} {
 		budget.Status.DisruptionsAllowed = int32(allowed)
 		p := consolidation.Solve(
-			&consolidation.Snapshot{Cluster: s, Budgets: []policyv1.PodDisruptionBudget{budget}, Now: now},
+			&consolidation.Input{Cluster: s, Budgets: []policyv1.PodDisruptionBudget{budget}, Now: now},
 		)
 		if len(p.Moves) < want || want == 0 && len(p.Moves) > 0 {
 			t.Errorf("with %d disruptions allowed there are %d moves", allowed, len(p.Moves))

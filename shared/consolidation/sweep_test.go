@@ -30,9 +30,9 @@ func TestLargeFleetsSaveMostFirst(t *testing.T) {
 				if run == 15 {
 					t.Fatal("it does not come to rest")
 				}
-				p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: at})
+				p := consolidation.Solve(&consolidation.Input{Cluster: s, Now: at})
 				if run == 0 || len(p.Moves) == 0 {
-					other := consolidation.Solve(&consolidation.Snapshot{Cluster: shuffled(s, random), Now: at})
+					other := consolidation.Solve(&consolidation.Input{Cluster: shuffled(s, random), Now: at})
 					if asJSON(t, p) != asJSON(t, other) {
 						t.Fatalf("run %d: another order of the input gives another plan", run)
 					}
@@ -65,7 +65,7 @@ func TestLargeFleetsSaveMostFirst(t *testing.T) {
 func within(t *testing.T, s *plan.Snapshot, budget int) {
 	t.Helper()
 	allowed := map[string]consolidation.Allowance{"default": {Empty: budget, Underutilized: budget}}
-	p := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Allowed: allowed, Now: now})
+	p := consolidation.Solve(&consolidation.Input{Cluster: s, Allowed: allowed, Now: now})
 	gone := 0
 	for i := range p.Moves {
 		gone += len(p.Moves[i].Delete)

@@ -69,7 +69,7 @@ func randomHashes(t *testing.T) []string {
 				if protected {
 					protectSome(s, random)
 				}
-				fmt.Fprintln(sum, decisions(t, consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now})))
+				fmt.Fprintln(sum, decisions(t, consolidation.Solve(&consolidation.Input{Cluster: s, Now: now})))
 			}
 			name := fmt.Sprintf("%s, seeds %d to %d", kind, first, first+perLine-1)
 			lines = append(lines, fmt.Sprintf("%s: %s", name, hex.EncodeToString(sum.Sum(nil))))
@@ -97,7 +97,7 @@ func fleetHashes(t *testing.T) []string {
 	// nodes.
 	for _, fleet := range consolidationtest.Fleets()[:2] {
 		budget := map[string]consolidation.Allowance{"default": {Empty: 22, Underutilized: 22}}
-		p := consolidation.Solve(&consolidation.Snapshot{Cluster: fleet.Make(220, types), Allowed: budget, Now: now})
+		p := consolidation.Solve(&consolidation.Input{Cluster: fleet.Make(220, types), Allowed: budget, Now: now})
 		lines = append(lines, fmt.Sprintf("%s, 220 nodes, budget 22: %s", fleet.Name, hash(decisions(t, p))))
 	}
 	return lines
@@ -106,11 +106,11 @@ func fleetHashes(t *testing.T) []string {
 // twoRounds hashes the plans for a fleet now, and an hour after the moves were carried out.
 func twoRounds(t *testing.T, s *plan.Snapshot, allowed map[string]consolidation.Allowance) string {
 	t.Helper()
-	first := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Allowed: allowed, Now: now})
+	first := consolidation.Solve(&consolidation.Input{Cluster: s, Allowed: allowed, Now: now})
 	for i := range first.Moves {
 		s = consolidationtest.CarryOut(s, &first.Moves[i], fmt.Sprintf("first-%d", i), now)
 	}
-	second := consolidation.Solve(&consolidation.Snapshot{Cluster: s, Allowed: allowed, Now: now.Add(time.Hour)})
+	second := consolidation.Solve(&consolidation.Input{Cluster: s, Allowed: allowed, Now: now.Add(time.Hour)})
 	return hash(decisions(t, first)) + " " + hash(decisions(t, second))
 }
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/consolidation/search"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
 // validationLimit bounds the work of search and validation together: see evaluation.Cost. A search
@@ -17,23 +17,23 @@ const validationLimit = search.WorkLimit + search.WorkLimit/2
 // such a move again. If the move is then not worth it, or no work is left, it waits until the
 // others are carried out.
 type validation struct {
-	fleet     *fleet.Fleet
+	fleet     *state.Fleet
 	evaluator *evaluation.Evaluator
 	// options keep pods off nodes that a later move deletes: they would move twice.
 	options evaluation.Options
 	limit   int
 	work    int
-	byClaim map[string]*fleet.Node
+	byClaim map[string]*state.Node
 	// deviations are nodes whose pods differ from those that the search planned for them.
-	deviations map[*fleet.Node]bool
+	deviations map[*state.Node]bool
 }
 
-func newValidation(f *fleet.Fleet, evaluator *evaluation.Evaluator, found search.Result, moves []Move) *validation {
+func newValidation(f *state.Fleet, evaluator *evaluation.Evaluator, found search.Result, moves []Move) *validation {
 	f.Reset()
 	v := &validation{
 		fleet: f, evaluator: evaluator, limit: max(search.WorkLimit/2, validationLimit-found.Work), byClaim: nodesByClaim(f),
-		options:    evaluation.Options{Spared: found.Spared, Closed: map[*fleet.Node]bool{}},
-		deviations: map[*fleet.Node]bool{},
+		options:    evaluation.Options{Spared: found.Spared, Closed: map[*state.Node]bool{}},
+		deviations: map[*state.Node]bool{},
 	}
 	for i := range moves {
 		for _, leaving := range moves[i].Delete {
@@ -43,8 +43,8 @@ func newValidation(f *fleet.Fleet, evaluator *evaluation.Evaluator, found search
 	return v
 }
 
-func nodesByClaim(f *fleet.Fleet) map[string]*fleet.Node {
-	byClaim := map[string]*fleet.Node{}
+func nodesByClaim(f *state.Fleet) map[string]*state.Node {
+	byClaim := map[string]*state.Node{}
 	for _, n := range f.Nodes {
 		if n.Source.NodeClaim != nil {
 			byClaim[n.Source.NodeClaim.Name] = n
@@ -58,7 +58,7 @@ func nodesByClaim(f *fleet.Fleet) map[string]*fleet.Node {
 func (v *validation) validate(moves []Move) (now, waiting []Move) {
 	for i := range moves {
 		planned := v.stepOf(&moves[i])
-		if !fleet.HasRelated(planned.Delete) && !v.goesToDeviation(planned) {
+		if !state.HasRelated(planned.Delete) && !v.goesToDeviation(planned) {
 			v.fleet.Apply(&planned.Change)
 			now = append(now, moves[i])
 			continue
@@ -113,22 +113,22 @@ func (v *validation) goesToDeviation(step *evaluation.Step) bool {
 
 // stepOf is the move as a step.
 func (v *validation) stepOf(m *Move) *evaluation.Step {
-	step := &evaluation.Step{Change: fleet.Change{To: map[string]fleet.Destination{}}}
+	step := &evaluation.Step{Change: state.Change{To: map[string]state.Destination{}}}
 	for _, leaving := range m.Delete {
 		step.Delete = append(step.Delete, v.byClaim[leaving.NodeClaim])
 	}
-	byName := map[string]*fleet.Node{}
+	byName := map[string]*state.Node{}
 	for _, n := range v.fleet.Nodes {
 		byName[n.Name] = n
 	}
 	for i := range m.Launch {
 		step.Launch = append(step.Launch, &m.Launch[i])
 		for _, pod := range m.Launch[i].Pods {
-			step.To[pod.String()] = fleet.Destination{Launch: i}
+			step.To[pod.String()] = state.Destination{Launch: i}
 		}
 	}
 	for _, place := range m.Places {
-		step.To[place.Pod.String()] = fleet.Destination{Node: byName[cmp.Or(place.NodeName, place.NodeClaimName)]}
+		step.To[place.Pod.String()] = state.Destination{Node: byName[cmp.Or(place.NodeName, place.NodeClaimName)]}
 	}
 	return step
 }

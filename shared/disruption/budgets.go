@@ -10,7 +10,7 @@ import (
 
 // Allowances returns how many more nodes of each pool the budgets allow for the reason now. Closed
 // has a notice for each pool whose budgets allow none.
-func (s *Snapshot) Allowances(
+func (s *Cluster) Allowances(
 	reason api.DisruptionReason, now time.Time,
 ) (allowed map[string]int, closed map[string]Notice) {
 	counts := s.counts()

@@ -40,7 +40,7 @@ type Candidate struct {
 // not protect a drifted or expired node whose claim has a grace period, because its end comes
 // anyway. Only do-not-repair protects an unhealthy node. While a recent pod is pending, only
 // unhealthy nodes are chosen. The notices say why nodes stay.
-func Candidates(s *Snapshot, now time.Time) (chosen []Candidate, notices []Notice) {
+func Candidates(s *Cluster, now time.Time) (chosen []Candidate, notices []Notice) {
 	wanted, notices := s.wanted(now)
 	slices.SortFunc(wanted, func(a, b Candidate) int {
 		return cmp.Or(
@@ -59,7 +59,7 @@ func Candidates(s *Snapshot, now time.Time) (chosen []Candidate, notices []Notic
 
 // wanted returns the nodes that a policy wants to replace and that nothing protects. Budgets do not
 // count here.
-func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
+func (s *Cluster) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
 	pools, due := s.poolsByName(), s.repairs(now)
 	policies, movable := policies(due), s.movable(due, now)
 	notices = s.keptFromRepair(due)
@@ -103,7 +103,7 @@ func (s *Snapshot) wanted(now time.Time) (wanted []Candidate, notices []Notice) 
 
 // movable returns which nodes may be replaced, as far as their pods and budgets allow. While a recent
 // pod is pending, these are only unhealthy nodes.
-func (s *Snapshot) movable(due map[string]repair.UnhealthyCondition, now time.Time) func(*Node) bool {
+func (s *Cluster) movable(due map[string]repair.UnhealthyCondition, now time.Time) func(*Node) bool {
 	moving, recent := s.moving(), s.HasRecentPendingPods(now)
 	return func(node *Node) bool {
 		if _, isDue := due[node.Claim.Name]; isDue && node.mayBeRepaired(now) {
@@ -115,7 +115,7 @@ func (s *Snapshot) movable(due map[string]repair.UnhealthyCondition, now time.Ti
 
 // candidate returns the node with the first policy that wants it, or nil. The error is the first
 // that a policy gives.
-func (s *Snapshot) candidate(
+func (s *Cluster) candidate(
 	policies []policy, node *Node, pool *api.NodePool, now time.Time,
 ) (*Candidate, error) {
 	var failed error
@@ -173,7 +173,7 @@ type allowance struct {
 	notices []Notice
 }
 
-func (s *Snapshot) newAllowance(now time.Time) *allowance {
+func (s *Cluster) newAllowance(now time.Time) *allowance {
 	return &allowance{now: now, counts: s.counts(), taken: map[string]int{}, noticed: map[string]bool{}}
 }
 

@@ -338,7 +338,7 @@ func TestCandidates(t *testing.T) {
 				test.pool(&p)
 			}
 			chosen, notices := disruption.Candidates(
-				&disruption.Snapshot{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting},
+				&disruption.Cluster{Pools: []api.NodePool{p}, Nodes: test.nodes, Waiting: test.waiting},
 				monday,
 			)
 			var got []*disruption.Node

@@ -40,7 +40,7 @@ type PodCost struct {
 // consolidation may end, both within their budgets. They get -n to -1, in the order of their price
 // for each unit of disturbance. Other pods get no cost. A cost that Whittle has not written stays.
 func PodCosts(
-	s *Snapshot, priceOf func(*api.NodeClaim) (price float64, isKnown bool), now time.Time,
+	s *Cluster, priceOf func(*api.NodeClaim) (price float64, isKnown bool), now time.Time,
 ) (changes []PodCost, more bool) {
 	left := mostRecosted
 	for _, wanted := range s.nodeCosts(priceOf, now) {
@@ -83,7 +83,7 @@ type nodeCost struct {
 
 // nodeCosts returns the joined nodes with the costs of their pods: those that are going, those that
 // disruption may end next in that order, and the others.
-func (s *Snapshot) nodeCosts(priceOf func(*api.NodeClaim) (float64, bool), now time.Time) []nodeCost {
+func (s *Cluster) nodeCosts(priceOf func(*api.NodeClaim) (float64, bool), now time.Time) []nodeCost {
 	var leaving, others []nodeCost
 	var drifted, normal []rankedNode
 	pools := s.poolsByName()
@@ -120,7 +120,7 @@ func (s *Snapshot) nodeCosts(priceOf func(*api.NodeClaim) (float64, bool), now t
 
 // mayBeEmptied tells whether nothing keeps the node, and whether every pod comes back elsewhere once
 // it is deleted. Pods in kube-system do not count.
-func (s *Snapshot) mayBeEmptied(node *Node, now time.Time) bool {
+func (s *Cluster) mayBeEmptied(node *Node, now time.Time) bool {
 	return node.mayBeReplaced(now) && protection.Blocked(node.Pods, s.Budgets, now) == "" &&
 		!slices.ContainsFunc(node.Pods, func(pod *corev1.Pod) bool {
 			return Counts(*pod) && pod.Namespace != metav1.NamespaceSystem && !isOf(pod, "ReplicaSet", "Job") &&
@@ -148,7 +148,7 @@ type rankedNode struct {
 
 // withinBudgets sorts the nodes, the greatest ratio first. It divides them into those that the
 // budgets allow to end now, and those beyond.
-func (s *Snapshot) withinBudgets(
+func (s *Cluster) withinBudgets(
 	nodes []rankedNode, reason api.DisruptionReason, now time.Time,
 ) (within, beyond []rankedNode) {
 	slices.SortFunc(nodes, func(a, b rankedNode) int {

@@ -113,7 +113,7 @@ func TestPodCosts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for range 2 {
-				s := &disruption.Snapshot{Pools: []api.NodePool{test.pool}, Nodes: test.nodes}
+				s := &disruption.Cluster{Pools: []api.NodePool{test.pool}, Nodes: test.nodes}
 				changes, more := disruption.PodCosts(s, priceOf, monday)
 				got := strings.Split(costsOf(changes), ", ")
 				want := strings.Split(test.want, ", ")
@@ -130,7 +130,7 @@ func TestPodCosts(t *testing.T) {
 
 // TestPodCostsOfFiftyNodesChangeAtOnce: nodes that leave come first, then those that go next.
 func TestPodCostsOfFiftyNodesChangeAtOnce(t *testing.T) {
-	s := &disruption.Snapshot{Pools: []api.NodePool{pool("default", "0s", "100%")}}
+	s := &disruption.Cluster{Pools: []api.NodePool{pool("default", "0s", "100%")}}
 	for i := range 60 {
 		s.Nodes = append(s.Nodes, priced(fmt.Sprintf("n%02d", i), "1"))
 	}

@@ -15,7 +15,7 @@ func drifted() policy {
 
 // driftedSince is when the claim was marked. The mark proposes the replacement. It must have stood
 // for ValidateAfter, and must still hold for the pool and the class.
-func driftedSince(s *Snapshot, node *Node, _ *api.NodePool, now time.Time) (time.Time, bool, error) {
+func driftedSince(s *Cluster, node *Node, _ *api.NodePool, now time.Time) (time.Time, bool, error) {
 	conditions := slices.Clone(node.Claim.Status.Conditions)
 	condition := api.GetCondition(conditions, api.ConditionTypeDrifted)
 	if condition == nil || condition.Status != "True" {

@@ -36,7 +36,7 @@ type Emptiness struct {
 // consolidateAfter, at a second pass at the earliest, and within the pool's budgets. It stays while
 // a recent pod is pending, while a node of the pool is in flight, and while pods that it was
 // launched for are on their way.
-func Empty(s *Snapshot, now time.Time) Emptiness {
+func Empty(s *Cluster, now time.Time) Emptiness {
 	var decided Emptiness
 	pools := s.poolsByName()
 	moving, expected := s.moving(), s.expected()
@@ -69,7 +69,7 @@ func Empty(s *Snapshot, now time.Time) Emptiness {
 }
 
 // remove chooses the nodes to remove among those that are due.
-func (e *Emptiness) remove(s *Snapshot, pools map[string]*api.NodePool, now time.Time) {
+func (e *Emptiness) remove(s *Cluster, pools map[string]*api.NodePool, now time.Time) {
 	joining := map[string]bool{}
 	for i := range s.Nodes {
 		if s.Nodes[i].joining(now) {
@@ -91,7 +91,7 @@ func (e *Emptiness) remove(s *Snapshot, pools map[string]*api.NodePool, now time
 }
 
 // look decides about one node, without regard to the others. The pool is nil if it does not exist.
-func (e *Emptiness) look(s *Snapshot, node *Node, pool *api.NodePool, moving map[string]bool, now time.Time) {
+func (e *Emptiness) look(s *Cluster, node *Node, pool *api.NodePool, moving map[string]bool, now time.Time) {
 	if node.leaving() || node.Node == nil {
 		return
 	}
@@ -142,7 +142,7 @@ func removable(node *Node, pool *api.NodePool, now time.Time) bool {
 }
 
 // allowed is how many empty nodes of each pool may be removed, for pools with nodes that are due.
-func (e *Emptiness) allowed(s *Snapshot, pools map[string]*api.NodePool, now time.Time) map[string]int {
+func (e *Emptiness) allowed(s *Cluster, pools map[string]*api.NodePool, now time.Time) map[string]int {
 	counts, allowed := s.counts(), map[string]int{}
 	for _, node := range e.Due {
 		name := node.pool()

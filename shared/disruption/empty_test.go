@@ -224,7 +224,7 @@ func TestEmpty(t *testing.T) {
 			if test.pools == nil {
 				test.pools = []api.NodePool{pool("default", "0s")}
 			}
-			got := disruption.Empty(&disruption.Snapshot{Pools: test.pools, Nodes: test.nodes, Waiting: test.waiting}, monday)
+			got := disruption.Empty(&disruption.Cluster{Pools: test.pools, Nodes: test.nodes, Waiting: test.waiting}, monday)
 			for what, pair := range map[string][2]string{
 				"begin": {names(got.Begin), test.begin}, "end": {names(got.End), test.end},
 				"remove": {names(got.Remove), test.remove}, "restore": {names(got.Restore), test.restore},
@@ -255,11 +255,11 @@ func TestEmptyDoesNotDependOnTheOrderOfTheNodes(t *testing.T) {
 		node("d", 3*time.Minute, with(pod("p"))),
 	}
 	pools := []api.NodePool{pool("default", "0s", "2")}
-	want := names(disruption.Empty(&disruption.Snapshot{Pools: pools, Nodes: nodes}, monday).Remove)
+	want := names(disruption.Empty(&disruption.Cluster{Pools: pools, Nodes: nodes}, monday).Remove)
 	for range 20 {
 		nodes = append(nodes[1:], nodes[0])
 		slices.Reverse(nodes[:2])
-		if got := names(disruption.Empty(&disruption.Snapshot{Pools: pools, Nodes: nodes}, monday).Remove); got != want ||
+		if got := names(disruption.Empty(&disruption.Cluster{Pools: pools, Nodes: nodes}, monday).Remove); got != want ||
 			got != "b,a" {
 			t.Fatalf("removes %q, want %q", got, want)
 		}

@@ -21,7 +21,7 @@ func expired() policy {
 }
 
 // expiredSince is the time at which the node expired, if it did.
-func expiredSince(_ *Snapshot, node *Node, pool *api.NodePool, now time.Time) (time.Time, bool, error) {
+func expiredSince(_ *Cluster, node *Node, pool *api.NodePool, now time.Time) (time.Time, bool, error) {
 	life := node.Claim.Spec.ExpireAfter.Duration
 	if life == nil {
 		return time.Time{}, false, nil

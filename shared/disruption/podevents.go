@@ -26,7 +26,7 @@ type PodEvent struct {
 // PodEvents are the pod events that the claims do not show yet in status.lastPodEventTime, those of
 // the longest quiet nodes first. Only pools with a consolidateAfter above zero need them, and only
 // events after the node's initialization. Events of one node within podEventPause count as one.
-func PodEvents(s *Snapshot, now time.Time) []PodEvent {
+func PodEvents(s *Cluster, now time.Time) []PodEvent {
 	pools := s.poolsByName()
 	var events []PodEvent
 	for i := range s.Nodes {

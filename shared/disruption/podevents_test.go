@@ -65,7 +65,7 @@ func TestPodEvents(t *testing.T) {
 		{"a pool that never consolidates", api.Never, node("a", 0, with(pod("p", came(time.Minute)))), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			events := disruption.PodEvents(&disruption.Snapshot{
+			events := disruption.PodEvents(&disruption.Cluster{
 				Pools: []api.NodePool{pool("default", test.after)}, Nodes: []disruption.Node{test.node},
 			}, monday)
 			switch {
@@ -80,7 +80,7 @@ func TestPodEvents(t *testing.T) {
 
 // TestPodEventsAreBounded: the nodes that have been quiet for longest come first.
 func TestPodEventsAreBounded(t *testing.T) {
-	s := &disruption.Snapshot{Pools: []api.NodePool{pool("default", "1m")}}
+	s := &disruption.Cluster{Pools: []api.NodePool{pool("default", "1m")}}
 	for i := range 200 {
 		s.Nodes = append(s.Nodes, node(fmt.Sprint("n", i), 0, with(pod("p", func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{

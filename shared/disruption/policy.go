@@ -19,7 +19,7 @@ type policy struct {
 	bounded bool
 	// wants tells whether the initialized node is to be replaced, and since when. The error names a
 	// setting of the NodePool that cannot be read. It counts whether or not the node is wanted.
-	wants func(s *Snapshot, node *Node, pool *api.NodePool, now time.Time) (since time.Time, wanted bool, err error)
+	wants func(s *Cluster, node *Node, pool *api.NodePool, now time.Time) (since time.Time, wanted bool, err error)
 }
 
 // policies are all reasons to replace nodes, the most urgent first. The first policy that wants a

@@ -25,7 +25,7 @@ func (p *Proposal) Due(now time.Time) bool { return now.Sub(p.At) >= ValidateAft
 
 // Proposals returns the proposals of the snapshot. A proposal that cannot be read is due, and names
 // no claims.
-func (s *Snapshot) Proposals() []Proposal {
+func (s *Cluster) Proposals() []Proposal {
 	var proposals []Proposal
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
@@ -56,7 +56,7 @@ func Unpropose(first *api.NodeClaim) map[string]any {
 
 // Movable returns the nodes of the claims. It returns nil if one of them is gone or may not be
 // replaced now.
-func (s *Snapshot) Movable(claims []string, now time.Time) []*Node {
+func (s *Cluster) Movable(claims []string, now time.Time) []*Node {
 	byName := map[string]*Node{}
 	for i := range s.Nodes {
 		byName[s.Nodes[i].Claim.Name] = &s.Nodes[i]
@@ -73,7 +73,7 @@ func (s *Snapshot) Movable(claims []string, now time.Time) []*Node {
 }
 
 // Replaced are the claims whose nodes are being replaced. Their pods will move to other nodes.
-func (s *Snapshot) Replaced() []*api.NodeClaim {
+func (s *Cluster) Replaced() []*api.NodeClaim {
 	var replaced []*api.NodeClaim
 	for i := range s.Nodes {
 		if node := &s.Nodes[i]; node.replaced() && !node.leaving() {

@@ -38,7 +38,7 @@ func rebalance() policy {
 	return policy{reason: ReasonRebalance, announced: true, wants: recommended}
 }
 
-func recommended(_ *Snapshot, node *Node, pool *api.NodePool, now time.Time) (time.Time, bool, error) {
+func recommended(_ *Cluster, node *Node, pool *api.NodePool, now time.Time) (time.Time, bool, error) {
 	at, stands := recommendedAt(node.Claim, now)
 	isSpot := node.Claim.Labels[api.CapacityTypeLabelKey] == api.CapacityTypeSpot
 	if !stands || !isSpot || now.Sub(node.initializedAt()) < rebalanceAge {

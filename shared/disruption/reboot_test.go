@@ -66,7 +66,7 @@ func TestReboots(t *testing.T) {
 		{"the third repair within a day", withGPUError("a", "XID63", twice), 0},
 		{"the third repair within two days", withGPUError("a", "XID63", longAgo), 5 * time.Minute},
 	} {
-		s := &disruption.Snapshot{Pools: []api.NodePool{poolWithBudget("100%")}, Nodes: healthy(4, test.node)}
+		s := &disruption.Cluster{Pools: []api.NodePool{poolWithBudget("100%")}, Nodes: healthy(4, test.node)}
 		candidates, _ := disruption.Candidates(s, monday)
 		reboots, replaced := disruption.Reboots(candidates, monday)
 		if len(reboots)+len(replaced) != 1 {
@@ -86,7 +86,7 @@ func TestARebootingNodeTakesOfEveryBudget(t *testing.T) {
 	for name, state := range map[string]func(*disruption.Node){"ordered": orderedOnly, "issued": rebooting} {
 		t.Run(name, func(t *testing.T) {
 			ill := withGPUError("ill", "XID63", state)
-			s := &disruption.Snapshot{
+			s := &disruption.Cluster{
 				Pools: []api.NodePool{poolWithBudget("2")},
 				Nodes: healthy(8, ill, withGPUError("next", "XID63"), drifted("old", time.Minute)),
 			}

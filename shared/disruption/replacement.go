@@ -68,7 +68,7 @@ type RollBack struct {
 }
 
 // Replacing looks at the nodes that are being replaced.
-func Replacing(s *Snapshot, now time.Time) Replacements {
+func Replacing(s *Cluster, now time.Time) Replacements {
 	var r Replacements
 	byName := map[string]*Node{}
 	for i := range s.Nodes {
@@ -199,7 +199,7 @@ func namesIn(claim *api.NodeClaim, key string) []string {
 
 // expected returns the names of the claims that replace others. They may be empty, and are not
 // surplus.
-func (s *Snapshot) expected() map[string]bool {
+func (s *Cluster) expected() map[string]bool {
 	expected := map[string]bool{}
 	for i := range s.Nodes {
 		if node := &s.Nodes[i]; node.replaced() && !node.leaving() {

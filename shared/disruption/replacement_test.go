@@ -203,7 +203,7 @@ func TestReplacing(t *testing.T) {
 		{name: "a node that nobody replaces", nodes: []disruption.Node{node("calm", 0)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &disruption.Snapshot{Pools: []api.NodePool{pool("default", "0s", "100%")}, Nodes: test.nodes}
+			s := &disruption.Cluster{Pools: []api.NodePool{pool("default", "0s", "100%")}, Nodes: test.nodes}
 			got := disruption.Replacing(s, monday)
 			var back, undo []*disruption.Node
 			why := ""

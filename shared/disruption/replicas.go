@@ -108,7 +108,7 @@ func (n *Node) lifeLeft(now time.Time) float64 {
 
 // Replicas replaces nodes of pools with spec.replicas, each by a node of its own. A node stays if
 // its pool's limit leaves no room for another node beside it.
-func (s *Snapshot) Replicas(candidates []Candidate, now time.Time) (Moves, error) {
+func (s *Cluster) Replicas(candidates []Candidate, now time.Time) (Moves, error) {
 	var moves Moves
 	count := map[string]int64{}
 	for i := range s.Nodes {

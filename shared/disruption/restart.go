@@ -37,7 +37,7 @@ const restartWithin = 10 * time.Minute
 
 // ToRestart returns the pods of the node that a restart should move. Each asks for it, is the only
 // active pod of its ReplicaSet, and has no PodDisruptionBudget.
-func (s *Snapshot) ToRestart(node *Node) []*corev1.Pod {
+func (s *Cluster) ToRestart(node *Node) []*corev1.Pod {
 	pool := s.poolsByName()[node.pool()]
 	var found []*corev1.Pod
 	for _, pod := range node.Pods {
@@ -71,7 +71,7 @@ func toleratesDisruption(pod *corev1.Pod) bool {
 }
 
 // isAlone tells whether no other active pod has the same owner.
-func (s *Snapshot) isAlone(pod *corev1.Pod) bool {
+func (s *Cluster) isAlone(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod).UID
 	other := func(other *corev1.Pod) bool {
 		of := metav1.GetControllerOf(other)

@@ -78,7 +78,7 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &disruption.Snapshot{
+			s := &disruption.Cluster{
 				Pools:   []api.NodePool{test.pool},
 				Nodes:   []disruption.Node{node("n", 0, with(test.pod))},
 				Running: append([]*corev1.Pod{test.pod}, test.others...),

@@ -10,7 +10,7 @@ import (
 // prices of its replacements. Replaced nodes share a replacement's price evenly, so that the parts
 // of a move's nodes add up to its savings. Saved is negative if the replacement costs more. It is
 // zero if one of the prices is not known, of which priceOf tells.
-func (s *Snapshot) Saved(node *Node, priceOf func(*api.NodeClaim) (price float64, isKnown bool)) float64 {
+func (s *Cluster) Saved(node *Node, priceOf func(*api.NodeClaim) (price float64, isKnown bool)) float64 {
 	saved, isKnown := priceOf(node.Claim)
 	for i := range s.Nodes {
 		replacement := s.Nodes[i].Claim

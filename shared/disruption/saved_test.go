@@ -14,7 +14,7 @@ import (
 )
 
 func TestSaved(t *testing.T) {
-	known := &catalog.Snapshot{
+	known := &catalog.Catalog{
 		InstanceTypes: []catalog.InstanceTypeInfo{
 			{InstanceType: "large", OnDemandPrice: 1},
 			{InstanceType: "small", OnDemandPrice: 0.25},
@@ -67,7 +67,7 @@ func TestSaved(t *testing.T) {
 		"the type is not in the table": {[]disruption.Node{claim("a", "gone", nil)}, []float64{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &disruption.Snapshot{Nodes: test.nodes}
+			s := &disruption.Cluster{Nodes: test.nodes}
 			for i, want := range test.want {
 				if got := s.Saved(&s.Nodes[i], nodecost.Of(known, nil, nil).PriceOfClaim); math.Abs(got-want) > 1e-9 {
 					t.Errorf("%s saves %g, want %g", s.Nodes[i].Claim.Name, got, want)

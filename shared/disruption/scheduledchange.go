@@ -15,7 +15,7 @@ func scheduledChange() policy {
 	return policy{reason: ReasonScheduledChange, announced: true, wants: departsSoon}
 }
 
-func departsSoon(_ *Snapshot, node *Node, _ *api.NodePool, now time.Time) (time.Time, bool, error) {
+func departsSoon(_ *Cluster, node *Node, _ *api.NodePool, now time.Time) (time.Time, bool, error) {
 	departure, known := DepartureOf(node.Claim)
 	return departure.At, known && departure.replaceable(now), nil
 }

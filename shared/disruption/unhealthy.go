@@ -14,7 +14,7 @@ import (
 func unhealthy(due map[string]repair.UnhealthyCondition) policy {
 	return policy{
 		reason: api.DisruptionReasonUnhealthy, bounded: true,
-		wants: func(_ *Snapshot, node *Node, _ *api.NodePool, _ time.Time) (time.Time, bool, error) {
+		wants: func(_ *Cluster, node *Node, _ *api.NodePool, _ time.Time) (time.Time, bool, error) {
 			condition, isDue := due[node.Claim.Name]
 			return condition.Since, isDue && !node.doNotRepair(), nil
 		},
@@ -22,7 +22,7 @@ func unhealthy(due map[string]repair.UnhealthyCondition) policy {
 }
 
 // repairs are the initialized nodes whose repair is due, by the names of their claims.
-func (s *Snapshot) repairs(now time.Time) map[string]repair.UnhealthyCondition {
+func (s *Cluster) repairs(now time.Time) map[string]repair.UnhealthyCondition {
 	var nodes []repair.NodeHealth
 	for i := range s.Nodes {
 		if node := &s.Nodes[i]; node.Node != nil {
@@ -34,7 +34,7 @@ func (s *Snapshot) repairs(now time.Time) map[string]repair.UnhealthyCondition {
 }
 
 // keptFromRepair says of each node whose repair is due that a person keeps it.
-func (s *Snapshot) keptFromRepair(due map[string]repair.UnhealthyCondition) []Notice {
+func (s *Cluster) keptFromRepair(due map[string]repair.UnhealthyCondition) []Notice {
 	var notices []Notice
 	for i := range s.Nodes {
 		node := &s.Nodes[i]

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // linux is the product whose spot prices count.
@@ -24,7 +24,7 @@ const builtinRegion = "us-east-1"
 // setOnDemandPrices sets each type's on-demand price: from the price list, otherwise from the last
 // catalogue, otherwise the built-in one.
 func (r *Reader) setOnDemandPrices(
-	ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]float64, failed error,
+	ctx context.Context, snapshot, previous *catalog.Catalog, read map[string]float64, failed error,
 ) {
 	before := map[string]float64{}
 	if previous != nil {
@@ -71,7 +71,7 @@ func (r *Reader) setOnDemandPrices(
 }
 
 // builtinPrices returns the prices of the region, of China's other region, or of builtinRegion.
-func (r *Reader) builtinPrices() (region string, list instancetypes.PriceList) {
+func (r *Reader) builtinPrices() (region string, list builtin.PriceList) {
 	region = r.region
 	if _, ok := r.supplement.Prices[region]; !ok {
 		region = builtinRegion
@@ -85,7 +85,7 @@ func (r *Reader) builtinPrices() (region string, list instancetypes.PriceList) {
 // setSpotPrices sets each type's spot prices. After a complete read, a zone without a price has no
 // offering. After a partial read, the last prices fill the gaps.
 func setSpotPrices(
-	ctx context.Context, snapshot, previous *catalog.Snapshot, read map[string]map[string]float64, failed error,
+	ctx context.Context, snapshot, previous *catalog.Catalog, read map[string]map[string]float64, failed error,
 ) {
 	before := map[string]map[string]float64{}
 	if failed == nil {
@@ -120,7 +120,7 @@ func setSpotPrices(
 // setVolumePrices sets the prices of volumes: from the price list, otherwise from the last
 // catalogue. Readers use the built-in ones for what is missing then.
 func setVolumePrices(
-	ctx context.Context, snapshot, previous *catalog.Snapshot, read catalog.VolumePrices, failed error,
+	ctx context.Context, snapshot, previous *catalog.Catalog, read catalog.VolumePrices, failed error,
 ) {
 	snapshot.VolumePrices = catalog.VolumePrices{}
 	if previous != nil {

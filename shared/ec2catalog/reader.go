@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // Reader reads the offer of one region.
 type Reader struct {
 	region     string
 	settings   catalog.Settings
-	supplement instancetypes.Supplement
+	supplement builtin.Supplement
 	ec2        *ec2.Client
 	pricing    *pricing.Client
 }
@@ -29,7 +29,7 @@ type Reader struct {
 // NewReader returns a Reader for the configuration's region and credentials. The settings describe
 // the nodes of a cluster, and become part of each snapshot.
 func NewReader(config aws.Config, settings catalog.Settings) (*Reader, error) {
-	supplement, err := instancetypes.ReadSupplement()
+	supplement, err := builtin.ReadSupplement()
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +44,9 @@ func NewReader(config aws.Config, settings catalog.Settings) (*Reader, error) {
 
 // Read reads EC2's offer as of a time. It fails without types, offerings or zones. Prices that it
 // cannot read keep their values in the previous snapshot, which may be nil, or are the built-in ones.
-func (r *Reader) Read(ctx context.Context, now time.Time, previous *catalog.Snapshot) (*catalog.Snapshot, error) {
+func (r *Reader) Read(ctx context.Context, now time.Time, previous *catalog.Catalog) (*catalog.Catalog, error) {
 	// The calls do not depend on each other.
-	snapshot := &catalog.Snapshot{Time: now.UTC(), Region: r.region, Settings: r.settings}
+	snapshot := &catalog.Catalog{Time: now.UTC(), Region: r.region, Settings: r.settings}
 	if currency := currencyOf(r.region); currency != "USD" {
 		snapshot.Prices.Currency = currency
 	}

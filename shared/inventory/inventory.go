@@ -51,7 +51,7 @@ var ErrNoCatalog = errors.New(
 
 // Catalog reads the catalogue. It returns ErrNoCatalog where there is none, an error with the
 // remedy where it cannot be decoded, and the store's error otherwise.
-func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
+func Catalog(ctx context.Context, store Store) (*catalog.Catalog, error) {
 	stored, err := store.ConfigMap(ctx, catalogName)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
 			cluster.Namespace, catalogName, catalogKey, err,
 		)
 	}
-	var snapshot catalog.Snapshot
+	var snapshot catalog.Catalog
 	if err := json.NewDecoder(reader).Decode(&snapshot); err != nil {
 		return nil, fmt.Errorf(
 			"configmap %s/%s: binaryData %q is not a catalogue: delete it and invoke the catalog function: %w",
@@ -78,7 +78,7 @@ func Catalog(ctx context.Context, store Store) (*catalog.Snapshot, error) {
 
 // PutCatalog replaces the catalogue. It returns an error where the catalogue is too large for a
 // ConfigMap.
-func PutCatalog(ctx context.Context, store Store, snapshot *catalog.Snapshot) error {
+func PutCatalog(ctx context.Context, store Store, snapshot *catalog.Catalog) error {
 	compressed, err := compress(snapshot)
 	if err != nil {
 		return fmt.Errorf("the catalogue of %d instance types: %w", len(snapshot.InstanceTypes), err)

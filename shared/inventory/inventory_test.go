@@ -62,10 +62,10 @@ func TestCatalogComesBackAsItWasWritten(t *testing.T) {
 	if _, err := inventory.Catalog(t.Context(), as(t, "provision")); !errors.Is(err, inventory.ErrNoCatalog) {
 		t.Fatalf("without a catalogue the error is %v, want ErrNoCatalog", err)
 	}
-	whole := catalogtest.Snapshot(t)
+	whole := catalogtest.Catalog(t)
 	half := *whole
 	half.InstanceTypes = half.InstanceTypes[:len(half.InstanceTypes)/2]
-	for _, written := range []*catalog.Snapshot{&half, whole} { // made, then replaced
+	for _, written := range []*catalog.Catalog{&half, whole} { // made, then replaced
 		if err := inventory.PutCatalog(t.Context(), as(t, "catalog"), written); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestCatalogComesBackAsItWasWritten(t *testing.T) {
 }
 
 // simplified has empty maps and slices for what JSON leaves out.
-func simplified(snapshot *catalog.Snapshot) *catalog.Snapshot {
+func simplified(snapshot *catalog.Catalog) *catalog.Catalog {
 	copied := *snapshot
 	copied.InstanceTypes = append([]catalog.InstanceTypeInfo(nil), snapshot.InstanceTypes...)
 	for i := range copied.InstanceTypes {
@@ -121,7 +121,7 @@ func TestACatalogueThatCannotBeReadNamesTheMend(t *testing.T) {
 		})
 	}
 	// The catalog function replaces it without being asked.
-	if err := inventory.PutCatalog(t.Context(), as(t, "catalog"), catalogtest.Snapshot(t)); err != nil {
+	if err := inventory.PutCatalog(t.Context(), as(t, "catalog"), catalogtest.Catalog(t)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := inventory.Catalog(t.Context(), as(t, "provision")); err != nil {
@@ -130,7 +130,7 @@ func TestACatalogueThatCannotBeReadNamesTheMend(t *testing.T) {
 }
 
 func TestACatalogueTooLargeIsRefusedWithItsSize(t *testing.T) {
-	snapshot := &catalog.Snapshot{Time: catalogtest.Now}
+	snapshot := &catalog.Catalog{Time: catalogtest.Now}
 	seed := uint64(1)
 	for range 60_000 {
 		// Names without a pattern: what cannot be compressed.

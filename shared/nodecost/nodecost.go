@@ -15,7 +15,7 @@ const defaultVolumeType = "gp2"
 // the catalogue an hour. The catalogue may be nil: then the built-in prices count. A nil class has
 // neither volumes nor an address, and a nil pool has no fee. A fee that cannot be read counts as
 // zero; api.NodePool.NodeFee says what is wrong with it.
-func Extras(known *catalog.Snapshot, class *api.EC2NodeClass, pool *api.NodePool) float64 {
+func Extras(known *catalog.Catalog, class *api.EC2NodeClass, pool *api.NodePool) float64 {
 	extras := 0.0
 	if class != nil {
 		extras = volumes(catalog.VolumePricesOf(known), class) + address(known, class)
@@ -48,7 +48,7 @@ func volumes(prices catalog.VolumePrices, class *api.EC2NodeClass) float64 {
 
 // address returns the price of the node's public IPv4 address for an hour. Where the class leaves the
 // choice to its subnets, it is the mean over them, because a plan does not choose the subnet.
-func address(known *catalog.Snapshot, class *api.EC2NodeClass) float64 {
+func address(known *catalog.Catalog, class *api.EC2NodeClass) float64 {
 	return catalog.PublicAddressPrice(known) * addresses(class)
 }
 
@@ -79,14 +79,14 @@ func valueOf[T any](pointer *T) (value T) {
 
 // Costs knows the extras of the nodes of a cluster.
 type Costs struct {
-	known   *catalog.Snapshot
+	known   *catalog.Catalog
 	classes map[string]*api.EC2NodeClass
 	pools   map[string]*api.NodePool
 }
 
 // Of returns the costs by the given prices, classes and pools. It shares memory with them. The
 // catalogue may be nil.
-func Of(known *catalog.Snapshot, classes []api.EC2NodeClass, pools []api.NodePool) Costs {
+func Of(known *catalog.Catalog, classes []api.EC2NodeClass, pools []api.NodePool) Costs {
 	c := Costs{known: known, classes: map[string]*api.EC2NodeClass{}, pools: map[string]*api.NodePool{}}
 	for i := range classes {
 		c.classes[classes[i].Name] = &classes[i]

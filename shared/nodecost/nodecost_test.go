@@ -71,11 +71,11 @@ func subnets(public, count int) func(*api.EC2NodeClass) {
 }
 
 func TestExtras(t *testing.T) {
-	yuan := &catalog.Snapshot{Prices: catalog.Prices{Currency: "CNY"}}
-	cheap := &catalog.Snapshot{VolumePrices: catalog.VolumePrices{"VolumeUsage.gp3": 0.073}}
+	yuan := &catalog.Catalog{Prices: catalog.Prices{Currency: "CNY"}}
+	cheap := &catalog.Catalog{VolumePrices: catalog.VolumePrices{"VolumeUsage.gp3": 0.073}}
 	for _, test := range []struct {
 		name  string
-		known *catalog.Snapshot
+		known *catalog.Catalog
 		class *api.EC2NodeClass
 		pool  *api.NodePool
 		want  float64

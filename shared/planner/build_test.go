@@ -73,7 +73,7 @@ func limited(name corev1.ResourceName, most string) func(*api.NodePool) {
 // realSnapshot returns a snapshot in which the pools offer all real instance types.
 func realSnapshot(t testing.TB, pools ...api.NodePool) *plan.Snapshot {
 	class := catalogtest.NodeClass("default")
-	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
+	types := catalog.Resolve(catalogtest.Catalog(t), class, catalog.Observed{}, catalogtest.Now)
 	s := &plan.Snapshot{
 		NodePools:     pools,
 		NodeClasses:   []api.EC2NodeClass{*class},

@@ -10,7 +10,7 @@
 //	topology   binds pod groups to zones and other domains, and measures spreads and affinity
 //	bound      computes the lower bound, and a dual price for each pod
 //	packing    plans new nodes
-//	repair     takes back placements that break a constraint, and places the rest singly
+//	correction takes back placements that break a constraint, and places the rest singly
 //	claims     writes new nodes as NodeClaims
 //
 // Three packages serve them and know nothing of Kubernetes' scheduling: resource has vectors of

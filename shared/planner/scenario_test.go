@@ -93,7 +93,7 @@ func TestScenarios(t *testing.T) {
 }
 
 func (c *scenario) snapshot(t *testing.T) *plan.Snapshot {
-	facts := catalogtest.Snapshot(t)
+	facts := catalogtest.Catalog(t)
 	if len(c.InstanceTypes) > 0 {
 		facts.InstanceTypes = slices.DeleteFunc(
 			facts.InstanceTypes,

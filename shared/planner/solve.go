@@ -6,10 +6,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/bound"
 	"github.com/whittle-dev/whittle/shared/planner/claims"
+	"github.com/whittle-dev/whittle/shared/planner/correction"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/packing"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
-	"github.com/whittle-dev/whittle/shared/planner/repair"
 	"github.com/whittle-dev/whittle/shared/planner/topology"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
@@ -30,11 +30,11 @@ func Solve(s *plan.Snapshot) *plan.Plan {
 
 // planning is a plan with the stages' results that it was made from.
 type planning struct {
-	work   *workload.Workload
-	offers *offering.Index
-	state  *placement.State
-	domain *topology.Topology
-	repair *repair.Repairer
+	work      *workload.Workload
+	offers    *offering.Index
+	state     *placement.State
+	domain    *topology.Topology
+	corrector *correction.Corrector
 	// relaxed is the work of the rounds so far: see relaxBudget.
 	relaxed int
 	// prices are those of the last packing; nil if nothing was packed.
@@ -61,7 +61,7 @@ func (p *planning) place(groups []*workload.Group) {
 		p.domain.Divide(groups)
 		p.state.FillExisting(first)
 		p.packNewNodes(first)
-		p.repairPlacements()
+		p.correctPlacements()
 		groups = p.relax()
 	}
 }
@@ -88,7 +88,7 @@ func newPlanning(work *workload.Workload, offers *offering.Index) *planning {
 	state := placement.New(work, offers)
 	domain := topology.New(work, offers, state)
 	return &planning{
-		work: work, offers: offers, state: state, domain: domain, repair: repair.New(state, domain), plan: &plan.Plan{},
+		work: work, offers: offers, state: state, domain: domain, corrector: correction.New(state, domain), plan: &plan.Plan{},
 	}
 }
 
@@ -117,16 +117,16 @@ func (p *planning) packNewNodes(first int) {
 	}
 }
 
-// repairRounds bounds how often single units are placed and retracted again, where each place
+// correctionRounds bounds how often single units are placed and retracted again, where each place
 // changes what others are measured by.
-const repairRounds = 4
+const correctionRounds = 4
 
-// repairPlacements retracts placements that break a constraint, and places the waiting units singly.
-func (p *planning) repairPlacements() {
-	p.repair.RetractViolations()
-	for range repairRounds {
-		p.repair.PlaceSingly()
-		if !p.repair.RetractViolations() {
+// correctPlacements retracts placements that break a constraint, and places the waiting units singly.
+func (p *planning) correctPlacements() {
+	p.corrector.RetractViolations()
+	for range correctionRounds {
+		p.corrector.PlaceSingly()
+		if !p.corrector.RetractViolations() {
 			return
 		}
 	}

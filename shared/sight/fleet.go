@@ -24,7 +24,7 @@ type Fleet struct {
 	// nodes of shifted zones take no pods. The caller keeps the objects up to date with its writes.
 	Objects *snapshot.Objects
 	// Seen is what disruption decides by.
-	Seen *disruption.Snapshot
+	Seen *disruption.Cluster
 
 	reader Reader
 	facts  *facts // nil until they are read
@@ -83,7 +83,7 @@ func (f *Fleet) Without(ctx context.Context, leaving []*api.NodeClaim, now time.
 }
 
 // Consolidation returns what consolidation decides on.
-func (f *Fleet) Consolidation(ctx context.Context, now time.Time) (*consolidation.Snapshot, error) {
+func (f *Fleet) Consolidation(ctx context.Context, now time.Time) (*consolidation.Input, error) {
 	planned, err := f.Without(ctx, nil, now)
 	if err != nil {
 		return nil, err
@@ -92,11 +92,11 @@ func (f *Fleet) Consolidation(ctx context.Context, now time.Time) (*consolidatio
 }
 
 // Catalog returns the instance types with their prices.
-func (f *Fleet) Catalog(ctx context.Context) (*catalog.Snapshot, error) { return f.reader.Catalog(ctx) }
+func (f *Fleet) Catalog(ctx context.Context) (*catalog.Catalog, error) { return f.reader.Catalog(ctx) }
 
 // Known is the catalogue that plans of this fleet were made from, and nil before the first or with a
 // Market.
-func (f *Fleet) Known() *catalog.Snapshot {
+func (f *Fleet) Known() *catalog.Catalog {
 	if f.facts == nil {
 		return nil
 	}

@@ -131,7 +131,7 @@ func (g *Given) Selectors(_ context.Context, kind spread.Kind, namespace string)
 func (g *Given) CertificateAuthority() []byte { return nil }
 
 // Catalog returns nothing: a Market has the types.
-func (g *Given) Catalog(context.Context) (*catalog.Snapshot, error) { return nil, nil }
+func (g *Given) Catalog(context.Context) (*catalog.Catalog, error) { return nil, nil }
 
 // Unavailable returns nothing.
 func (g *Given) Unavailable(context.Context) (*catalog.Unavailable, error) { return nil, nil }

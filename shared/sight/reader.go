@@ -55,7 +55,7 @@ type ObjectReader interface {
 // FactReader reads what Whittle knows of EC2 and remembers of the cluster.
 type FactReader interface {
 	// Catalog returns inventory.ErrNoCatalog before the function catalog has run.
-	Catalog(context.Context) (*catalog.Snapshot, error)
+	Catalog(context.Context) (*catalog.Catalog, error)
 	Unavailable(context.Context) (*catalog.Unavailable, error)
 	Learned(context.Context) (*catalog.Learned, error)
 	Reservations(context.Context) (map[string]catalog.ReservationCount, error)
@@ -77,7 +77,7 @@ func (c Cluster) NodePools(ctx context.Context) ([]api.NodePool, error) {
 }
 
 // Catalog is inventory.Catalog.
-func (c Cluster) Catalog(ctx context.Context) (*catalog.Snapshot, error) {
+func (c Cluster) Catalog(ctx context.Context) (*catalog.Catalog, error) {
 	return inventory.Catalog(ctx, c.Client)
 }
 

@@ -28,7 +28,7 @@ type View struct {
 	// Objects are those that were read, with the defaults of pools and classes.
 	Objects *snapshot.Objects
 	// Catalog is the cluster's catalogue, and nil with a Market.
-	Catalog *catalog.Snapshot
+	Catalog *catalog.Catalog
 	// Offer has the pools that may get nodes, the others with their reasons, and the NodeOverlays that
 	// do not apply.
 	Offer *snapshot.Offer
@@ -72,7 +72,7 @@ type Held struct {
 
 // facts are what Whittle knows of EC2 and remembers of the cluster.
 type facts struct {
-	catalog  *catalog.Snapshot
+	catalog  *catalog.Catalog
 	observed catalog.Observed
 	misfits  map[string]misfit.Misfit
 }

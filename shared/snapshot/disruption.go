@@ -18,8 +18,8 @@ import (
 // Disruption builds disruption's snapshot: the nodes of NodePools with the pods on them. It sets
 // the defaults of pools and classes, and shares memory with the objects. The cluster's certificate
 // authority is part of the hash of a class. The error is that of hashing.
-func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, error) {
-	s := &disruption.Snapshot{Pools: o.NodePools, Budgets: o.PodDisruptionBudgets}
+func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Cluster, error) {
+	s := &disruption.Cluster{Pools: o.NodePools, Budgets: o.PodDisruptionBudgets}
 	for i := range o.NodePools {
 		o.NodePools[i].Default()
 	}
@@ -63,7 +63,7 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Snapshot, 
 // gone, because the places of their pods are taken. The disruption's snapshot holds the changes of
 // claims since the objects were read. Claims of unhealthy nodes have the deadline that their drain
 // will get.
-func Without(o *Objects, s *disruption.Snapshot, leaving []*api.NodeClaim, now time.Time) *Objects {
+func Without(o *Objects, s *disruption.Cluster, leaving []*api.NodeClaim, now time.Time) *Objects {
 	leaving = append(s.Replaced(), leaving...)
 	current, unhealthy := map[types.UID]*api.NodeClaim{}, map[types.UID]bool{}
 	for i := range s.Nodes {

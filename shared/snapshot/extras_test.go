@@ -26,7 +26,7 @@ func TestExtrasAreInThePricesOfEachPool(t *testing.T) {
 		NodeClasses: []api.EC2NodeClass{class},
 		NodePools:   []api.NodePool{pool("plain", ""), pool("watched", "0.02"), pool("too", "0.02"), pool("typo", "2 cents")},
 	}
-	facts := catalogtest.Snapshot(t)
+	facts := catalogtest.Catalog(t)
 	facts.VolumePrices = catalog.VolumePrices{"VolumeUsage.gp3": 0.073}
 	offer := snapshot.NewOffer(objects, facts, catalog.Observed{}, catalogtest.Now)
 	made := offer.Assemble(objects, catalogtest.Now)

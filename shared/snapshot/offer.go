@@ -47,7 +47,7 @@ func (u *Unusable) Plan() plan.UnusablePool {
 
 // NewOffer builds the offer from the objects and the current statuses of the classes. It sets the
 // defaults of the classes.
-func NewOffer(o *Objects, known *catalog.Snapshot, observed catalog.Observed, now time.Time) *Offer {
+func NewOffer(o *Objects, known *catalog.Catalog, observed catalog.Observed, now time.Time) *Offer {
 	offer := &Offer{
 		ClassTypes: map[string][]catalog.InstanceType{}, Extras: nodecost.Of(known, o.NodeClasses, o.NodePools).OfPool,
 	}

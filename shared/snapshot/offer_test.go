@@ -59,7 +59,7 @@ func TestPlansNameThePoolsThatGetNoNodes(t *testing.T) {
 	}
 	objects.NodePools[2].DeletionTimestamp = &metav1.Time{Time: noon}
 	objects.Pods = append(objects.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
-	offer := snapshot.NewOffer(objects, &catalog.Snapshot{}, catalog.Observed{}, noon)
+	offer := snapshot.NewOffer(objects, &catalog.Catalog{}, catalog.Observed{}, noon)
 	decided := planner.Solve(offer.Assemble(objects, noon))
 	if len(decided.Unplaced) != 1 {
 		t.Fatalf("unplaced %+v", decided.Unplaced)

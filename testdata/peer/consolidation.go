@@ -147,7 +147,7 @@ func consolidateOurs(s *plan.Snapshot, rest int) (done report.Consolidated, path
 	for run := range mostRuns {
 		now := consolidationtest.Now.Add(time.Duration(run) * time.Hour)
 		var p *consolidation.Plan
-		cost := measureMemory(func() { p = consolidation.Solve(&consolidation.Snapshot{Cluster: s, Now: now}) })
+		cost := measureMemory(func() { p = consolidation.Solve(&consolidation.Input{Cluster: s, Now: now}) })
 		done.Wall, done.CPU, done.Slowest = done.Wall+cost.Wall, done.CPU+cost.CPU, max(done.Slowest, cost.Wall)
 		done.SlowestCPU = max(done.SlowestCPU, cost.CPU)
 		done.Memory = max(done.Memory, cost.Memory)
@@ -183,7 +183,7 @@ func atRest(s *plan.Snapshot, now time.Time, runs int) error {
 		again.Nodes = slices.Clone(s.Nodes)
 		random.Shuffle(len(again.Nodes), func(i, j int) { again.Nodes[i], again.Nodes[j] = again.Nodes[j], again.Nodes[i] })
 		now = now.Add(time.Minute)
-		if p := consolidation.Solve(&consolidation.Snapshot{Cluster: &again, Now: now}); len(p.Moves) > 0 {
+		if p := consolidation.Solve(&consolidation.Input{Cluster: &again, Now: now}); len(p.Moves) > 0 {
 			return fmt.Errorf("a fleet at rest is moved when it is looked at once more, the %d. time", run+1)
 		}
 	}

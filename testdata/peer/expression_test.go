@@ -68,7 +68,7 @@ func TestResultsBecomeKarpentersAmounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := &catalog.Snapshot{InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m5.large"}}}
+	known := &catalog.Catalog{InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m5.large"}}}
 	for _, result := range []int64{
 		0, 1, 9, 10, 11, 15, 16, 17, 4095, 4096, 1 << 40, 1<<63 - 17, 1<<63 - 16, 1<<63 - 2, 1<<63 - 1,
 	} {

@@ -178,7 +178,7 @@ func TestCompressed(t *testing.T) {
 }
 
 func TestCatalogue(t *testing.T) {
-	text, err := json.Marshal(catalogtest.Snapshot(t))
+	text, err := json.Marshal(catalogtest.Catalog(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,12 +233,12 @@ func TestBuiltin(t *testing.T) {
 		t.Error("the class has been changed")
 	}
 	// In a cluster nothing is assumed.
-	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(
+	if types := OfCatalog(catalogtest.Catalog(t), catalog.Observed{}, catalogtest.Now).Of(
 		pool("p", "unresolved"), unresolved,
 	); len(types) != 0 {
 		t.Errorf("%d types of a class that nobody resolved", len(types))
 	}
-	if types := OfCatalog(catalogtest.Snapshot(t), catalog.Observed{}, catalogtest.Now).Of(
+	if types := OfCatalog(catalogtest.Catalog(t), catalog.Observed{}, catalogtest.Now).Of(
 		pool("p", "none"), nil,
 	); len(types) != 0 {
 		t.Errorf("%d types of no class", len(types))
@@ -246,7 +246,7 @@ func TestBuiltin(t *testing.T) {
 	unavailable := &catalog.Unavailable{}
 	unavailable.Mark(api.CapacityTypeSpot, "m5.large", "us-east-1a", catalogtest.Now)
 	types := OfCatalog(
-		catalogtest.Snapshot(t), catalog.Observed{Unavailable: unavailable}, catalogtest.Now.Add(time.Minute),
+		catalogtest.Catalog(t), catalog.Observed{Unavailable: unavailable}, catalogtest.Now.Add(time.Minute),
 	).Of(pool("p", "one"), oneZone)
 	i := slices.IndexFunc(types, func(t catalog.InstanceType) bool { return t.Name == "m5.large" })
 	for _, o := range types[i].Offerings {

@@ -87,7 +87,7 @@ func parse(d *document.Document, now time.Time) (*Table, error) {
 		)
 	}
 	if types := *shape.InstanceTypes; len(types) > 0 && types[0].Name == "" && types[0].InstanceType != "" {
-		facts := &catalog.Snapshot{}
+		facts := &catalog.Catalog{}
 		if err := json.Unmarshal(d.JSON, facts); err != nil {
 			return nil, d.Errorf(nil, "catalogue: %w", err)
 		}

@@ -32,7 +32,7 @@ type Table struct {
 
 	// facts are the catalogue from which each node class resolves its types. Without a catalogue it
 	// is nil.
-	facts    *catalog.Snapshot
+	facts    *catalog.Catalog
 	observed catalog.Observed
 	now      time.Time
 	// assume fills an unresolved class. Without a cluster nobody resolves it.
@@ -43,7 +43,7 @@ type Table struct {
 
 // Builtin returns the built-in table.
 func Builtin(now time.Time) (*Table, error) {
-	facts, err := builtin.Snapshot(now)
+	facts, err := builtin.Catalog(now)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func Builtin(now time.Time) (*Table, error) {
 }
 
 // OfAWS returns what a region offers, for plans without a cluster.
-func OfAWS(facts *catalog.Snapshot, now time.Time) *Table {
+func OfAWS(facts *catalog.Catalog, now time.Time) *Table {
 	table := OfCatalog(facts, catalog.Observed{}, now)
 	table.Prices, table.assume = "AWS, "+facts.Region+"; "+facts.PriceAges(now), true
 	return table
@@ -67,7 +67,7 @@ func OfAWS(facts *catalog.Snapshot, now time.Time) *Table {
 
 // OfCatalog returns a cluster's catalogue with later observations: without unavailable offerings,
 // with the observed capacity of nodes, and with the instances left in reservations.
-func OfCatalog(facts *catalog.Snapshot, observed catalog.Observed, now time.Time) *Table {
+func OfCatalog(facts *catalog.Catalog, observed catalog.Observed, now time.Time) *Table {
 	return &Table{
 		Prices: "the cluster's catalogue; " + facts.PriceAges(now),
 		facts:  facts, observed: observed, now: now, byClass: map[string][]catalog.InstanceType{},

@@ -39,7 +39,7 @@ type Manifests struct {
 	Requests []api.ProvisioningRequest
 	Template func(kind, namespace, name string) *cluster.Template
 	// Old are the objects of kinds before karpenter.sh/v1. Objects has what they become.
-	Old legacy.Objects
+	Old legacy.Input
 	// Warnings are one line each, for people: unknown kinds and fields, and what a plan has to assume.
 	Warnings []string
 	// Skipped are one line for each kind that no plan depends on.

@@ -25,8 +25,8 @@ var ErrNotInstalled = errors.New(
 // Errors: ErrNotInstalled, or those of the API server.
 func Read(
 	ctx context.Context, client *cluster.Client, karpenter []cluster.ServiceAccount, now time.Time,
-) (*view.Objects, error) {
-	objects := &view.Objects{}
+) (*view.Cluster, error) {
+	objects := &view.Cluster{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		objects.NodePools, err = client.NodePools(ctx)

@@ -50,7 +50,7 @@ func (a *About) add(question string, lines ...string) {
 
 // AboutNode explains the node of a name, or the one that a NodeClaim or an instance of the name stands
 // for. decided is the plan of consolidation for the snapshot. It returns nil if there is no such node.
-func AboutNode(name string, s *consolidation.Snapshot, decided *consolidation.Plan) *About {
+func AboutNode(name string, s *consolidation.Input, decided *consolidation.Plan) *About {
 	i := slices.IndexFunc(s.Cluster.Nodes, func(n plan.Node) bool {
 		return n.Node != nil && n.Node.Name == name || n.NodeClaim != nil &&
 			(n.NodeClaim.Name == name || strings.HasSuffix(n.NodeClaim.Status.ProviderID, "/"+name))
@@ -230,7 +230,7 @@ func because(claim *api.NodeClaim) string {
 
 // AboutPool explains a NodePool. It returns nil if there is no such pool. pools are those of the
 // files or the cluster, usable or not.
-func AboutPool(name string, pools []api.NodePool, s *consolidation.Snapshot, decided *consolidation.Plan) *About {
+func AboutPool(name string, pools []api.NodePool, s *consolidation.Input, decided *consolidation.Plan) *About {
 	i := slices.IndexFunc(pools, func(pool api.NodePool) bool { return pool.Name == name })
 	if i < 0 {
 		return nil
@@ -293,7 +293,7 @@ func launches(pool *api.NodePool, s *plan.Snapshot) []string {
 		count(len(s.InstanceTypes[pool.Name]), "instance type"))}
 }
 
-func disrupts(pool *api.NodePool, s *consolidation.Snapshot, decided *consolidation.Plan) []string {
+func disrupts(pool *api.NodePool, s *consolidation.Input, decided *consolidation.Plan) []string {
 	lines := []string{fmt.Sprintf("policy %s", pool.Spec.Disruption.ConsolidationPolicy)}
 	if after := pool.Spec.Disruption.ConsolidateAfter.Duration; after != nil {
 		lines[0] += fmt.Sprintf(", after %s without change", *after)

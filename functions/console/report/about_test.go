@@ -50,7 +50,7 @@ func TestAboutNodeSaysWhenItGoes(t *testing.T) {
 		}}
 		claim.Spec.ExpireAfter = api.NillableDuration{}
 		test.change(claim)
-		s := &consolidation.Snapshot{Cluster: &plan.Snapshot{Nodes: []plan.Node{{NodeClaim: claim}}}, Now: now}
+		s := &consolidation.Input{Cluster: &plan.Snapshot{Nodes: []plan.Node{{NodeClaim: claim}}}, Now: now}
 		about := report.AboutNode("c", s, &consolidation.Plan{})
 		var text strings.Builder
 		if err := about.WriteText(&text, terminal.Style{}); err != nil || !strings.Contains(text.String(), "  "+test.want+"\n") {
@@ -68,7 +68,7 @@ func TestAboutNodeSaysWhyItExists(t *testing.T) {
 	claim.Status.ProviderID = "aws:///us-east-1a/i-1"
 	foreign := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "foreign"}}
 	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "u2"}}
-	s := &consolidation.Snapshot{Cluster: &plan.Snapshot{
+	s := &consolidation.Input{Cluster: &plan.Snapshot{
 		NodePools: []api.NodePool{pool},
 		Nodes:     []plan.Node{{NodeClaim: claim, Pods: []corev1.Pod{running}}, {Node: foreign}},
 	}}

@@ -11,7 +11,7 @@ import (
 )
 
 // nodePools sums up the claims of each pool. The sums of the pool's own status may be a minute old.
-func nodePools(objects *Objects) []NodePool {
+func nodePools(objects *Cluster) []NodePool {
 	pools := make([]NodePool, 0, len(objects.NodePools))
 	for i := range objects.NodePools {
 		pool := &objects.NodePools[i]

@@ -16,7 +16,7 @@ import (
 )
 
 // nodes joins claims and nodes by provider id.
-func nodes(objects *Objects) []Node {
+func nodes(objects *Cluster) []Node {
 	byProvider := map[string]*corev1.Node{}
 	for i := range objects.Nodes {
 		if id := objects.Nodes[i].Spec.ProviderID; id != "" {
@@ -70,7 +70,7 @@ func compareLast(a, b string) int {
 }
 
 // ofClaim shows a claim and its node. The node is nil until it has joined.
-func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev1.Pod, known *catalog.Snapshot) Node {
+func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev1.Pod, known *catalog.Catalog) Node {
 	labels, allocatable := claim.Labels, claim.Status.Allocatable
 	shown := Node{
 		NodeClaim: claim.Name, NodePool: claim.Labels[api.NodePoolLabelKey], ProviderID: claim.Status.ProviderID,

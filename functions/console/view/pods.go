@@ -19,7 +19,7 @@ import (
 const currentFor = 10 * time.Minute
 
 // waiting returns the pending pods, the one that waits longest first.
-func waiting(objects *Objects, now time.Time) []Pod {
+func waiting(objects *Cluster, now time.Time) []Pod {
 	events := map[types.UID][]*corev1.Event{}
 	for i := range objects.Events {
 		event := &objects.Events[i]

@@ -20,7 +20,7 @@ type Selection struct {
 }
 
 // Of returns the objects with the selected ones alone. Pods stay on the nodes that stay.
-func (s Selection) Of(all *Objects) *Objects {
+func (s Selection) Of(all *Cluster) *Cluster {
 	some := *all
 	if s.Namespace != "" {
 		some.Pods = slices.DeleteFunc(slices.Clone(all.Pods), func(pod corev1.Pod) bool {

@@ -26,7 +26,7 @@ func TestSelection(t *testing.T) {
 	pod := func(namespace, node string) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p"}, Spec: corev1.PodSpec{NodeName: node}}
 	}
-	all := &Objects{
+	all := &Cluster{
 		Nodes:      []corev1.Node{node("n1", "i-1", "a"), node("n2", "i-2", "b")},
 		NodeClaims: []api.NodeClaim{claim("c1", "i-1", ""), claim("c2", "i-2", ""), claim("c3", "", "a"), claim("c4", "", "b")},
 		Pods:       []corev1.Pod{pod("shop", ""), pod("other", ""), pod("other", "n1")},

@@ -11,8 +11,8 @@ import (
 
 func TestShiftedZonesAreNamed(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	objects := &view.Objects{
-		Catalog: &catalog.Snapshot{Zones: []catalog.AvailabilityZone{{ZoneName: "us-east-1a", ZoneID: "use1-az1"}}},
+	objects := &view.Cluster{
+		Catalog: &catalog.Catalog{Zones: []catalog.AvailabilityZone{{ZoneName: "us-east-1a", ZoneID: "use1-az1"}}},
 		Shifted: map[string]time.Time{
 			"use1-az1": at.Add(time.Hour), "use1-az9": at.Add(time.Minute), "use1-az2": at, // which is over
 		},

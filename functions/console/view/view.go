@@ -14,15 +14,15 @@ import (
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
-// Objects holds a cluster's objects as its API server returns them.
-type Objects struct {
+// Cluster holds a cluster's objects as its API server returns them.
+type Cluster struct {
 	NodePools   []api.NodePool
 	NodeClasses []api.EC2NodeClass
 	NodeClaims  []api.NodeClaim
 	Nodes       []corev1.Node
 	Pods        []corev1.Pod
-	Events      []corev1.Event    // about pods: FailedScheduling and Nominated
-	Catalog     *catalog.Snapshot // nil before the first
+	Events      []corev1.Event   // about pods: FailedScheduling and Nominated
+	Catalog     *catalog.Catalog // nil before the first
 	Status      status.Contents
 	Karpenter   cluster.Leadership
 	Shifted     map[string]time.Time // zones that zonal shifts move traffic away from, by id
@@ -164,7 +164,7 @@ type Catalog struct {
 const formatVersion = 1
 
 // Of computes the view of the objects at a time.
-func Of(objects *Objects, now time.Time) *View {
+func Of(objects *Cluster, now time.Time) *View {
 	view := &View{
 		FormatVersion: formatVersion,
 		Time:          now, Day: objects.Status.Day,
@@ -189,7 +189,7 @@ func Of(objects *Objects, now time.Time) *View {
 }
 
 // shiftedZones returns the zones that are shifted away now, in the order of their ids.
-func shiftedZones(objects *Objects, now time.Time) []ShiftedZone {
+func shiftedZones(objects *Cluster, now time.Time) []ShiftedZone {
 	var zones []ShiftedZone
 	for _, id := range slices.Sorted(maps.Keys(objects.Shifted)) {
 		if !now.Before(objects.Shifted[id]) {

@@ -46,7 +46,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, directory string, objects *Objects) {
+func compare(t *testing.T, directory string, objects *Cluster) {
 	t.Helper()
 	shown := Of(objects, now)
 	var tables bytes.Buffer
@@ -78,18 +78,18 @@ func TestVerdict(t *testing.T) {
 	leads := cluster.Leadership{Leader: &cluster.Leader{Identity: "karpenter-1", Namespace: "kube-system"}}
 	for _, test := range []struct {
 		name    string
-		objects Objects
+		objects Cluster
 		acting  Acting
 		begins  string
 		problem string // in the list; empty for none but the catalogue's
 	}{
-		{"it acts", Objects{Status: status.Contents{Deployment: told}}, Acts, "ACTING; last tick 40s ago; version 1.0.0; no pod pending\n", ""},
-		{"a pod waits", Objects{Status: status.Contents{Deployment: told}, Pods: []corev1.Pod{waits}}, Acts,
+		{"it acts", Cluster{Status: status.Contents{Deployment: told}}, Acts, "ACTING; last tick 40s ago; version 1.0.0; no pod pending\n", ""},
+		{"a pod waits", Cluster{Status: status.Contents{Deployment: told}, Pods: []corev1.Pod{waits}}, Acts,
 			"ACTING; last tick 40s ago; version 1.0.0; 1 pod pending for 11m\n",
 			"a pod has waited for more than 10 minutes: shop/web"},
-		{"Karpenter leads", Objects{Status: status.Contents{Deployment: told}, Karpenter: leads}, Standby, "STANDBY: Karpenter acts", ""},
-		{"the ticks have ended", Objects{Status: status.Contents{Deployment: old}}, Silent, "SILENT: the last tick was 12m ago", ""},
-		{"it never ticked", Objects{}, Silent, "SILENT: no tick was told", ""},
+		{"Karpenter leads", Cluster{Status: status.Contents{Deployment: told}, Karpenter: leads}, Standby, "STANDBY: Karpenter acts", ""},
+		{"the ticks have ended", Cluster{Status: status.Contents{Deployment: old}}, Silent, "SILENT: the last tick was 12m ago", ""},
+		{"it never ticked", Cluster{}, Silent, "SILENT: no tick was told", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			shown := Of(&test.objects, now)
@@ -144,14 +144,14 @@ func golden(t *testing.T, file, got string) {
 }
 
 // load reads the objects of a cluster, and its catalogue if there is one.
-func load(t *testing.T, directory string) *Objects {
+func load(t *testing.T, directory string) *Cluster {
 	t.Helper()
 	file, err := os.Open(filepath.Join(directory, "objects.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	objects := &Objects{}
+	objects := &Cluster{}
 	decoder := yaml.NewYAMLToJSONDecoder(file)
 	for {
 		var raw json.RawMessage
@@ -186,7 +186,7 @@ func loadJSON(t *testing.T, file string, into any) {
 	}
 }
 
-func (o *Objects) add(raw json.RawMessage) error {
+func (o *Cluster) add(raw json.RawMessage) error {
 	var kind struct{ Kind string }
 	if err := json.Unmarshal(raw, &kind); err != nil {
 		return err
@@ -220,7 +220,7 @@ func appendTo[T any](list *[]T, raw json.RawMessage) error {
 }
 
 func TestTablesShowTheFirstPodsOfMany(t *testing.T) {
-	objects := &Objects{}
+	objects := &Cluster{}
 	for i := range maximumPods + 7 {
 		pod := corev1.Pod{}
 		pod.Namespace, pod.Name = "default", fmt.Sprintf("pod-%03d", i)
@@ -251,10 +251,10 @@ func TestAnOldCatalogueIsNamed(t *testing.T) {
 			"Catalogue: 1 instance types, 30m old; spot prices 5h old: see the log of the catalog function",
 		},
 	} {
-		snapshot := &catalog.Snapshot{
+		snapshot := &catalog.Catalog{
 			Time: now.Add(-test.read), SpotPriceTime: now.Add(-test.spot), InstanceTypes: make([]catalog.InstanceTypeInfo, 1),
 		}
-		if got := Of(&Objects{Catalog: snapshot}, now).CatalogText(); got != test.want {
+		if got := Of(&Cluster{Catalog: snapshot}, now).CatalogText(); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
@@ -271,7 +271,7 @@ func TestConditionsSpeakForThemselves(t *testing.T) {
 		claim.Status.Conditions = []metav1.Condition{
 			{Type: api.ConditionTypeLaunched, Status: metav1.ConditionFalse, Reason: test.reason, Message: test.message},
 		}
-		if got := Of(&Objects{NodeClaims: []api.NodeClaim{claim}}, now).Nodes[0]; got.Reason != test.want ||
+		if got := Of(&Cluster{NodeClaims: []api.NodeClaim{claim}}, now).Nodes[0]; got.Reason != test.want ||
 			got.State != StateLaunching {
 			t.Errorf(
 				"reason %q, message %q: %s, %q, want launching, %q", test.reason, test.message, got.State, got.Reason, test.want,
@@ -300,12 +300,12 @@ func TestAPoolIsSummedUpByItself(t *testing.T) {
 }
 
 func TestSavingsLeaveOutWhatHasNoPrice(t *testing.T) {
-	known := &catalog.Snapshot{
+	known := &catalog.Catalog{
 		InstanceTypes: []catalog.InstanceTypeInfo{
 			{InstanceType: "m7g.large", OnDemandPrice: 0.08, SpotPrices: map[string]float64{"us-east-1a": 0.02}},
 		},
 	}
-	objects := &Objects{Catalog: known}
+	objects := &Cluster{Catalog: known}
 	for name, labels := range map[string]map[string]string{
 		"spot":     {api.CapacityTypeLabelKey: api.CapacityTypeSpot, corev1.LabelTopologyZone: "us-east-1a"},
 		"demand":   {api.CapacityTypeLabelKey: api.CapacityTypeOnDemand},
@@ -332,7 +332,7 @@ func TestSavingsLeaveOutWhatHasNoPrice(t *testing.T) {
 
 func TestTextOfOthersIsPlain(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1"}}
-	objects := &Objects{
+	objects := &Cluster{
 		Pods: []corev1.Pod{pod},
 		Events: []corev1.Event{{
 			InvolvedObject: corev1.ObjectReference{UID: "1"}, ReportingController: "tenant\x1b[8m",
@@ -352,7 +352,7 @@ func TestHeadroomIsShown(t *testing.T) {
 	} {
 		told := &status.Deployment{Tick: now, Headroom: headroom}
 		var tables bytes.Buffer
-		if err := Of(&Objects{Status: status.Contents{Deployment: told}}, now).WriteTables(&tables, Form{}); err != nil {
+		if err := Of(&Cluster{Status: status.Contents{Deployment: told}}, now).WriteTables(&tables, Form{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(tables.String(), want) {

@@ -265,7 +265,7 @@ func fill(t *testing.T, client *cluster.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = inventory.PutCatalog(t.Context(), client, &catalog.Snapshot{
+	err = inventory.PutCatalog(t.Context(), client, &catalog.Catalog{
 		Time: time.Now(), InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m7g.large", OnDemandPrice: 0.25}},
 	})
 	if err != nil {
@@ -324,7 +324,7 @@ func fillClass(t *testing.T, client *cluster.Client, kubeconfig string) {
 	if _, err := client.PatchNodeClassStatus(t.Context(), class.Name, map[string]any{"status": class.Status}); err != nil {
 		t.Fatal(err)
 	}
-	if err := inventory.PutCatalog(t.Context(), client, catalogtest.Snapshot(t)); err != nil {
+	if err := inventory.PutCatalog(t.Context(), client, catalogtest.Catalog(t)); err != nil {
 		t.Fatal(err)
 	}
 }

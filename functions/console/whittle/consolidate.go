@@ -18,7 +18,7 @@ import (
 // consolidated is what consolidation decides, with its inputs.
 type consolidated struct {
 	fleet    *sight.Fleet
-	snapshot *consolidation.Snapshot
+	snapshot *consolidation.Input
 	plan     *consolidation.Plan
 	took     time.Duration
 }

@@ -113,7 +113,7 @@ func (s *source) warn(view *sight.View, problems io.Writer) {
 }
 
 // prices says where the prices come from. facts is the cluster's catalogue.
-func (s *source) prices(facts *catalog.Snapshot, now time.Time) string {
+func (s *source) prices(facts *catalog.Catalog, now time.Time) string {
 	if s.table != nil {
 		return s.table.Prices
 	}

@@ -29,7 +29,7 @@ func Consolidates(pool api.NodePool) bool {
 
 // OpenBudgets reports whether the budgets of a pool that consolidates let a node go. The notices
 // say why those of the other pools do not.
-func OpenBudgets(seen *disruption.Snapshot, now time.Time) (open bool, notices []disruption.Notice) {
+func OpenBudgets(seen *disruption.Cluster, now time.Time) (open bool, notices []disruption.Notice) {
 	_, closed := seen.Allowances(api.DisruptionReasonUnderutilized, now)
 	for i := range seen.Pools {
 		pool := &seen.Pools[i]
@@ -48,7 +48,7 @@ func OpenBudgets(seen *disruption.Snapshot, now time.Time) (open bool, notices [
 // Propose writes the move on the first of its claims. It reports false for a move that is not
 // proposed. Nodes without pods are removed as empty ones, and a node of the move may be leaving by
 // now.
-func Propose(seen *disruption.Snapshot, move *consolidation.Move, now time.Time) (Task, bool) {
+func Propose(seen *disruption.Cluster, move *consolidation.Move, now time.Time) (Task, bool) {
 	names := claimsOf(move)
 	nodes := seen.Movable(names, now)
 	if move.Reason == api.DisruptionReasonEmpty || nodes == nil {
@@ -123,7 +123,7 @@ func Moves(move *consolidation.Move, nodes []*disruption.Node, now time.Time) di
 
 // Unconsolidatable are the events that say of nodes why they stay. Each node has its own minute in
 // unconsolidatableEvery.
-func Unconsolidatable(seen *disruption.Snapshot, decided *consolidation.Plan, now time.Time) []Record {
+func Unconsolidatable(seen *disruption.Cluster, decided *consolidation.Plan, now time.Time) []Record {
 	byName := map[string]*disruption.Node{}
 	for i := range seen.Nodes {
 		byName[seen.Nodes[i].Claim.Name] = &seen.Nodes[i]
@@ -146,7 +146,7 @@ func Unconsolidatable(seen *disruption.Snapshot, decided *consolidation.Plan, no
 }
 
 // Problems are the notices about settings of pools that consolidation could not read.
-func Problems(seen *disruption.Snapshot, decided *consolidation.Plan) []disruption.Notice {
+func Problems(seen *disruption.Cluster, decided *consolidation.Plan) []disruption.Notice {
 	var notices []disruption.Notice
 	for _, problem := range decided.Problems {
 		for i := range seen.Pools {

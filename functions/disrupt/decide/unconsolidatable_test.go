@@ -12,7 +12,7 @@ import (
 // TestANodeThatStaysHasAnEventOnceInAWhile holds that each node says in one minute of fifteen why it
 // stays, and that a node which only settles says nothing.
 func TestANodeThatStaysHasAnEventOnceInAWhile(t *testing.T) {
-	seen := &disruption.Snapshot{Nodes: []disruption.Node{*node("a", false), *node("new", false)}}
+	seen := &disruption.Cluster{Nodes: []disruption.Node{*node("a", false), *node("new", false)}}
 	decided := &consolidation.Plan{Stays: []consolidation.Stay{
 		{NodeClaim: "a", Because: consolidation.Policy, Message: "its NodePool says consolidateAfter: Never"},
 		{NodeClaim: "new", Because: consolidation.Unsettled, Message: "it is new"},

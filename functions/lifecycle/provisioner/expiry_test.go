@@ -36,7 +36,7 @@ func TestNodesExpireAfterTheTTL(t *testing.T) {
 	}
 	for age, want := range map[time.Duration]int{3599 * time.Second: 0, 3600 * time.Second: 1} {
 		chosen, _ := disruption.Candidates(
-			&disruption.Snapshot{Pools: c.Pools, Nodes: []disruption.Node{node}}, now.Add(age),
+			&disruption.Cluster{Pools: c.Pools, Nodes: []disruption.Node{node}}, now.Add(age),
 		)
 		if len(chosen) != want || want == 1 && chosen[0].Reason != disruption.ReasonExpired {
 			t.Errorf("at the age of %s it chose %+v, want %d expired", age, chosen, want)

@@ -136,7 +136,7 @@ func isOnlyFor(claim *api.NodeClaim, pods map[string]bool) bool {
 // StillReturned are the claims of Returns, as they are in what was read since: no pod runs on their
 // node, and each pod that they were launched for still waits. The pods of ProvisioningRequests wait
 // beside those of the cluster.
-func StillReturned(returned []*api.NodeClaim, now *disruption.Snapshot, requested []corev1.Pod) []*api.NodeClaim {
+func StillReturned(returned []*api.NodeClaim, now *disruption.Cluster, requested []corev1.Pod) []*api.NodeClaim {
 	names, waiting := map[string]bool{}, map[string]bool{}
 	for _, claim := range returned {
 		names[claim.Name] = true

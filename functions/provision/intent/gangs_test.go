@@ -123,7 +123,7 @@ func TestNothingGoesBackOnAnOldRead(t *testing.T) {
 	pod := func(uid string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}
 	}
-	now := &disruption.Snapshot{
+	now := &disruption.Cluster{
 		Waiting: []*corev1.Pod{pod("one"), pod("two")},
 		Nodes: []disruption.Node{
 			node("idle", "one,two"), node("taken", "one", pod("stranger")), node("bound-elsewhere", "one,three"), node("other", "two"),

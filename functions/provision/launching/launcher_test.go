@@ -137,7 +137,7 @@ type world struct {
 func newWorld(t *testing.T, answer func(launch.Request) (fleet.Outcome, error)) *world {
 	t.Helper()
 	class := catalogtest.NodeClass("default")
-	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, now)
+	types := catalog.Resolve(catalogtest.Catalog(t), class, catalog.Observed{}, now)
 	w := &world{objects: &objects{}, machines: &machines{answer: answer}}
 	var mutex sync.Mutex
 	w.Launcher = &launching.Launcher{

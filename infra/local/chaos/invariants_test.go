@@ -13,12 +13,12 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 func instanceOf(id, claim string, state ec2.State) ec2.Instance {
 	return ec2.Instance{
-		ID: id, Zone: "a", State: state, Facts: instancetypes.InstanceType{VCPUs: 4},
+		ID: id, Zone: "a", State: state, Facts: builtin.InstanceType{VCPUs: 4},
 		Tags: map[string]string{api.NodeClaimTagKey: claim, api.NodePoolLabelKey: "shaky"},
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ssm"
 	"github.com/whittle-dev/whittle/infra/local/unkind"
 	"github.com/whittle-dev/whittle/infra/local/wire"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 const (
@@ -46,12 +46,12 @@ type account struct {
 }
 
 // offered returns one instance family, so that the planner has to choose a size.
-func offered() ([]instancetypes.InstanceType, error) {
-	all, err := instancetypes.All()
+func offered() ([]builtin.InstanceType, error) {
+	all, err := builtin.All()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(one instancetypes.InstanceType) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(one builtin.InstanceType) bool {
 		return !slices.Contains([]string{"m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge"}, one.Name)
 	}), nil
 }
@@ -166,6 +166,6 @@ func (d direct) Do(request *http.Request) (*http.Response, error) {
 }
 
 // newPrices returns the price list, which is the same in all trials.
-func newPrices(types []instancetypes.InstanceType) (*pricing.Service, error) {
+func newPrices(types []builtin.InstanceType) (*pricing.Service, error) {
 	return pricing.New(region, types)
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 	"github.com/whittle-dev/whittle/infra/local/pricing"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 	"github.com/whittle-dev/whittle/shared/cluster"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
 // Options say where a world finds its programs and keeps its state.
@@ -49,7 +49,7 @@ type World struct {
 	first    time.Time // at which trials begin
 	binaries string
 
-	types      []instancetypes.InstanceType
+	types      []builtin.InstanceType
 	prices     *pricing.Service
 	catalog    *corev1.ConfigMap // as the catalog function wrote it
 	readyClass *api.EC2NodeClass // as lifecycle has left it

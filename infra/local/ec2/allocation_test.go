@@ -3,7 +3,7 @@ package ec2
 import (
 	"testing"
 
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 func TestStrategies(t *testing.T) {
@@ -11,7 +11,7 @@ func TestStrategies(t *testing.T) {
 	of := func(name string, price, priority float64) *offer {
 		return &offer{
 			launch: launch{
-				facts: &instancetypes.InstanceType{Name: name, OnDemandPrice: price}, capacityType: OnDemand, subnet: zone,
+				facts: &builtin.InstanceType{Name: name, OnDemandPrice: price}, capacityType: OnDemand, subnet: zone,
 			},
 			priority: priority,
 		}

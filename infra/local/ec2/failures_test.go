@@ -10,12 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
-func allTypes(t *testing.T) []instancetypes.InstanceType {
+func allTypes(t *testing.T) []builtin.InstanceType {
 	t.Helper()
-	all, err := instancetypes.All()
+	all, err := builtin.All()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/lag"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // State is an instance's state as EC2 names it.
@@ -33,7 +33,7 @@ type Instance struct {
 	ID           string
 	InstanceType string
 	// Facts is the type's row in the table of instance types.
-	Facts instancetypes.InstanceType
+	Facts builtin.InstanceType
 	// CapacityType is on-demand, spot, capacity-block or interruptible-capacity-reservation.
 	CapacityType string
 	// CapacityReservationID is the reservation that the instance runs in, empty for none.

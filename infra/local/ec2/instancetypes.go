@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // instanceTypeFilters has the filters whose facts the table has, of
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html.
-func instanceTypeFilters() fields[*instancetypes.InstanceType] {
-	type T = *instancetypes.InstanceType
+func instanceTypeFilters() fields[*builtin.InstanceType] {
+	type T = *builtin.InstanceType
 	return fields[T]{
 		"bare-metal":                                   func(t T) []string { return yesNo(t.BareMetal) },
 		"burstable-performance-supported":              func(t T) []string { return yesNo(t.BurstablePerformance) },
@@ -51,7 +51,7 @@ func (s *Service) describeInstanceTypes(_ *wire.Call, in *describeInstanceTypesR
 		return nil, refuse(codeInvalidParameterCombination,
 			"The parameter instanceTypes cannot be used with the parameter maxResults")
 	}
-	wanted := make([]*instancetypes.InstanceType, 0, len(s.types))
+	wanted := make([]*builtin.InstanceType, 0, len(s.types))
 	if len(in.InstanceTypes) > 0 {
 		var unknown []string
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(in.InstanceTypes))) {

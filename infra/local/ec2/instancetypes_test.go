@@ -10,7 +10,7 @@ import (
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 func describeAllTypes(t *testing.T, a *account,
@@ -32,7 +32,7 @@ func describeAllTypes(t *testing.T, a *account,
 // Every fact of the table must arrive at a client that EC2's own model was made into.
 func TestDescribeInstanceTypesCarriesTheTable(t *testing.T) {
 	a := newAccount(t)
-	table, err := instancetypes.All()
+	table, err := builtin.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestDescribeInstanceTypesCarriesTheTable(t *testing.T) {
 	}
 }
 
-func compareType(t *testing.T, want *instancetypes.InstanceType, got types.InstanceTypeInfo) {
+func compareType(t *testing.T, want *builtin.InstanceType, got types.InstanceTypeInfo) {
 	t.Helper()
 	check := func(fact string, got, want any) {
 		t.Helper()

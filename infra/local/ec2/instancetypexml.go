@@ -3,7 +3,7 @@ package ec2
 import (
 	"slices"
 
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // inferenceAcceleratorInfoXML is written by hand, because its list's elements are called member.
@@ -17,7 +17,7 @@ type inferenceAcceleratorInfoXML struct {
 	TotalInferenceMemoryInMiB int64 `xml:"totalInferenceMemoryInMiB"`
 }
 
-func describeType(t *instancetypes.InstanceType) instanceTypeXML {
+func describeType(t *builtin.InstanceType) instanceTypeXML {
 	x := instanceTypeXML{
 		InstanceType: t.Name, CurrentGeneration: t.CurrentGeneration, SupportedUsageClasses: setOf(t.UsageClasses),
 		SupportedRootDeviceTypes: setOf([]string{"ebs"}), SupportedVirtualizationTypes: setOf(virtualization(t)),
@@ -42,7 +42,7 @@ func describeType(t *instancetypes.InstanceType) instanceTypeXML {
 	return x
 }
 
-func describeStorage(t *instancetypes.InstanceType, x *instanceTypeXML) {
+func describeStorage(t *builtin.InstanceType, x *instanceTypeXML) {
 	if len(t.InstanceStorage.Disks) == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func describeStorage(t *instancetypes.InstanceType, x *instanceTypeXML) {
 	x.InstanceStorageInfo = info
 }
 
-func describeEBS(t *instancetypes.InstanceType) ebsInfoXML {
+func describeEBS(t *builtin.InstanceType) ebsInfoXML {
 	x := ebsInfoXML{
 		EbsOptimizedSupport: t.EBS.OptimizedSupport, EncryptionSupport: "supported", NvmeSupport: "unsupported",
 		MaximumEbsAttachments: t.EBS.MaximumAttachments, AttachmentLimitType: t.EBS.AttachmentLimitType,
@@ -79,7 +79,7 @@ func describeEBS(t *instancetypes.InstanceType) ebsInfoXML {
 	return x
 }
 
-func describeNetwork(n *instancetypes.Network) networkInfoXML {
+func describeNetwork(n *builtin.Network) networkInfoXML {
 	x := networkInfoXML{
 		NetworkPerformance: n.Performance, MaximumNetworkInterfaces: n.MaximumInterfaces, MaximumNetworkCards: len(n.Cards),
 		DefaultNetworkCardIndex: n.DefaultCardIndex, Ipv4AddressesPerInterface: n.IPv4PerInterface,
@@ -99,7 +99,7 @@ func describeNetwork(n *instancetypes.Network) networkInfoXML {
 	return x
 }
 
-func describeAccelerators(t *instancetypes.InstanceType, x *instanceTypeXML) {
+func describeAccelerators(t *builtin.InstanceType, x *instanceTypeXML) {
 	if len(t.GPUs) > 0 {
 		x.GpuInfo = &gpuInfoXML{}
 		for _, g := range t.GPUs {
@@ -140,7 +140,7 @@ func supported(yes bool) string {
 }
 
 // virtualization is hvm for every type. Types that run 32-bit images have paravirtual too.
-func virtualization(t *instancetypes.InstanceType) []string {
+func virtualization(t *builtin.InstanceType) []string {
 	if slices.Contains(t.Architectures, "i386") && t.Hypervisor == "xen" && !t.CurrentGeneration {
 		return []string{"hvm", "paravirtual"}
 	}
@@ -148,7 +148,7 @@ func virtualization(t *instancetypes.InstanceType) []string {
 }
 
 // describeBoot fills in placement strategies, NitroTPM and boot modes.
-func describeBoot(t *instancetypes.InstanceType, x *instanceTypeXML) {
+func describeBoot(t *builtin.InstanceType, x *instanceTypeXML) {
 	x.PlacementGroupInfo.SupportedStrategies = setOf(t.PlacementStrategies)
 	if t.NitroTPM {
 		x.NitroTpmInfo = &nitroTPMInfoXML{setOf([]string{"2.0"})}

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // launch is one instance to launch, resolved from templates and overrides.
 type launch struct {
-	facts        *instancetypes.InstanceType
+	facts        *builtin.InstanceType
 	capacityType string
 	subnet       *subnet
 	image        *Image
@@ -34,7 +34,7 @@ func (l *launch) pool() pool { return pool{l.facts.Name, l.subnet.zone.Name, l.c
 func (l *launch) price() float64 {
 	switch l.capacityType {
 	case Spot:
-		return instancetypes.SpotPrice(l.facts.Name, l.subnet.zone.Name, l.facts.OnDemandPrice)
+		return builtin.SpotPrice(l.facts.Name, l.subnet.zone.Name, l.facts.OnDemandPrice)
 	case CapacityBlock:
 		return 0
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // Machines simulates the machines behind the instances.
@@ -43,8 +43,8 @@ type Parameters interface {
 type Config struct {
 	AccountID, Region string
 	// InstanceTypes are the types on offer, in the package's order. Nil means all of the table in
-	// testdata/instancetypes.
-	InstanceTypes []instancetypes.InstanceType
+	// shared/catalog/builtin.
+	InstanceTypes []builtin.InstanceType
 	Machines      Machines
 	Events        Events
 	// InstanceProfiles may be nil: then every profile that is named exists, without a role.
@@ -84,8 +84,8 @@ type Service struct {
 	config   Config
 	log      *slog.Logger
 	handlers map[string]handler
-	types    []instancetypes.InstanceType
-	typeOf   map[string]*instancetypes.InstanceType
+	types    []builtin.InstanceType
+	typeOf   map[string]*builtin.InstanceType
 
 	outbox  *outbox
 	timers  *timers
@@ -123,7 +123,7 @@ func New(config Config) (*Service, error) {
 	types := config.InstanceTypes
 	if types == nil {
 		var err error
-		if types, err = instancetypes.All(); err != nil {
+		if types, err = builtin.All(); err != nil {
 			return nil, fmt.Errorf("reading the table of instance types: %w", err)
 		}
 	}
@@ -146,7 +146,7 @@ func New(config Config) (*Service, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		config: config, log: config.Logger, types: types, typeOf: make(map[string]*instancetypes.InstanceType, len(types)),
+		config: config, log: config.Logger, types: types, typeOf: make(map[string]*builtin.InstanceType, len(types)),
 		timers: newTimers(), timing: config.Timing, consistency: config.Consistency,
 		began: time.Now(), silentRepeats: config.SilentRepeats,
 		images: map[string]*Image{}, templates: map[string]*launchTemplate{}, instances: map[string]*instance{},

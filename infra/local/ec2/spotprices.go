@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // Only Linux has prices here; accounts without EC2-Classic see them under both names.
@@ -50,7 +50,7 @@ func (s *Service) spotPrices(in *describeSpotPriceHistoryRequest) []spotPrice {
 				in.AvailabilityZoneID != "" && in.AvailabilityZoneID != z.ID {
 				continue
 			}
-			price := instancetypes.SpotPrice(t.Name, z.Name, t.OnDemandPrice)
+			price := builtin.SpotPrice(t.Name, z.Name, t.OnDemandPrice)
 			if price <= 0 {
 				continue
 			}

@@ -86,7 +86,7 @@ func Run(ctx context.Context, setup scenario.Setup, bursts int, first uint64, ou
 // burst is a burst in progress.
 type burst struct {
 	client *scenario.Client
-	known  *catalog.Snapshot
+	known  *catalog.Catalog
 	name   string
 	claims []Claim
 	bound  bool              // whether a pod was bound

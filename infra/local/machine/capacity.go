@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // resources holds a node's capacity and allocatable amounts.
@@ -22,7 +22,7 @@ type resources struct {
 // podDensity is the number of pods whose addresses the VPC CNI can attach to a type. Each interface
 // keeps one address for itself, and two pods use the host's network.
 // https://github.com/awslabs/amazon-eks-ami, max-pods-calculator.sh
-func podDensity(facts instancetypes.InstanceType) int {
+func podDensity(facts builtin.InstanceType) int {
 	interfaces := facts.Network.MaximumInterfaces
 	for _, card := range facts.Network.Cards {
 		if card.Index == facts.Network.DefaultCardIndex {
@@ -134,7 +134,7 @@ func thresholdOf(text string, capacity resource.Quantity) (resource.Quantity, er
 
 // devicesOf returns the extended resources of a type, under the names that the usual device plugins
 // register.
-func devicesOf(facts instancetypes.InstanceType) corev1.ResourceList {
+func devicesOf(facts builtin.InstanceType) corev1.ResourceList {
 	devices := corev1.ResourceList{}
 	add := func(name corev1.ResourceName, count int) {
 		total := devices[name]

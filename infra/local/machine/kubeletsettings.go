@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // kubeletSettings is the complete configuration of a machine's kubelet.
@@ -89,7 +89,7 @@ func (c *nodeConfig) kubeletConfiguration() (*kubeletConfiguration, error) {
 }
 
 // settings checks the user data's kubelet settings and adds the operating system's.
-func (j *joining) settings(facts instancetypes.InstanceType) (*kubeletSettings, error) {
+func (j *joining) settings(facts builtin.InstanceType) (*kubeletSettings, error) {
 	given := j.kubelet
 	s := &kubeletSettings{labels: map[string]string{}, taints: slices.Clone(given.RegisterWithTaints)}
 	reserved, err := s.applyFlags(j.flagsSetting, j.flags, &given)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 func testAuthority() string {
@@ -200,9 +200,9 @@ func TestAllocatable(t *testing.T) {
 	}
 }
 
-func largeType(t *testing.T) instancetypes.InstanceType {
+func largeType(t *testing.T) builtin.InstanceType {
 	t.Helper()
-	all, err := instancetypes.All()
+	all, err := builtin.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func largeType(t *testing.T) instancetypes.InstanceType {
 		}
 	}
 	t.Fatal("the table has no m5.large")
-	return instancetypes.InstanceType{}
+	return builtin.InstanceType{}
 }
 
 func quantity(t *testing.T, text string) resource.Quantity {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // product is one item of the price list.
@@ -59,7 +59,7 @@ type dimensionJSON struct {
 
 // productsOf returns the items of a type: one for shared tenancy, and a second dedicated one for
 // bare metal, as in the real list.
-func productsOf(t *instancetypes.InstanceType, region string) ([]product, error) {
+func productsOf(t *builtin.InstanceType, region string) ([]product, error) {
 	if t.OnDemandPrice <= 0 {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func productsOf(t *instancetypes.InstanceType, region string) ([]product, error)
 	return products, nil
 }
 
-func newProduct(t *instancetypes.InstanceType, region, tenancy string) (product, error) {
+func newProduct(t *builtin.InstanceType, region, tenancy string) (product, error) {
 	var item itemJSON
 	item.Product.ProductFamily = "Compute Instance"
 	if t.BareMetal {
@@ -123,7 +123,7 @@ func (item *itemJSON) product() (product, error) {
 	return p, nil
 }
 
-func attributesOf(t *instancetypes.InstanceType, region, tenancy string) map[string]string {
+func attributesOf(t *builtin.InstanceType, region, tenancy string) map[string]string {
 	storage := "EBS only"
 	if len(t.InstanceStorage.Disks) > 0 {
 		disk := t.InstanceStorage.Disks[0]

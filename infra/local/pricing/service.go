@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 const serviceCode = "AmazonEC2"
@@ -19,11 +19,11 @@ type Service struct {
 	products []product
 }
 
-// New makes the price list of a region. types nil means all of the table in testdata/instancetypes.
-func New(region string, types []instancetypes.InstanceType) (*Service, error) {
+// New makes the price list of a region. types nil means all of the table of package builtin.
+func New(region string, types []builtin.InstanceType) (*Service, error) {
 	if types == nil {
 		var err error
-		if types, err = instancetypes.All(); err != nil {
+		if types, err = builtin.All(); err != nil {
 			return nil, fmt.Errorf("reading the table of instance types: %w", err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/pricing"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/infra/local/wire/wiretest"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 func newClient(t *testing.T) *awspricing.Client {
@@ -74,7 +74,7 @@ func TestGetProductsGivesThePricesOfTheTable(t *testing.T) {
 			}
 		}
 	}
-	table, err := instancetypes.All()
+	table, err := builtin.All()
 	if err != nil {
 		t.Fatal(err)
 	}

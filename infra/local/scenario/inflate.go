@@ -86,8 +86,8 @@ func WaitForCatalog(ctx context.Context, client *cluster.Client) error {
 
 // waitForCatalog waits for the catalogue. The installation invokes the catalog function without
 // waiting for it.
-func waitForCatalog(ctx context.Context, client *cluster.Client) (*catalog.Snapshot, error) {
-	var known *catalog.Snapshot
+func waitForCatalog(ctx context.Context, client *cluster.Client) (*catalog.Catalog, error) {
+	var known *catalog.Catalog
 	err := Until(ctx, patience, "the catalogue", func(ctx context.Context) (bool, string, error) {
 		var err error
 		known, err = inventory.Catalog(ctx, client)

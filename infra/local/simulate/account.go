@@ -25,7 +25,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/pricing"
 	"github.com/whittle-dev/whittle/infra/local/ssm"
 	"github.com/whittle-dev/whittle/infra/local/wire"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 const (
@@ -42,19 +42,19 @@ const (
 
 // offered returns the sizes of one instance family in two processor generations, so that the planner has
 // a choice.
-func offered() ([]instancetypes.InstanceType, error) {
-	all, err := instancetypes.All()
+func offered() ([]builtin.InstanceType, error) {
+	all, err := builtin.All()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(one instancetypes.InstanceType) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(one builtin.InstanceType) bool {
 		return !slices.Contains([]string{"m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge", "m6i.large", "m6i.xlarge",
 			"m6i.2xlarge"}, one.Name)
 	}), nil
 }
 
 // openAccount makes an AWS account of the local services, in this process.
-func (r *Run) openAccount(types []instancetypes.InstanceType) error {
+func (r *Run) openAccount(types []builtin.InstanceType) error {
 	r.server = wire.NewServer()
 	r.server.AnswerAtOnce()
 	people, err := identity.New(accountID, region)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/world"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
 // reading is the output of reader.mjs.
@@ -93,7 +93,7 @@ func readByAnotherSDK(t *testing.T, w *world.World, cluster string) {
 }
 
 func checkTypes(t *testing.T, got reading) {
-	known, err := instancetypes.All()
+	known, err := builtin.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func checkTypes(t *testing.T, got reading) {
 	if want := (len(names) + 99) / 100; got.InstanceTypes.Pages != want {
 		t.Errorf("the types came in %d pages of 100, want %d", got.InstanceTypes.Pages, want)
 	}
-	i := slices.IndexFunc(known, func(one instancetypes.InstanceType) bool { return one.Name == "m5.large" })
+	i := slices.IndexFunc(known, func(one builtin.InstanceType) bool { return one.Name == "m5.large" })
 	want := known[i]
 	if large := got.InstanceTypes.Large; large.VCPUs != want.VCPUs || large.MemoryMiB != want.MemoryMiB ||
 		!slices.Equal(large.Architectures, want.Architectures) {

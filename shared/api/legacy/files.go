@@ -9,9 +9,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// Objects are old objects of some files, in their order. Taken reports whether a name belongs to an
+// Input is old objects of some files, in their order. Taken reports whether a name belongs to an
 // EC2NodeClass of v1; nil means no name does.
-type Objects struct {
+type Input struct {
 	Provisioners []Provisioner
 	Templates    []AWSNodeTemplate
 	NodePools    []NodePool
@@ -33,7 +33,7 @@ type Output struct {
 // Convert converts all objects, in their order: classes, pools and claims of each kind. Pools with
 // the same template or class and equal kubelet settings share a class. The first variant keeps the
 // name; that without kubelet settings comes first. Inline providers get a class of their own.
-func Convert(old Objects, settings Settings) []Output {
+func Convert(old Input, settings Settings) []Output {
 	f := &files{old: old, settings: settings, named: map[string]bool{}}
 	for i := range old.Templates {
 		f.named[old.Templates[i].Name] = true
@@ -56,7 +56,7 @@ func Convert(old Objects, settings Settings) []Output {
 
 // files converts the objects of some files.
 type files struct {
-	old      Objects
+	old      Input
 	settings Settings
 	named    map[string]bool // names of classes that are given away
 	classes  map[string]string

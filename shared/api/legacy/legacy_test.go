@@ -384,7 +384,7 @@ func TestInvalidProvisioners(t *testing.T) {
 
 // TestKubeletVariants converts Provisioners that share a template.
 func TestKubeletVariants(t *testing.T) {
-	objects := legacy.Objects{
+	objects := legacy.Input{
 		Templates: []legacy.AWSNodeTemplate{*parse[legacy.AWSNodeTemplate](t, "{metadata: {name: t}, spec: {instanceProfile: n}}")},
 		Taken:     func(name string) bool { return name == "t-c" },
 	}
@@ -408,7 +408,7 @@ func TestKubeletVariants(t *testing.T) {
 }
 
 func TestBeta(t *testing.T) {
-	objects := legacy.Objects{
+	objects := legacy.Input{
 		NodePools: []legacy.NodePool{*parse[legacy.NodePool](t, `
 metadata: {name: a}
 spec:
@@ -553,7 +553,7 @@ func FuzzProvisioner(f *testing.F) {
 		if err := converted.Class.Validate(); err != nil {
 			t.Errorf("%s with %s: %v", provisioner, template, err)
 		}
-		legacy.Convert(legacy.Objects{
+		legacy.Convert(legacy.Input{
 			Provisioners: []legacy.Provisioner{p}, Templates: []legacy.AWSNodeTemplate{from},
 		}, legacy.Settings{})
 	})
@@ -571,7 +571,7 @@ func FuzzBeta(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, pool, class []byte) {
-		var objects legacy.Objects
+		var objects legacy.Input
 		objects.NodePools, objects.NodeClasses = make([]legacy.NodePool, 1), make([]legacy.EC2NodeClass, 1)
 		objects.NodeClaims = make([]legacy.NodeClaim, 1)
 		if json.Unmarshal(pool, &objects.NodePools[0]) != nil || json.Unmarshal(class, &objects.NodeClasses[0]) != nil {

@@ -1,8 +1,3 @@
-// Package builtin provides a catalogue of instance types that needs neither a cluster nor AWS.
-//
-// It is the table of testdata/instancetypes: real facts of us-east-1, on-demand prices of the day
-// on which the table was made, and invented spot prices. The offline `whittle plan` uses it, and
-// tests do. Its result is the same on every machine.
 package builtin
 
 import (
@@ -10,7 +5,6 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/testdata/instancetypes"
 )
 
 // Region is the region of the table's facts.
@@ -25,14 +19,14 @@ func Zones() []catalog.AvailabilityZone {
 	}
 }
 
-// Snapshot returns all instance types of the table, as if they had been read at the given time. It
+// Catalog returns all instance types of the table, as if they had been read at the given time. It
 // returns an error where the table cannot be parsed.
-func Snapshot(now time.Time) (*catalog.Snapshot, error) {
-	types, err := instancetypes.All()
+func Catalog(now time.Time) (*catalog.Catalog, error) {
+	types, err := All()
 	if err != nil {
 		return nil, fmt.Errorf("reading the built-in table of instance types: %w", err)
 	}
-	s := &catalog.Snapshot{
+	s := &catalog.Catalog{
 		Time: now, SpotPriceTime: now, Prices: catalog.Prices{OnDemandTime: now}, Region: Region, Zones: Zones(),
 	}
 	for i := range types {
@@ -43,11 +37,11 @@ func Snapshot(now time.Time) (*catalog.Snapshot, error) {
 
 // PricesTime returns the day of the on-demand prices.
 func PricesTime() (time.Time, error) {
-	supplement, err := instancetypes.ReadSupplement()
+	supplement, err := ReadSupplement()
 	return supplement.Prices[Region].Date, err
 }
 
-func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
+func info(t *InstanceType) catalog.InstanceTypeInfo {
 	info := catalog.InstanceTypeInfo{
 		InstanceType: t.Name, DefaultVCpus: t.VCPUs, SizeInMiB: t.MemoryMiB,
 		SupportedArchitectures: t.Architectures, SupportedUsageClasses: t.UsageClasses,
@@ -95,7 +89,7 @@ func info(t *instancetypes.InstanceType) catalog.InstanceTypeInfo {
 	}
 	for _, usage := range t.UsageClasses {
 		for _, zone := range t.Zones {
-			if price := instancetypes.SpotPrice(t.Name, zone, t.OnDemandPrice); usage == "spot" && price > 0 {
+			if price := SpotPrice(t.Name, zone, t.OnDemandPrice); usage == "spot" && price > 0 {
 				info.SpotPrices[zone] = price
 			}
 		}

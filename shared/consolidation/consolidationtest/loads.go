@@ -24,7 +24,7 @@ type Load struct {
 func Cluster(t testing.TB, loads ...Load) *plan.Snapshot {
 	t.Helper()
 	types := catalog.Resolve(
-		catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
+		catalogtest.Catalog(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
 	)
 	wanted := []string{"m5.large", "m5.xlarge", "m5.4xlarge"}
 	types = slices.DeleteFunc(types, func(t catalog.InstanceType) bool { return !slices.Contains(wanted, t.Name) })

@@ -9,7 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
@@ -18,7 +18,7 @@ import (
 
 // Decide sets Candidate and Ineligible of each node with a NodeClaim. The cluster is the snapshot
 // that the fleet was read from.
-func Decide(f *fleet.Fleet, cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget) {
+func Decide(f *state.Fleet, cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget) {
 	c := newChecks(cluster, budgets, f.Now)
 	for _, n := range f.Nodes {
 		if n.Source.NodeClaim != nil {
@@ -61,37 +61,37 @@ func newChecks(cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget, n
 
 // refusal is the first reason, in this order, why the node stays. It is zero if the node may be
 // deleted.
-func (c *checks) refusal(n *fleet.Node) fleet.Refusal {
-	for _, check := range []func(*fleet.Node) fleet.Refusal{
+func (c *checks) refusal(n *state.Node) state.Refusal {
+	for _, check := range []func(*state.Node) state.Refusal{
 		c.starting, c.pool, c.annotation, c.policy, c.unsettled, c.pods,
 	} {
 		if refusal := check(n); !refusal.IsZero() {
 			return refusal
 		}
 	}
-	return fleet.Refusal{}
+	return state.Refusal{}
 }
 
 // starting refuses nodes that are not in normal operation.
-func (c *checks) starting(n *fleet.Node) fleet.Refusal {
+func (c *checks) starting(n *state.Node) state.Refusal {
 	claim, object := n.Source.NodeClaim, n.Source.Node
 	switch {
 	case n.Leaving:
-		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is already leaving"}
+		return state.Refusal{Because: state.Unsettled, Message: "it is already leaving"}
 	case reboot.InProgress(claim):
-		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is being rebooted"}
-	case !fleet.IsInitialized(n.Source) || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized):
-		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is not initialized yet"}
+		return state.Refusal{Because: state.Unsettled, Message: "it is being rebooted"}
+	case !state.IsInitialized(n.Source) || !api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized):
+		return state.Refusal{Because: state.Unsettled, Message: "it is not initialized yet"}
 	case !disruption.IsReady(object):
-		return fleet.Refusal{Because: fleet.Unsettled, Message: "it is not ready"}
+		return state.Refusal{Because: state.Unsettled, Message: "it is not ready"}
 	case c.replacements[claim.Name]:
-		return fleet.Refusal{Because: fleet.Unsettled, Message: "it replaces a node that is not gone yet"}
+		return state.Refusal{Because: state.Unsettled, Message: "it replaces a node that is not gone yet"}
 	}
-	return fleet.Refusal{}
+	return state.Refusal{}
 }
 
 // pool refuses nodes whose NodePool cannot be consolidated.
-func (c *checks) pool(n *fleet.Node) fleet.Refusal {
+func (c *checks) pool(n *state.Node) state.Refusal {
 	var message string
 	switch {
 	case n.Pool == nil:
@@ -101,40 +101,40 @@ func (c *checks) pool(n *fleet.Node) fleet.Refusal {
 	case n.Pool.Problem != "":
 		message = "its NodePool's " + n.Pool.Problem
 	default:
-		return fleet.Refusal{}
+		return state.Refusal{}
 	}
-	return fleet.Refusal{Because: fleet.Policy, Message: message}
+	return state.Refusal{Because: state.Policy, Message: message}
 }
 
 // annotation refuses nodes that a person protects.
-func (c *checks) annotation(n *fleet.Node) fleet.Refusal {
+func (c *checks) annotation(n *state.Node) state.Refusal {
 	by := protection.OfNode(n.Source.Node, c.now)
 	if by == "" {
-		return fleet.Refusal{}
+		return state.Refusal{}
 	}
-	return fleet.Refusal{Because: fleet.Protected, Message: "the node has the annotation " + by}
+	return state.Refusal{Because: state.Protected, Message: "the node has the annotation " + by}
 }
 
 // policy refuses nodes that the NodePool's disruption policy excludes, and nodes without a price.
-func (c *checks) policy(n *fleet.Node) fleet.Refusal {
+func (c *checks) policy(n *state.Node) state.Refusal {
 	wants := n.Pool.API.Spec.Disruption
 	switch {
 	case wants.ConsolidateAfter.IsNever():
-		return fleet.Refusal{Because: fleet.Policy, Message: "its NodePool says consolidateAfter: Never"}
+		return state.Refusal{Because: state.Policy, Message: "its NodePool says consolidateAfter: Never"}
 	case n.IsEmpty():
-		return fleet.Refusal{}
+		return state.Refusal{}
 	case wants.ConsolidationPolicy == api.ConsolidationPolicyWhenEmpty:
 		message := "its NodePool says consolidationPolicy: WhenEmpty, and it is not empty"
-		return fleet.Refusal{Because: fleet.Policy, Message: message}
+		return state.Refusal{Because: state.Policy, Message: message}
 	case len(n.Pods) == 0:
-		return fleet.Refusal{Because: fleet.Unsettled, Message: "its last pods are ending"}
+		return state.Refusal{Because: state.Unsettled, Message: "its last pods are ending"}
 	case n.Price <= 0:
 		message := fmt.Sprintf("the price of %s as %s in %s is not known",
 			orUnlabelled(n.Label(corev1.LabelInstanceTypeStable)),
 			orUnlabelled(n.Label(api.CapacityTypeLabelKey)), orUnlabelled(n.Label(corev1.LabelTopologyZone)))
-		return fleet.Refusal{Because: fleet.Unpriced, Message: message}
+		return state.Refusal{Because: state.Unpriced, Message: message}
 	}
-	return fleet.Refusal{}
+	return state.Refusal{}
 }
 
 func orUnlabelled(value string) string {
@@ -145,10 +145,10 @@ func orUnlabelled(value string) string {
 }
 
 // pods refuses nodes that hold a protected pod.
-func (c *checks) pods(n *fleet.Node) fleet.Refusal {
+func (c *checks) pods(n *state.Node) state.Refusal {
 	message := c.protection.of(n.Source.Pods)
 	if message == "" {
-		return fleet.Refusal{}
+		return state.Refusal{}
 	}
-	return fleet.Refusal{Because: fleet.Protected, Message: message}
+	return state.Refusal{Because: state.Protected, Message: message}
 }

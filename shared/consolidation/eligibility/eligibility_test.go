@@ -9,7 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
 	"github.com/whittle-dev/whittle/shared/consolidation/eligibility"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -17,16 +17,16 @@ import (
 func fragmented(t *testing.T) *plan.Snapshot {
 	t.Helper()
 	types := catalog.Resolve(
-		catalogtest.Snapshot(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
+		catalogtest.Catalog(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
 	)
 	return consolidationtest.Fleets()[0].Make(8, types)
 }
 
 // refusals are the nodes' reasons by name.
-func refusals(s *plan.Snapshot) map[string]fleet.Refusal {
-	f := fleet.New(s, consolidationtest.Now)
+func refusals(s *plan.Snapshot) map[string]state.Refusal {
+	f := state.New(s, consolidationtest.Now)
 	eligibility.Decide(f, s, nil)
-	found := map[string]fleet.Refusal{}
+	found := map[string]state.Refusal{}
 	for _, n := range f.Nodes {
 		if !n.Candidate {
 			found[n.Name] = n.Ineligible
@@ -43,7 +43,7 @@ func TestEachNodeIsDecidedAlone(t *testing.T) {
 	s.Nodes[2].Node.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
 	s.Nodes[5].NodeClaim = nil
 	found := refusals(s)
-	if found[s.Nodes[2].Node.Name].Because != fleet.Protected {
+	if found[s.Nodes[2].Node.Name].Because != state.Protected {
 		t.Errorf("the protected node: %v", found)
 	}
 	// A node that no claim stands for is no candidate, and there is nothing to say about it.

@@ -9,37 +9,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 // unsettled refuses nodes that changed too recently, or are about to change.
-func (c *checks) unsettled(n *fleet.Node) fleet.Refusal {
+func (c *checks) unsettled(n *state.Node) state.Refusal {
 	message := c.coming(n)
 	if message == "" {
 		message = c.waiting(n)
 	}
 	if message == "" {
-		return fleet.Refusal{}
+		return state.Refusal{}
 	}
-	return fleet.Refusal{Because: fleet.Unsettled, Message: message}
+	return state.Refusal{Because: state.Unsettled, Message: message}
 }
 
 // coming says that pods are on their way to the node.
-func (c *checks) coming(n *fleet.Node) string {
+func (c *checks) coming(n *state.Node) string {
 	for uid := range strings.SplitSeq(n.Source.NodeClaim.Annotations[api.NominatedPodsAnnotationKey], ",") {
 		if c.pending[uid] {
 			return "pods that it was launched for are on their way"
 		}
 	}
 	if n.Nominated > 0 {
-		return "it holds a place for pending pods: " + fleet.Pods(n.Nominated)
+		return "it holds a place for pending pods: " + state.Pods(n.Nominated)
 	}
 	return ""
 }
 
 // waiting says which time has to pass before the node may be deleted.
-func (c *checks) waiting(n *fleet.Node) string {
+func (c *checks) waiting(n *state.Node) string {
 	claim := n.Source.NodeClaim
 	initialized := api.GetCondition(claim.Status.Conditions, api.ConditionTypeInitialized).LastTransitionTime.Time
 	quiet := latest(initialized, claim.Status.LastPodEventTime.Time)
@@ -70,7 +70,7 @@ func (c *checks) waiting(n *fleet.Node) string {
 
 // settling tells whether half of the node's pods or more came so recently that they may have been
 // moved here. Pods of Jobs do not count, because new ones start all the time.
-func (c *checks) settling(n *fleet.Node) (until time.Time, settling bool) {
+func (c *checks) settling(n *state.Node) (until time.Time, settling bool) {
 	came, counted := 0, 0
 	for _, pod := range n.Pods {
 		if owner := metav1.GetControllerOf(pod.Object); owner != nil && owner.Kind == "Job" {

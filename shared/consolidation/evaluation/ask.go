@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -24,7 +24,7 @@ type shownNode struct {
 }
 
 // show is the node as the planner gets it. The caller must not change it.
-func (e *Evaluator) show(n *fleet.Node) *plan.Node {
+func (e *Evaluator) show(n *state.Node) *plan.Node {
 	if known, ok := e.shown[n]; ok && known.version == n.Version() {
 		return known.node
 	}
@@ -34,7 +34,7 @@ func (e *Evaluator) show(n *fleet.Node) *plan.Node {
 }
 
 // condensed is the node with its resources reduced by the pods that need not be shown.
-func (e *Evaluator) condensed(n *fleet.Node) *plan.Node {
+func (e *Evaluator) condensed(n *state.Node) *plan.Node {
 	condensed := &plan.Node{NodeClaim: n.Source.NodeClaim}
 	var omitted []*corev1.Pod
 	for _, pod := range n.Pods {
@@ -114,7 +114,7 @@ func onNode(pod *corev1.Pod, name string) corev1.Pod {
 
 // ask lets the planner place the pods of the leaving nodes on the others, filled in order.
 // The planner may launch new nodes if the options allow it.
-func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
+func (e *Evaluator) ask(leaving, others []*state.Node, o Options) *plan.Plan {
 	s := e.fleet.Planner()
 	s.SkipImprovement = true
 	price := 0.0
@@ -148,8 +148,8 @@ func (e *Evaluator) ask(leaving, others []*fleet.Node, o Options) *plan.Plan {
 
 // endingBeside are the fleet's nodes except the others. They still count against limits: a deleted
 // node is paid until its pods have gone.
-func (e *Evaluator) endingBeside(others []*fleet.Node) []plan.Node {
-	there := map[*fleet.Node]bool{}
+func (e *Evaluator) endingBeside(others []*state.Node) []plan.Node {
+	there := map[*state.Node]bool{}
 	for _, n := range others {
 		there[n] = true
 	}
@@ -163,7 +163,7 @@ func (e *Evaluator) endingBeside(others []*fleet.Node) []plan.Node {
 }
 
 // ending is the node on its way out: none of its pods counts, and it is paid until it is gone.
-func (e *Evaluator) ending(n *fleet.Node) plan.Node {
+func (e *Evaluator) ending(n *state.Node) plan.Node {
 	left := plan.Node{}
 	if n.Source.Node != nil {
 		object := *n.Source.Node

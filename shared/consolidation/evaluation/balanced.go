@@ -2,7 +2,7 @@ package evaluation
 
 import (
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
 // balancedScore is the least score of a move under the policy Balanced: the part of the pool's
@@ -14,8 +14,8 @@ const balancedScore = 0.5
 // pods.
 type poolTotals struct{ price, disturbance float64 }
 
-func readTotals(f *fleet.Fleet) map[*fleet.Pool]poolTotals {
-	totals := map[*fleet.Pool]poolTotals{}
+func readTotals(f *state.Fleet) map[*state.Pool]poolTotals {
+	totals := map[*state.Pool]poolTotals{}
 	for _, n := range f.Nodes {
 		if n.Pool == nil {
 			continue
@@ -32,8 +32,8 @@ func readTotals(f *fleet.Fleet) map[*fleet.Pool]poolTotals {
 // Balanced. A step over several pools saves for each in proportion to its deleted nodes' price.
 func (e *Evaluator) isBalanced(s *Step) bool {
 	price := 0.0
-	byPool := map[*fleet.Pool]poolTotals{}
-	var pools []*fleet.Pool
+	byPool := map[*state.Pool]poolTotals{}
+	var pools []*state.Pool
 	for _, n := range s.Delete {
 		price += n.Price
 		t, seen := byPool[n.Pool]

@@ -6,13 +6,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
 	"github.com/whittle-dev/whittle/shared/consolidation/eligibility"
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
-func newFleet(t *testing.T, loads ...consolidationtest.Load) *fleet.Fleet {
+func newFleet(t *testing.T, loads ...consolidationtest.Load) *state.Fleet {
 	t.Helper()
 	s := consolidationtest.Cluster(t, loads...)
-	f := fleet.New(s, consolidationtest.Now)
+	f := state.New(s, consolidationtest.Now)
 	eligibility.Decide(f, s, nil)
 	return f
 }
@@ -50,7 +50,7 @@ func TestWholeLaunchesNothingWhereRoomExists(t *testing.T) {
 	if held == nil || held.To["default/low-0"].Node != f.Nodes[1] || work <= 0 {
 		t.Errorf("the step does not hold: %+v, work %d", held, work)
 	}
-	closed := map[*fleet.Node]bool{f.Nodes[1]: true}
+	closed := map[*state.Node]bool{f.Nodes[1]: true}
 	step = evaluator.Whole(f.Nodes[:1], evaluation.Options{Closed: closed})
 	if step.To["default/low-0"].Node != nil {
 		t.Error("the pod moves to a closed node")
@@ -60,7 +60,7 @@ func TestWholeLaunchesNothingWhereRoomExists(t *testing.T) {
 func TestAStepThatSavesNothingIsRefused(t *testing.T) {
 	f := newFleet(t, load("fits", "m5.large", 1800))
 	step := evaluation.New(f).Whole(f.Nodes, evaluation.Options{})
-	if step.Refusal.Because != fleet.Needed {
+	if step.Refusal.Because != state.Needed {
 		t.Errorf("refusal %+v, want Needed", step.Refusal)
 	}
 }

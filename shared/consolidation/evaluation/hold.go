@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -17,7 +17,7 @@ import (
 func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	asked := e.fleet.Planner()
 	asked.SkipImprovement, asked.NodePools = true, nil
-	leaving := map[*fleet.Node]bool{}
+	leaving := map[*state.Node]bool{}
 	for _, n := range s.Delete {
 		leaving[n] = true
 		for _, pod := range n.Pods {
@@ -30,7 +30,7 @@ func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	if len(decided.Unplaced) > 0 {
 		return nil, work
 	}
-	held = &Step{Change: fleet.Change{Delete: s.Delete, Launch: s.Launch, To: map[string]fleet.Destination{}}}
+	held = &Step{Change: state.Change{Delete: s.Delete, Launch: s.Launch, To: map[string]state.Destination{}}}
 	for _, nomination := range decided.Nominations {
 		at := byName[cmp.Or(nomination.NodeName, nomination.NodeClaimName)]
 		was := s.To[nomination.Pod.String()]
@@ -46,16 +46,16 @@ func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 // nodes with related pods, the destinations of the step, and the step's launches as nodes in
 // flight. Only the latter two have room.
 func (e *Evaluator) showForHold(
-	asked *plan.Snapshot, s *Step, leaving map[*fleet.Node]bool,
-) map[string]fleet.Destination {
+	asked *plan.Snapshot, s *Step, leaving map[*state.Node]bool,
+) map[string]state.Destination {
 	others := e.fleet.Remaining(leaving)
-	seen, takes := e.fleet.RelatedTo(s.Delete, others), map[*fleet.Node]bool{}
+	seen, takes := e.fleet.RelatedTo(s.Delete, others), map[*state.Node]bool{}
 	for _, to := range s.To {
 		seen[to.Node], takes[to.Node] = true, true
 	}
-	byName := map[string]fleet.Destination{}
-	others = slices.DeleteFunc(others, func(n *fleet.Node) bool { return !seen[n] })
-	for rank, n := range fleet.FillOrder(others) {
+	byName := map[string]state.Destination{}
+	others = slices.DeleteFunc(others, func(n *state.Node) bool { return !seen[n] })
+	for rank, n := range state.FillOrder(others) {
 		shown := *e.show(n)
 		shown.Rank = rank
 		if !takes[n] && shown.Node != nil {
@@ -63,13 +63,13 @@ func (e *Evaluator) showForHold(
 			shown.Node = full(shown.Node)
 		}
 		asked.Nodes = append(asked.Nodes, shown)
-		byName[n.Name] = fleet.Destination{Node: n}
+		byName[n.Name] = state.Destination{Node: n}
 	}
 	for i, launch := range s.Launch {
 		// A node in flight holds the pods that it was planned for before it takes others.
 		n := e.fleet.NewLaunched(launch)
 		asked.Nodes = append(asked.Nodes, plan.Node{NodeClaim: n.Source.NodeClaim})
-		byName[n.Name] = fleet.Destination{Launch: i}
+		byName[n.Name] = state.Destination{Launch: i}
 	}
 	return byName
 }

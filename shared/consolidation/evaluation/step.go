@@ -3,7 +3,7 @@ package evaluation
 import (
 	"fmt"
 
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -12,11 +12,11 @@ const PriceError = 1e-9
 
 // Step is a change of the fleet, or the reason why it is not made.
 type Step struct {
-	fleet.Change
+	state.Change
 	// Saved is in US dollars per hour, with each launch at its cheapest offering.
 	Saved float64
 	// Refusal is zero if the step is to be made.
-	Refusal fleet.Refusal
+	Refusal state.Refusal
 }
 
 // Options say how Evaluate may place pods.
@@ -24,22 +24,22 @@ type Options struct {
 	// Launch says that new nodes may be launched.
 	Launch bool
 	// Spared are nodes that may soon be deleted themselves. With Launch no pod moves there.
-	Spared map[*fleet.Node]bool
+	Spared map[*state.Node]bool
 	// Closed are nodes to which no pod moves in any case.
-	Closed map[*fleet.Node]bool
+	Closed map[*state.Node]bool
 }
 
 // Evaluator evaluates steps on one fleet.
 type Evaluator struct {
-	fleet  *fleet.Fleet
-	totals map[*fleet.Pool]poolTotals
-	shown  map[*fleet.Node]shownNode
+	fleet  *state.Fleet
+	totals map[*state.Pool]poolTotals
+	shown  map[*state.Node]shownNode
 }
 
 // New reads the pools' totals, which the policy Balanced compares steps with, from the fleet. No
 // step may have been applied yet.
-func New(f *fleet.Fleet) *Evaluator {
-	return &Evaluator{fleet: f, totals: readTotals(f), shown: map[*fleet.Node]shownNode{}}
+func New(f *state.Fleet) *Evaluator {
+	return &Evaluator{fleet: f, totals: readTotals(f), shown: map[*state.Node]shownNode{}}
 }
 
 // Cost is the work of one question to the planner that shows so many nodes and places so many pods.
@@ -48,7 +48,7 @@ func Cost(nodes, pods int) int { return 4 + nodes/20 + pods/32 }
 
 // Evaluate asks the planner for places for the pods of the leaving nodes, and splits the plan into
 // independent steps. Pods fill the others in the given order.
-func (e *Evaluator) Evaluate(leaving, others []*fleet.Node, o Options) []*Step {
+func (e *Evaluator) Evaluate(leaving, others []*state.Node, o Options) []*Step {
 	decided := e.ask(leaving, others, o)
 	owner := map[string]int{}
 	for i, n := range leaving {
@@ -61,8 +61,8 @@ func (e *Evaluator) Evaluate(leaving, others []*fleet.Node, o Options) []*Step {
 	fillIn(stepOf, others, decided)
 	for _, unplaced := range decided.Unplaced {
 		if s := stepOf(unplaced.Pod); s.Refusal.IsZero() {
-			s.Refusal = fleet.Refusal{
-				Because: fleet.Needed, Message: fmt.Sprintf("pod %s would find no place elsewhere", unplaced.Pod),
+			s.Refusal = state.Refusal{
+				Because: state.Needed, Message: fmt.Sprintf("pod %s would find no place elsewhere", unplaced.Pod),
 			}
 			if o.Launch && len(unplaced.Reasons) > 0 {
 				s.Refusal.Message += ": " + unplaced.Reasons[0].String()
@@ -80,7 +80,7 @@ func (e *Evaluator) Evaluate(leaving, others []*fleet.Node, o Options) []*Step {
 // newSteps makes one step for each set of nodes whose pods share new nodes. It returns each leaving
 // node's step by the number of the node, and the steps in the order of the nodes. Owner has the
 // number of each pod's node.
-func newSteps(leaving []*fleet.Node, owner map[string]int, decided *plan.Plan) (of, ordered []*Step) {
+func newSteps(leaving []*state.Node, owner map[string]int, decided *plan.Plan) (of, ordered []*Step) {
 	together := newUnion(len(leaving))
 	for i := range decided.NodeClaims {
 		pods := decided.NodeClaims[i].Pods
@@ -93,7 +93,7 @@ func newSteps(leaving []*fleet.Node, owner map[string]int, decided *plan.Plan) (
 		// The first node of a set is its root.
 		root := together.root(i)
 		if of[root] == nil {
-			of[root] = &Step{Change: fleet.Change{To: map[string]fleet.Destination{}}}
+			of[root] = &Step{Change: state.Change{To: map[string]state.Destination{}}}
 			ordered = append(ordered, of[root])
 		}
 		of[i] = of[root]
@@ -103,16 +103,16 @@ func newSteps(leaving []*fleet.Node, owner map[string]int, decided *plan.Plan) (
 }
 
 // fillIn writes into the steps what they launch and where their pods go.
-func fillIn(stepOf func(plan.PodRef) *Step, others []*fleet.Node, decided *plan.Plan) {
+func fillIn(stepOf func(plan.PodRef) *Step, others []*state.Node, decided *plan.Plan) {
 	for i := range decided.NodeClaims {
 		planned := &decided.NodeClaims[i]
 		s := stepOf(planned.Pods[0])
 		for _, pod := range planned.Pods {
-			s.To[pod.String()] = fleet.Destination{Launch: len(s.Launch)}
+			s.To[pod.String()] = state.Destination{Launch: len(s.Launch)}
 		}
 		s.Launch = append(s.Launch, planned)
 	}
-	byName := map[string]*fleet.Node{}
+	byName := map[string]*state.Node{}
 	for _, n := range others {
 		byName[n.Name] = n
 	}
@@ -121,14 +121,14 @@ func fillIn(stepOf func(plan.PodRef) *Step, others []*fleet.Node, decided *plan.
 		if name == "" {
 			name = nomination.NodeClaimName
 		}
-		stepOf(nomination.Pod).To[nomination.Pod.String()] = fleet.Destination{Node: byName[name]}
+		stepOf(nomination.Pod).To[nomination.Pod.String()] = state.Destination{Node: byName[name]}
 	}
 }
 
 // Whole evaluates the deletion of all the nodes as one step. It launches nothing if the rest of the
 // fleet has room for their pods.
-func (e *Evaluator) Whole(nodes []*fleet.Node, o Options) *Step {
-	leaving := map[*fleet.Node]bool{}
+func (e *Evaluator) Whole(nodes []*state.Node, o Options) *Step {
+	leaving := map[*state.Node]bool{}
 	for _, n := range nodes {
 		leaving[n] = true
 	}
@@ -137,7 +137,7 @@ func (e *Evaluator) Whole(nodes []*fleet.Node, o Options) *Step {
 	for _, launch := range []bool{false, true} {
 		o.Launch = launch
 		whole = joined(e.Evaluate(nodes, others, o))
-		if whole.Refusal.Because != fleet.Needed {
+		if whole.Refusal.Because != state.Needed {
 			break
 		}
 	}
@@ -150,7 +150,7 @@ func (e *Evaluator) Whole(nodes []*fleet.Node, o Options) *Step {
 // joined merges steps into one. A refusal of one step refuses all. TooLittle is the exception: it
 // has to be decided for all of them together.
 func joined(steps []*Step) *Step {
-	all := &Step{Change: fleet.Change{To: map[string]fleet.Destination{}}}
+	all := &Step{Change: state.Change{To: map[string]state.Destination{}}}
 	for _, s := range steps {
 		all.Delete = append(all.Delete, s.Delete...)
 		for pod, to := range s.To {
@@ -158,7 +158,7 @@ func joined(steps []*Step) *Step {
 			all.To[pod] = to
 		}
 		all.Launch = append(all.Launch, s.Launch...)
-		if s.Refusal.Because != fleet.TooLittle && all.Refusal.IsZero() {
+		if s.Refusal.Because != state.TooLittle && all.Refusal.IsZero() {
 			all.Refusal = s.Refusal
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -35,7 +35,7 @@ func (e *Evaluator) weigh(s *Step) {
 		limit := launch.PricePerHour*(price/cheapest) + PriceError/float64(len(s.Launch))
 		kept, err := within(launch, limit, toSpot, e.fleet.PoolOf(launch))
 		if err != nil {
-			s.Refusal = fleet.Refusal{Because: fleet.Needed, Message: err.Error()}
+			s.Refusal = state.Refusal{Because: state.Needed, Message: err.Error()}
 			return
 		}
 		s.Launch[i] = kept
@@ -44,21 +44,21 @@ func (e *Evaluator) weigh(s *Step) {
 
 // tooLittle refuses the step if it saves less than the minimum, or less than the policy Balanced
 // requires.
-func (e *Evaluator) tooLittle(s *Step, minimum float64) fleet.Refusal {
+func (e *Evaluator) tooLittle(s *Step, minimum float64) state.Refusal {
 	switch {
 	case s.Saved < minimum-PriceError && s.Saved <= PriceError:
-		message := fmt.Sprintf("its %s would cost no less elsewhere", fleet.Pods(s.PodsMoved()))
-		return fleet.Refusal{Because: fleet.Needed, Message: message}
+		message := fmt.Sprintf("its %s would cost no less elsewhere", state.Pods(s.PodsMoved()))
+		return state.Refusal{Because: state.Needed, Message: message}
 	case s.Saved < minimum-PriceError:
 		message := fmt.Sprintf("moving %s would save $%.4f/h, less than the $%.4f/h that its NodePool requires",
-			fleet.Pods(s.PodsMoved()), s.Saved, minimum)
-		return fleet.Refusal{Because: fleet.TooLittle, Message: message}
+			state.Pods(s.PodsMoved()), s.Saved, minimum)
+		return state.Refusal{Because: state.TooLittle, Message: message}
 	case !e.isBalanced(s):
 		message := fmt.Sprintf("moving %s would save $%.4f/h, too little of its NodePool's price for the policy Balanced",
-			fleet.Pods(s.PodsMoved()), s.Saved)
-		return fleet.Refusal{Because: fleet.TooLittle, Message: message}
+			state.Pods(s.PodsMoved()), s.Saved)
+		return state.Refusal{Because: state.TooLittle, Message: message}
 	}
-	return fleet.Refusal{}
+	return state.Refusal{}
 }
 
 // within returns the claim with only those instance types of which every offering costs no more
@@ -66,7 +66,7 @@ func (e *Evaluator) tooLittle(s *Step, minimum float64) fleet.Refusal {
 // there are fewer. Fewer types would move spot nodes from one scarce offering to the next. More
 // types could give an instance so dear that it is soon replaced.
 func within(
-	planned *plan.PlannedNodeClaim, limit float64, spotToSpot bool, p *fleet.Pool,
+	planned *plan.PlannedNodeClaim, limit float64, spotToSpot bool, p *state.Pool,
 ) (*plan.PlannedNodeClaim, error) {
 	dearest := map[string]float64{}
 	for _, offering := range planned.Offerings {

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
 // variants returns the number of ways to form chunks of the size. In a large fleet there is one:
@@ -19,8 +19,8 @@ func (s *searcher) variants(size int) int {
 // chunks forms chunks of at most size nodes, each of one NodePool. The variant and the round decide
 // which nodes share a chunk: nodes far apart in the order, neighbours, or random nodes. A chunk
 // has no more nodes than one move may delete.
-func (s *searcher) chunks(nodes []*fleet.Node, size int, round uint64, variant int) [][]*fleet.Node {
-	var chunks [][]*fleet.Node
+func (s *searcher) chunks(nodes []*state.Node, size int, round uint64, variant int) [][]*state.Node {
+	var chunks [][]*state.Node
 	random := rand.New(rand.NewPCG(round, uint64(variant)))
 	for start := 0; start < len(nodes); {
 		end := start
@@ -42,8 +42,8 @@ func (s *searcher) chunks(nodes []*fleet.Node, size int, round uint64, variant i
 
 // interleaved returns every stride-th node from the first, then every stride-th node from the
 // second, and so on.
-func interleaved(nodes []*fleet.Node, stride int) []*fleet.Node {
-	made := make([]*fleet.Node, 0, len(nodes))
+func interleaved(nodes []*state.Node, stride int) []*state.Node {
+	made := make([]*state.Node, 0, len(nodes))
 	for first := range stride {
 		for at := first; at < len(nodes); at += stride {
 			made = append(made, nodes[at])
@@ -57,15 +57,15 @@ const openChunks = 8
 
 // fittingChunks adds each node to the first incomplete chunk that one move can delete together with
 // the node.
-func (s *searcher) fittingChunks(nodes []*fleet.Node, size int) [][]*fleet.Node {
-	var chunks [][]*fleet.Node
+func (s *searcher) fittingChunks(nodes []*state.Node, size int) [][]*state.Node {
+	var chunks [][]*state.Node
 	var open []int
 	for _, n := range nodes {
 		at := slices.IndexFunc(open, func(i int) bool {
-			return s.fits(&fleet.Change{Delete: append(slices.Clip(chunks[i]), n)})
+			return s.fits(&state.Change{Delete: append(slices.Clip(chunks[i]), n)})
 		})
 		if at < 0 {
-			if !s.fits(&fleet.Change{Delete: []*fleet.Node{n}}) {
+			if !s.fits(&state.Change{Delete: []*state.Node{n}}) {
 				continue
 			}
 			if len(open) == openChunks {

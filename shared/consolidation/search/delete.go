@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
-	"github.com/whittle-dev/whittle/shared/consolidation/packing"
+	"github.com/whittle-dev/whittle/shared/consolidation/firstfit"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
 // delete deletes nodes whose pods fit on other nodes, and reports whether there may be more. It
 // adds nodes to failed if the planner finds no places for their pods. It skips the nodes in failed.
-func (s *searcher) delete(failed map[*fleet.Node]bool) bool {
+func (s *searcher) delete(failed map[*state.Node]bool) bool {
 	best, _ := s.deletable(failed)
 	if len(best) == 0 {
 		return false
 	}
-	leaving := map[*fleet.Node]bool{}
+	leaving := map[*state.Node]bool{}
 	for _, n := range best {
 		leaving[n] = true
 	}
@@ -40,10 +40,10 @@ func (s *searcher) options(launch bool) evaluation.Options {
 // their price less their disturbance, in US dollars per hour. It tries two orders and returns the
 // better result. Starting with nodes that use little of their price fills the room best. Starting
 // with nodes of a high price per disturbance disturbs least.
-func (s *searcher) deletable(failed map[*fleet.Node]bool) (best []*fleet.Node, most float64) {
+func (s *searcher) deletable(failed map[*state.Node]bool) (best []*state.Node, most float64) {
 	order := s.fleet.InFillOrder(nil)
-	position := map[*fleet.Node]int{}
-	var candidates []*fleet.Node
+	position := map[*state.Node]int{}
+	var candidates []*state.Node
 	for at, n := range order {
 		position[n] = at
 		if n.Candidate && n.Launched == nil && !failed[n] && len(n.Pods) > 0 &&
@@ -51,17 +51,17 @@ func (s *searcher) deletable(failed map[*fleet.Node]bool) (best []*fleet.Node, m
 			candidates = append(candidates, n)
 		}
 	}
-	key := make(map[*fleet.Node]float64, len(candidates))
-	for _, keyOf := range []func(*fleet.Node) float64{
-		func(n *fleet.Node) float64 { return n.PriceUsed() },
-		func(n *fleet.Node) float64 { return -n.Price / (1 + n.Disturbance()) },
+	key := make(map[*state.Node]float64, len(candidates))
+	for _, keyOf := range []func(*state.Node) float64{
+		func(n *state.Node) float64 { return n.PriceUsed() },
+		func(n *state.Node) float64 { return -n.Price / (1 + n.Disturbance()) },
 	} {
 		for _, n := range candidates {
 			key[n] = keyOf(n)
 		}
 		sortByKey(candidates, key)
-		packing := packing.New(s.fleet, order, false)
-		var chosen []*fleet.Node
+		packing := firstfit.New(s.fleet, order, false)
+		var chosen []*state.Node
 		saved := 0.0
 		for _, n := range candidates {
 			if _, fits := packing.Empty(position[n]); fits {
@@ -77,8 +77,8 @@ func (s *searcher) deletable(failed map[*fleet.Node]bool) (best []*fleet.Node, m
 }
 
 // sortByKey sorts the nodes by the least key, then by name.
-func sortByKey(nodes []*fleet.Node, key map[*fleet.Node]float64) {
-	slices.SortFunc(nodes, func(a, b *fleet.Node) int {
+func sortByKey(nodes []*state.Node, key map[*state.Node]float64) {
+	slices.SortFunc(nodes, func(a, b *state.Node) int {
 		return cmp.Or(cmp.Compare(key[a], key[b]), strings.Compare(a.Name, b.Name))
 	})
 }
@@ -88,8 +88,8 @@ func sortByKey(nodes []*fleet.Node, key map[*fleet.Node]float64) {
 func (s *searcher) fold() bool {
 	s.spared = nil
 	order := s.fleet.InFillOrder(nil)
-	position, key := map[*fleet.Node]int{}, map[*fleet.Node]float64{}
-	var candidates []*fleet.Node
+	position, key := map[*state.Node]int{}, map[*state.Node]float64{}
+	var candidates []*state.Node
 	for at, n := range order {
 		position[n] = at
 		if n.Candidate && len(n.Pods) > 0 {
@@ -99,8 +99,8 @@ func (s *searcher) fold() bool {
 	}
 	sortByKey(candidates, key)
 	changed := false
-	packing := packing.New(s.fleet, order, true)
-	touched := map[*fleet.Node]bool{}
+	packing := firstfit.New(s.fleet, order, true)
+	touched := map[*state.Node]bool{}
 	for _, n := range candidates {
 		if s.work >= WorkLimit || touched[n] {
 			continue
@@ -109,8 +109,8 @@ func (s *searcher) fold() bool {
 		if !fits {
 			continue
 		}
-		together := append([]*fleet.Node{n}, launchedAt(order, at, touched)...)
-		if !s.fits(&fleet.Change{Delete: together}) {
+		together := append([]*state.Node{n}, launchedAt(order, at, touched)...)
+		if !s.fits(&state.Change{Delete: together}) {
 			continue
 		}
 		for _, step := range s.replan(together) {
@@ -126,8 +126,8 @@ func (s *searcher) fold() bool {
 }
 
 // launchedAt returns the launched nodes at the places of the order, except the touched ones.
-func launchedAt(order []*fleet.Node, places []int, touched map[*fleet.Node]bool) []*fleet.Node {
-	var launched []*fleet.Node
+func launchedAt(order []*state.Node, places []int, touched map[*state.Node]bool) []*state.Node {
+	var launched []*state.Node
 	for _, at := range places {
 		if n := order[at]; n.Launched != nil && !touched[n] {
 			launched = append(launched, n)

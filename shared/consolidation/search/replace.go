@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
@@ -29,7 +29,7 @@ func (s *searcher) replace(round int) bool {
 	if len(wasteful) == 0 {
 		return false
 	}
-	s.spared = map[*fleet.Node]bool{}
+	s.spared = map[*state.Node]bool{}
 	for _, n := range wasteful {
 		s.spared[n] = true
 	}
@@ -56,7 +56,7 @@ func (s *searcher) replace(round int) bool {
 
 // planAll plans each chunk again as if it were the only one. It returns the steps without a
 // refusal, and their gain: savings less disturbance, in US dollars per hour.
-func (s *searcher) planAll(chunks [][]*fleet.Node) (steps []*evaluation.Step, gain float64) {
+func (s *searcher) planAll(chunks [][]*state.Node) (steps []*evaluation.Step, gain float64) {
 	for _, chunk := range chunks {
 		if s.work >= WorkLimit {
 			break
@@ -75,7 +75,7 @@ func (s *searcher) planAll(chunks [][]*fleet.Node) (steps []*evaluation.Step, ga
 
 // oneByOne plans the chunks again, and applies each step at once. It reports whether the fleet
 // changed.
-func (s *searcher) oneByOne(chunks [][]*fleet.Node) bool {
+func (s *searcher) oneByOne(chunks [][]*state.Node) bool {
 	changed := false
 	for _, chunk := range chunks {
 		if s.work >= WorkLimit {
@@ -102,7 +102,7 @@ func (s *searcher) refuse(step *evaluation.Step) {
 // applyAll applies steps that were planned independently. It plans a step once more if the step
 // depends on an earlier one.
 func (s *searcher) applyAll(steps []*evaluation.Step) bool {
-	changed := map[*fleet.Node]bool{}
+	changed := map[*state.Node]bool{}
 	for _, step := range steps {
 		fresh := []*evaluation.Step{step}
 		if len(changed) > 0 && dependsOn(step, changed) {
@@ -124,13 +124,13 @@ func (s *searcher) applyAll(steps []*evaluation.Step) bool {
 }
 
 // dependsOn tells whether the changed nodes may change the result of the step.
-func dependsOn(step *evaluation.Step, changed map[*fleet.Node]bool) bool {
+func dependsOn(step *evaluation.Step, changed map[*state.Node]bool) bool {
 	for _, to := range step.To {
 		if to.Node != nil && changed[to.Node] {
 			return true
 		}
 	}
-	return fleet.HasRelated(step.Delete)
+	return state.HasRelated(step.Delete)
 }
 
 // disturbancePrice is the least amount, in US dollars per hour, that the NodePools require for the
@@ -145,9 +145,9 @@ func disturbancePrice(step *evaluation.Step) float64 {
 
 // wasteful returns the candidates whose waste is no less than their minimum savings. It sorts them
 // by NodePool, then by waste per disturbance, the highest first.
-func (s *searcher) wasteful() []*fleet.Node {
-	var found []*fleet.Node
-	key := map[*fleet.Node]float64{}
+func (s *searcher) wasteful() []*state.Node {
+	var found []*state.Node
+	key := map[*state.Node]float64{}
 	for _, n := range s.fleet.Nodes {
 		if !n.Candidate || n.Removed || len(n.Pods) == 0 {
 			continue
@@ -157,7 +157,7 @@ func (s *searcher) wasteful() []*fleet.Node {
 			key[n] = waste / (1 + n.Disturbance())
 		}
 	}
-	slices.SortFunc(found, func(a, b *fleet.Node) int {
+	slices.SortFunc(found, func(a, b *state.Node) int {
 		return cmp.Or(
 			strings.Compare(a.Pool.API.Name, b.Pool.API.Name),
 			-cmp.Compare(key[a], key[b]),
@@ -169,8 +169,8 @@ func (s *searcher) wasteful() []*fleet.Node {
 
 // replan asks the planner for new places for the chunk's pods, in existing room and on new nodes.
 // It remembers the answer until the fleet changes.
-func (s *searcher) replan(chunk []*fleet.Node) []*evaluation.Step {
-	leaving := map[*fleet.Node]bool{}
+func (s *searcher) replan(chunk []*state.Node) []*evaluation.Step {
+	leaving := map[*state.Node]bool{}
 	pods := 0
 	names := []string{fmt.Sprint(s.spared != nil)}
 	for _, n := range chunk {
@@ -183,7 +183,7 @@ func (s *searcher) replan(chunk []*fleet.Node) []*evaluation.Step {
 	if known, tried := s.tried[key]; tried {
 		return known
 	}
-	others := fleet.FillOrder(s.roomiest(s.fleet.Remaining(leaving), chunk))
+	others := state.FillOrder(s.roomiest(s.fleet.Remaining(leaving), chunk))
 	s.work += evaluation.Cost(len(others), pods)
 	s.tried[key] = s.evaluator.Evaluate(chunk, others, s.options(true))
 	return s.tried[key]
@@ -192,28 +192,28 @@ func (s *searcher) replan(chunk []*fleet.Node) []*evaluation.Step {
 // roomiest returns the nodes that the planner sees beside the chunk, in the order of others. Of the
 // nodes with room for a pod of the chunk, it returns those with the most waste. It also returns the
 // nodes whose pods spread or affinity relates to the chunk's.
-func (s *searcher) roomiest(others, chunk []*fleet.Node) []*fleet.Node {
-	keep := map[*fleet.Node]bool{}
-	if fleet.HasRelated(chunk) {
+func (s *searcher) roomiest(others, chunk []*state.Node) []*state.Node {
+	keep := map[*state.Node]bool{}
+	if state.HasRelated(chunk) {
 		keep = s.fleet.RelatedTo(chunk, others)
 	}
-	var found []*fleet.Node
+	var found []*state.Node
 	for _, n := range others {
 		if n.Launched == nil && !s.spared[n] && holdsOne(s.fleet.FreeOf(n), chunk) {
 			found = append(found, n)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *fleet.Node) int {
+	slices.SortStableFunc(found, func(a, b *state.Node) int {
 		return -cmp.Compare(a.Price-a.DualPrice(), b.Price-b.DualPrice())
 	})
 	for _, n := range found[:min(len(found), shownNodes)] {
 		keep[n] = true
 	}
-	return slices.DeleteFunc(others, func(n *fleet.Node) bool { return !keep[n] })
+	return slices.DeleteFunc(others, func(n *state.Node) bool { return !keep[n] })
 }
 
 // holdsOne tells whether at least one pod of the nodes fits.
-func holdsOne(free resource.Vector, nodes []*fleet.Node) bool {
+func holdsOne(free resource.Vector, nodes []*state.Node) bool {
 	for _, n := range nodes {
 		for _, pod := range n.Pods {
 			if free.Fits(pod.Requests) {

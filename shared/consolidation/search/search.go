@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
 // WorkLimit bounds the work of the questions to the planner in one search: see evaluation.Cost. It
@@ -13,13 +13,13 @@ const WorkLimit = 2000
 
 // Result is the best fleet that the search found.
 type Result struct {
-	Moves []fleet.Move
+	Moves []state.Move
 	Stays []Stay
 	// Work is what the last search used of WorkLimit.
 	Work int
 	// Spared are nodes that the last search expected to delete soon. Validation moves no pods
 	// there.
-	Spared map[*fleet.Node]bool
+	Spared map[*state.Node]bool
 
 	// saved is in US dollars per hour, less the moves' disturbance.
 	saved float64
@@ -27,13 +27,13 @@ type Result struct {
 
 // Stay is a node that no move deletes, and why.
 type Stay struct {
-	Node   *fleet.Node
-	Reason fleet.Refusal
+	Node   *state.Node
+	Reason state.Refusal
 }
 
 // searcher is one run of the search.
 type searcher struct {
-	fleet     *fleet.Fleet
+	fleet     *state.Fleet
 	evaluator *evaluation.Evaluator
 	// allowed is the number of further nodes of each NodePool that may be deleted, by its name. Nil
 	// sets no limit.
@@ -42,19 +42,19 @@ type searcher struct {
 	large bool
 	work  int
 	// spared are nodes that may soon be deleted. Nil says that nothing is planned again.
-	spared map[*fleet.Node]bool
+	spared map[*state.Node]bool
 	// tried caches the answers of replan since the last change, by the names of the nodes.
 	tried map[string][]*evaluation.Step
 	// refusals has the reasons against steps that delete a single node.
-	refusals map[*fleet.Node]fleet.Refusal
+	refusals map[*state.Node]state.Refusal
 }
 
 // Run changes the fleet to the cheapest one that it finds. Allowed is the number of further nodes
 // that each NodePool's budgets let go. No move deletes more. Nil sets no limit.
-func Run(f *fleet.Fleet, evaluator *evaluation.Evaluator, allowed map[string]int) Result {
+func Run(f *state.Fleet, evaluator *evaluation.Evaluator, allowed map[string]int) Result {
 	s := &searcher{
 		fleet: f, evaluator: evaluator, allowed: allowed,
-		tried: map[string][]*evaluation.Step{}, refusals: map[*fleet.Node]fleet.Refusal{},
+		tried: map[string][]*evaluation.Step{}, refusals: map[*state.Node]state.Refusal{},
 	}
 	r := s.run()
 	r.Work, r.Spared = s.work, s.spared
@@ -67,7 +67,7 @@ func Run(f *fleet.Fleet, evaluator *evaluation.Evaluator, allowed map[string]int
 // one order only, run tries one.
 func (s *searcher) run() Result {
 	s.fleet.RemoveEmpty()
-	if !slices.ContainsFunc(s.fleet.Nodes, func(n *fleet.Node) bool { return n.Candidate && !n.Removed }) {
+	if !slices.ContainsFunc(s.fleet.Nodes, func(n *state.Node) bool { return n.Candidate && !n.Removed }) {
 		return s.result()
 	}
 	s.fleet.ReadDualPrices()
@@ -110,7 +110,7 @@ const (
 
 // walk applies steps until it finds no more, or the work budget is spent.
 func (s *searcher) walk(replaceFirst bool) {
-	failed := map[*fleet.Node]bool{}
+	failed := map[*state.Node]bool{}
 	for round, idle := 0, 0; idle < len(sizes) && s.work < WorkLimit; round++ {
 		idle++
 		if !replaceFirst || round > 0 {
@@ -172,7 +172,7 @@ func (s *searcher) limit(pool string) int {
 
 // fits tells whether the change keeps its move within the limits. The move includes the earlier
 // steps that the change joins.
-func (s *searcher) fits(c *fleet.Change) bool {
+func (s *searcher) fits(c *state.Change) bool {
 	all := 0
 	for pool, count := range c.Deletes() {
 		all += count

@@ -10,13 +10,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/consolidationtest"
 	"github.com/whittle-dev/whittle/shared/consolidation/eligibility"
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
 	"github.com/whittle-dev/whittle/shared/consolidation/search"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 func run(s *plan.Snapshot, allowed map[string]int) search.Result {
-	f := fleet.New(s, consolidationtest.Now)
+	f := state.New(s, consolidationtest.Now)
 	eligibility.Decide(f, s, nil)
 	return search.Run(f, evaluation.New(f), allowed)
 }

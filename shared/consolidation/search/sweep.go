@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
-	"github.com/whittle-dev/whittle/shared/consolidation/fleet"
-	"github.com/whittle-dev/whittle/shared/consolidation/packing"
+	"github.com/whittle-dev/whittle/shared/consolidation/firstfit"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
 const (
@@ -30,23 +30,23 @@ func (s *searcher) sweep() bool {
 	if len(best) == 0 {
 		return false
 	}
-	s.spared = map[*fleet.Node]bool{}
+	s.spared = map[*state.Node]bool{}
 	for _, n := range best {
 		s.spared[n] = true
 	}
 	changed := s.sweepIntoRoom(best)
-	best = slices.DeleteFunc(best, func(n *fleet.Node) bool { return n.Removed })
+	best = slices.DeleteFunc(best, func(n *state.Node) bool { return n.Removed })
 	return s.oneByOne(s.fittingChunks(best, s.maximumMove())) || changed
 }
 
 // sweepIntoRoom deletes the nodes whose pods all find room on other nodes.
-func (s *searcher) sweepIntoRoom(nodes []*fleet.Node) bool {
+func (s *searcher) sweepIntoRoom(nodes []*state.Node) bool {
 	others := s.fleet.InFillOrder(s.spared)
-	packing := packing.New(s.fleet, append(slices.Clip(others), nodes...), false)
+	packing := firstfit.New(s.fleet, append(slices.Clip(others), nodes...), false)
 	for i := range nodes {
 		packing.Close(len(others) + i)
 	}
-	var fitting []*fleet.Node
+	var fitting []*state.Node
 	for i, n := range nodes {
 		if _, fits := packing.Empty(len(others) + i); fits {
 			fitting = append(fitting, n)
@@ -65,9 +65,9 @@ func (s *searcher) sweepIntoRoom(nodes []*fleet.Node) bool {
 // bestPart returns the nodes with the highest price per disturbance, up to the best cut. Further
 // nodes would save less per disturbance than the deletion of all candidates does. The result is
 // empty if the best part is hardly better than all candidates, or if the fleet is not large.
-func (s *searcher) bestPart() []*fleet.Node {
-	var found []*fleet.Node
-	key := map[*fleet.Node]float64{}
+func (s *searcher) bestPart() []*state.Node {
+	var found []*state.Node
+	key := map[*state.Node]float64{}
 	price := 0.0
 	for _, n := range s.fleet.Nodes {
 		price += n.Price
@@ -79,7 +79,7 @@ func (s *searcher) bestPart() []*fleet.Node {
 	if s.large = len(found) >= largeFleet; !s.large {
 		return nil
 	}
-	slices.SortFunc(found, func(a, b *fleet.Node) int {
+	slices.SortFunc(found, func(a, b *state.Node) int {
 		return cmp.Or(-cmp.Compare(key[a], key[b]), strings.Compare(a.Name, b.Name))
 	})
 	saved, disturbs := make([]float64, cuts+1), make([]float64, cuts+1)
@@ -97,17 +97,17 @@ func (s *searcher) bestPart() []*fleet.Node {
 
 // promise estimates what the deletion of the nodes saves, in US dollars per hour, and what it
 // disturbs. Pods without room on other nodes are charged for new nodes.
-func (s *searcher) promise(nodes []*fleet.Node) (saved, disturbs float64) {
-	leaving := map[*fleet.Node]bool{}
-	var pods []*fleet.Pod
+func (s *searcher) promise(nodes []*state.Node) (saved, disturbs float64) {
+	leaving := map[*state.Node]bool{}
+	var pods []*state.Pod
 	for _, n := range nodes {
 		leaving[n] = true
 		saved += n.Price
 		disturbs += 1 + n.Disturbance()
 		pods = append(pods, n.Pods...)
 	}
-	slices.SortFunc(pods, packing.LargestFirst)
-	packing := packing.New(s.fleet, s.fleet.InFillOrder(leaving), false)
+	slices.SortFunc(pods, firstfit.LargestFirst)
+	packing := firstfit.New(s.fleet, s.fleet.InFillOrder(leaving), false)
 	for _, pod := range pods {
 		if _, fits := packing.Place(pod); !fits {
 			saved -= pod.DualPrice / replacedPart

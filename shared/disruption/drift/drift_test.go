@@ -39,7 +39,7 @@ func drifting(t *testing.T) (*drift.Origin, *api.NodeClaim, *drift.Machine) {
 	class.Status.SecurityGroups = []api.SecurityGroup{{ID: "sg-a"}, {ID: "sg-b"}}
 	class.Status.Subnets = []api.Subnet{{ID: "subnet-a"}}
 	class.Status.CapacityReservations = []api.CapacityReservation{{ID: "cr-a"}}
-	known := &catalog.Snapshot{
+	known := &catalog.Catalog{
 		InstanceTypes: []catalog.InstanceTypeInfo{
 			{InstanceType: "m5.large", Zones: []string{"a"}, SupportedUsageClasses: []string{"on-demand", "spot"}},
 		},

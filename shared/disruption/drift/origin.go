@@ -14,14 +14,14 @@ type Origin struct {
 	// PoolHash is PoolHash of the pool. ClassHash is nodeclass.Hash of the class.
 	PoolHash, ClassHash string
 	// Catalog is nil if it was not read. Drift of instance types is then unknown.
-	Catalog *catalog.Snapshot
+	Catalog *catalog.Catalog
 }
 
 // Origins returns the origin of each pool by its name. Pools and classes must have their defaults.
 // The error says which pool or class cannot be hashed. No object that the API server stores causes
 // one.
 func Origins(
-	pools []api.NodePool, classes []api.EC2NodeClass, certificateAuthority []byte, known *catalog.Snapshot,
+	pools []api.NodePool, classes []api.EC2NodeClass, certificateAuthority []byte, known *catalog.Catalog,
 ) (map[string]*Origin, error) {
 	hashes := map[string]string{}
 	byName := map[string]*api.EC2NodeClass{}

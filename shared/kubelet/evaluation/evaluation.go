@@ -30,7 +30,7 @@ const (
 // Of evaluates the class's expressions for every type of the catalogue. The first expression with a
 // problem ends it: Reason and Message then tell which, for which type, and why. The error is a defect
 // of the interpreter.
-func Of(class *api.EC2NodeClass, known *catalog.Snapshot) (kubelet.Evaluation, error) {
+func Of(class *api.EC2NodeClass, known *catalog.Catalog) (kubelet.Evaluation, error) {
 	compiler, err := expression.NewCompiler()
 	if err != nil {
 		return kubelet.Evaluation{}, err

@@ -25,9 +25,9 @@ func class(t *testing.T, settings string) *api.EC2NodeClass {
 }
 
 // evaluated evaluates the settings for the built-in catalogue.
-func evaluated(t *testing.T, settings string, change func(*api.EC2NodeClass, *catalog.Snapshot)) kubelet.Evaluation {
+func evaluated(t *testing.T, settings string, change func(*api.EC2NodeClass, *catalog.Catalog)) kubelet.Evaluation {
 	t.Helper()
-	made, known := class(t, settings), catalogtest.Snapshot(t)
+	made, known := class(t, settings), catalogtest.Catalog(t)
 	if change != nil {
 		change(made, known)
 	}
@@ -41,12 +41,12 @@ func evaluated(t *testing.T, settings string, change func(*api.EC2NodeClass, *ca
 // TestOf checks values worked out by hand. m5.large has 2 vCPUs, 8192 MiB, 3 interfaces with 10
 // addresses and so 29 pods; m5.4xlarge has 16, 65536, 8, 30 and 234.
 func TestOf(t *testing.T) {
-	family := func(name string) func(*api.EC2NodeClass, *catalog.Snapshot) {
-		return func(c *api.EC2NodeClass, _ *catalog.Snapshot) { c.Spec.AMIFamily = &name }
+	family := func(name string) func(*api.EC2NodeClass, *catalog.Catalog) {
+		return func(c *api.EC2NodeClass, _ *catalog.Catalog) { c.Spec.AMIFamily = &name }
 	}
 	for _, test := range []struct {
 		name, settings string
-		change         func(*api.EC2NodeClass, *catalog.Snapshot)
+		change         func(*api.EC2NodeClass, *catalog.Catalog)
 		small, large   string // of m5.large and m5.4xlarge
 	}{
 		{"pods", `{"maxPods": "max_pods - 2"}`, nil, `{"maxPods":27}`, `{"maxPods":232}`},
@@ -94,7 +94,7 @@ func TestOf(t *testing.T) {
 		},
 		{
 			"a reserved interface", `{"maxPods": "max_pods"}`,
-			func(_ *api.EC2NodeClass, s *catalog.Snapshot) { s.Settings.ReservedENIs = 1 },
+			func(_ *api.EC2NodeClass, s *catalog.Catalog) { s.Settings.ReservedENIs = 1 },
 			`{"maxPods":20}`, `{"maxPods":205}`,
 		},
 	} {
@@ -106,7 +106,7 @@ func TestOf(t *testing.T) {
 					t.Errorf("%s: %s (%v, %s), want %s", name, text, err, got.Message, want)
 				}
 			}
-			if types := len(catalogtest.Snapshot(t).InstanceTypes); len(got.Types) != types || got.Reason != "" {
+			if types := len(catalogtest.Catalog(t).InstanceTypes); len(got.Types) != types || got.Reason != "" {
 				t.Errorf("%d of %d types have values; reason %q", len(got.Types), types, got.Reason)
 			}
 		})
@@ -152,14 +152,14 @@ func TestALongExpressionIsCutInItsMessage(t *testing.T) {
 
 func TestTheCataloguesOrderDoesNotMatter(t *testing.T) {
 	const settings = `{"maxPods": "max_pods - 2", "kubeReserved": {"cpu": "vcpus * 10"}}`
-	turned := func(_ *api.EC2NodeClass, s *catalog.Snapshot) { slices.Reverse(s.InstanceTypes) }
+	turned := func(_ *api.EC2NodeClass, s *catalog.Catalog) { slices.Reverse(s.InstanceTypes) }
 	if !reflect.DeepEqual(evaluated(t, settings, nil), evaluated(t, settings, turned)) {
 		t.Error("the values depend on the order of the types")
 	}
 }
 
 func BenchmarkOf(b *testing.B) {
-	made, known := catalogtest.NodeClass("default"), catalogtest.Snapshot(b)
+	made, known := catalogtest.NodeClass("default"), catalogtest.Catalog(b)
 	const settings = `{"maxPods": "max_pods - 2", "kubeReserved": {"cpu": "max(60, vcpus * 30)",
 		"memory": "11 * max_pods + 255"}, "systemReserved": {"cpu": "max(20, vcpus * 10)", "memory": "memory_mib / 64"}}`
 	if err := json.Unmarshal([]byte(settings), &made.Spec.Kubelet); err != nil {

@@ -34,7 +34,7 @@ func build(s *plan.Snapshot, exclusions ...offering.Exclusion) *offering.Index {
 // catalogue is a snapshot with all instance types of the catalogue for each of the pools.
 func catalogue(t *testing.T, pools ...api.NodePool) *plan.Snapshot {
 	class := catalogtest.NodeClass("default")
-	types := catalog.Resolve(catalogtest.Snapshot(t), class, catalog.Observed{}, catalogtest.Now)
+	types := catalog.Resolve(catalogtest.Catalog(t), class, catalog.Observed{}, catalogtest.Now)
 	s := &plan.Snapshot{
 		NodePools: pools, NodeClasses: []api.EC2NodeClass{*class}, InstanceTypes: map[string][]catalog.InstanceType{},
 	}

@@ -2,7 +2,7 @@
 //
 // Package planner calls Pack once for each round of placing, after package topology has bound the
 // demands to domains. Demands and the nodes planned so far go in, planned nodes come out. Package
-// repair checks them afterwards. Packing reads no topology: each demand's offerings say all about
+// correction checks them afterwards. Packing reads no topology: each demand's offerings say all about
 // its domains.
 //
 // # How nodes are chosen

@@ -78,7 +78,7 @@ func (p *packer) packTier(tier dense.Set) {
 }
 
 // canBuy reports whether limits and reservations leave any offering of the tier for one of the
-// demands. Otherwise the units can only go to nodes that are planned already. Package repair puts
+// demands. Otherwise the units can only go to nodes that are planned already. Package correction puts
 // them there, which is quicker for many demands.
 func (p *packer) canBuy(tier dense.Set, waiting []int32) bool {
 	offers := p.state.Offers

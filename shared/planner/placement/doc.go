@@ -2,7 +2,7 @@
 // reads and changes placements through a State.
 //
 // New reads the existing nodes and the nodes in flight from the snapshot. Topology then adds
-// demands. FillExisting gives their units places on existing nodes. Packing and repair plan new
+// demands. FillExisting gives their units places on existing nodes. Packing and correction plan new
 // nodes, and place units by Place, PlaceOrGrow and PlanNodeFor. Nominate and package claims write
 // the result.
 //

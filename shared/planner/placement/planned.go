@@ -1,6 +1,6 @@
 package placement
 
-// This file places single units on planned nodes. Package repair uses it for units that packing
+// This file places single units on planned nodes. Package correction uses it for units that packing
 // could not place, or whose places were taken back.
 
 // RoomOrGrow is how many units of a demand the planned node takes, at most limit. If they do not

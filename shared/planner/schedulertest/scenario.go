@@ -90,7 +90,7 @@ func nodeClass() *api.EC2NodeClass { return catalogtest.NodeClass("default") }
 // instanceTypes returns the types on offer, as they resolve for the class.
 func (s *Scenario) instanceTypes(t testing.TB) []catalog.InstanceType {
 	t.Helper()
-	all := catalog.Resolve(catalogtest.Snapshot(t), nodeClass(), catalog.Observed{}, catalogtest.Now)
+	all := catalog.Resolve(catalogtest.Catalog(t), nodeClass(), catalog.Observed{}, catalogtest.Now)
 	return slices.DeleteFunc(all, func(typ catalog.InstanceType) bool {
 		return len(s.InstanceTypes) > 0 && !slices.Contains(s.InstanceTypes, typ.Name)
 	})

@@ -7,7 +7,7 @@
 // another pod's constraint counts is bound as well, so that all counts are exact.
 //
 // Pods may then land elsewhere than expected. Violations says which placements a constraint forbids
-// in the end; package repair takes those back. Record and Remove keep the counts up to date.
+// in the end; package correction takes those back. Record and Remove keep the counts up to date.
 //
 // The package reads nodes and demands from placement.State. It adds demands there, and changes
 // nothing else.

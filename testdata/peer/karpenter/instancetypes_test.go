@@ -17,7 +17,7 @@ import (
 // allTypes are all real instance types, exotic ones included, some with capacity reservations.
 func allTypes(t *testing.T) []catalog.InstanceType {
 	types := catalog.Resolve(
-		catalogtest.Snapshot(t),
+		catalogtest.Catalog(t),
 		catalogtest.NodeClass("default"),
 		catalog.Observed{},
 		catalogtest.Now,

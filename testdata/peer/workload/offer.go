@@ -24,7 +24,7 @@ func InstanceTypes() (types []catalog.InstanceType, err error) {
 		}
 	}()
 	types = catalog.Resolve(
-		catalogtest.Snapshot(raise{}),
+		catalogtest.Catalog(raise{}),
 		NodeClass(),
 		catalog.Observed{},
 		catalogtest.Now,

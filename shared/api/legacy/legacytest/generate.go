@@ -32,9 +32,9 @@ func some[T any](g generator, make func() T) *T {
 }
 
 // Generate returns the old objects of a seed: a few of each kind.
-func Generate(seed uint64) legacy.Objects {
+func Generate(seed uint64) legacy.Input {
 	g := generator{rand.New(rand.NewPCG(seed, 0))}
-	var objects legacy.Objects
+	var objects legacy.Input
 	templates, classes := g.IntN(3), g.IntN(3)
 	for i := range templates {
 		objects.Templates = append(objects.Templates, g.template(fmt.Sprintf("template-%d", i)))

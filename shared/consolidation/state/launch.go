@@ -1,0 +1,108 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
+)
+
+// launch adds the cheapest node that the claim may become, and takes it off its reservation.
+func (f *Fleet) launch(planned *plan.PlannedNodeClaim, g *group) *Node {
+	n := f.NewLaunched(planned)
+	n.group = g
+	f.Nodes = append(f.Nodes, n)
+	if reservation := planned.Offerings[0].ReservationID; reservation != "" {
+		f.types = withoutReserved(f.types, reservation)
+		clear(f.below)
+	}
+	return n
+}
+
+// NewLaunched is the cheapest node that the claim may become. It is not part of the fleet.
+func (f *Fleet) NewLaunched(planned *plan.PlannedNodeClaim) *Node {
+	p := f.PoolOf(planned)
+	typ, offering := p.offeringOf(planned.Offerings[0])
+	f.serial++
+	n := &Node{
+		Name: fmt.Sprintf("~%06d", f.serial), Pool: p, Price: planned.PricePerHour, Extras: planned.ExtrasPerHour,
+		Candidate: true, Launched: planned,
+	}
+	claim := planned.NodeClaim
+	claim.Name, claim.GenerateName = n.Name, ""
+	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: labelsOf(planned, typ, offering)}}
+	object.Labels[corev1.LabelHostname] = n.Name
+	object.Labels[api.NodeRegisteredLabelKey], object.Labels[api.NodeInitializedLabelKey] = "true", "true"
+	object.Spec.Taints = claim.Spec.Taints
+	object.Status.Capacity, object.Status.Allocatable = typ.Capacity, typ.Allocatable
+	claim.Labels, claim.Status.Capacity, claim.Status.Allocatable = object.Labels, typ.Capacity, typ.Allocatable
+	n.Source = &plan.Node{Node: object, NodeClaim: &claim}
+	n.domains = f.domainsOf(n)
+	return n
+}
+
+// labelsOf are the labels of a node that is launched from the claim by the offering.
+func labelsOf(
+	planned *plan.PlannedNodeClaim, typ *catalog.InstanceType, offering *catalog.Offering,
+) map[string]string {
+	labels := map[string]string{}
+	for _, r := range planned.NodeClaim.Spec.Requirements {
+		if r.Operator == corev1.NodeSelectorOpIn && len(r.Values) == 1 {
+			labels[scheduling.NormalizeKey(r.Key)] = r.Values[0]
+		}
+	}
+	maps.Copy(labels, planned.NodeClaim.Labels)
+	maps.Copy(labels, typ.Requirements.Labels())
+	maps.Copy(labels, offering.Requirements.Labels())
+	labels[corev1.LabelTopologyZone], labels[api.CapacityTypeLabelKey] = offering.Zone, offering.CapacityType
+	if offering.ZoneID != "" {
+		labels[api.LabelTopologyZoneID] = offering.ZoneID
+	}
+	if offering.ReservationID != "" {
+		labels[api.LabelCapacityReservationID] = offering.ReservationID
+	}
+	return labels
+}
+
+// withoutReserved are the instance types after one more instance of the reservation is taken. Pools
+// that share a list still share one.
+func withoutReserved(lists map[string][]catalog.InstanceType, id string) map[string][]catalog.InstanceType {
+	made := make(map[string][]catalog.InstanceType, len(lists))
+	copies := map[*catalog.InstanceType][]catalog.InstanceType{}
+	for pool, list := range lists {
+		if len(list) == 0 {
+			continue
+		}
+		changed := copies[&list[0]]
+		if changed == nil {
+			changed = slices.Clone(list)
+			for i := range changed {
+				isReserved := func(o catalog.Offering) bool { return o.ReservationID == id }
+				if slices.ContainsFunc(changed[i].Offerings, isReserved) {
+					changed[i].Offerings = oneLess(changed[i].Offerings, id)
+				}
+			}
+			copies[&list[0]] = changed
+		}
+		made[pool] = changed
+	}
+	return made
+}
+
+func oneLess(offerings []catalog.Offering, id string) []catalog.Offering {
+	changed := slices.Clone(offerings)
+	for i := range changed {
+		if o := &changed[i]; o.ReservationID == id {
+			o.ReservationCapacity--
+			o.Available = o.Available && o.ReservationCapacity > 0
+		}
+	}
+	return changed
+}

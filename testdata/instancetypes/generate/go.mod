@@ -1,5 +1,0 @@
-module github.com/whittle-dev/whittle/testdata/instancetypes/generate
-
-go 1.26.6
-
-require github.com/aws/amazon-vpc-resource-controller-k8s v1.8.2
