@@ -321,8 +321,9 @@ func (p *pass) unmovable(ctx context.Context, node *disruption.Node) (string, er
 // still holds.
 func (p *pass) consolidate(ctx context.Context) error {
 	proposals := p.fleet.Seen.Proposals()
+	consolidates := func(pool api.NodePool) bool { return pool.ConsolidatesUnderutilized() }
 	switch {
-	case !slices.ContainsFunc(p.fleet.Seen.Pools, decide.Consolidates):
+	case !slices.ContainsFunc(p.fleet.Seen.Pools, consolidates):
 		var failed []error
 		for _, proposal := range proposals {
 			failed = append(failed, ofNode(proposal.First, p.do(ctx, decide.Withdraw(proposal))))

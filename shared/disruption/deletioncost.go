@@ -99,7 +99,7 @@ func (s *Cluster) nodeCosts(priceOf func(*api.NodeClaim) (float64, bool), now ti
 			others = append(others, nodeCost{node: node})
 		case api.ConditionTrue(node.Claim.Status.Conditions, api.ConditionTypeDrifted):
 			drifted = append(drifted, ranked)
-		case pool.Spec.Disruption.ConsolidateAfter.IsNever():
+		case !pool.ConsolidatesEmpty():
 			others = append(others, nodeCost{node: node})
 		default:
 			normal = append(normal, ranked)

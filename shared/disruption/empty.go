@@ -109,7 +109,7 @@ func (e *Emptiness) look(s *Cluster, node *Node, pool *api.NodePool, moving map[
 		e.Begin = append(e.Begin, node)
 		began = now
 	}
-	wait := max(*pool.Spec.Disruption.ConsolidateAfter.Duration, EmptyAfter)
+	wait := max(pool.QuietTime(), EmptyAfter)
 	if due := began.Add(wait); err != nil || now.Before(due) {
 		e.lookAgain(due)
 		e.restore(node)
@@ -138,7 +138,7 @@ func (e *Emptiness) restore(node *Node) {
 // removable tells whether the node is empty and its pool wants empty nodes removed.
 func removable(node *Node, pool *api.NodePool, now time.Time) bool {
 	return node.initialized() && !node.rebooting() && !node.protectedItself(now) && node.empty() &&
-		pool.Spec.Replicas == nil && pool.Spec.Disruption.ConsolidateAfter.Duration != nil
+		pool.ConsolidatesEmpty()
 }
 
 // allowed is how many empty nodes of each pool may be removed, for pools with nodes that are due.

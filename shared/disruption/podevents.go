@@ -32,10 +32,7 @@ func PodEvents(s *Cluster, now time.Time) []PodEvent {
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
 		pool := pools[node.pool()]
-		if pool == nil || node.leaving() || !node.initialized() {
-			continue
-		}
-		if after := pool.Spec.Disruption.ConsolidateAfter.Duration; after == nil || *after <= 0 {
+		if pool == nil || node.leaving() || !node.initialized() || pool.QuietTime() <= 0 {
 			continue
 		}
 		at, shown := node.lastPodEvent(now), node.Claim.Status.LastPodEventTime.Time

@@ -20,13 +20,6 @@ const (
 	unconsolidatableEvery = 15
 )
 
-// Consolidates reports whether the pool wants more than its empty nodes removed.
-func Consolidates(pool api.NodePool) bool {
-	wanted := pool.Spec.Disruption
-	return !wanted.ConsolidateAfter.IsNever() && wanted.ConsolidationPolicy != api.ConsolidationPolicyWhenEmpty &&
-		pool.Spec.Replicas == nil
-}
-
 // OpenBudgets reports whether the budgets of a pool that consolidates let a node go. The notices
 // say why those of the other pools do not.
 func OpenBudgets(seen *disruption.Cluster, now time.Time) (open bool, notices []disruption.Notice) {
@@ -35,7 +28,7 @@ func OpenBudgets(seen *disruption.Cluster, now time.Time) (open bool, notices []
 		pool := &seen.Pools[i]
 		notice, shut := closed[pool.Name]
 		switch {
-		case !Consolidates(*pool):
+		case !pool.ConsolidatesUnderutilized():
 		case shut:
 			notices = append(notices, notice)
 		default:

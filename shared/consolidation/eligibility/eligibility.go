@@ -117,15 +117,12 @@ func (c *checks) annotation(n *state.Node) state.Refusal {
 
 // policy refuses nodes that the NodePool's disruption policy excludes, and nodes without a price.
 func (c *checks) policy(n *state.Node) state.Refusal {
-	wants := n.Pool.API.Spec.Disruption
+	if why := n.Pool.API.RefusesConsolidation(n.IsEmpty()); why != "" {
+		return state.Refusal{Because: state.Policy, Message: "its NodePool " + why}
+	}
 	switch {
-	case wants.ConsolidateAfter.IsNever():
-		return state.Refusal{Because: state.Policy, Message: "its NodePool says consolidateAfter: Never"}
 	case n.IsEmpty():
 		return state.Refusal{}
-	case wants.ConsolidationPolicy == api.ConsolidationPolicyWhenEmpty:
-		message := "its NodePool says consolidationPolicy: WhenEmpty, and it is not empty"
-		return state.Refusal{Because: state.Policy, Message: message}
 	case len(n.Pods) == 0:
 		return state.Refusal{Because: state.Unsettled, Message: "its last pods are ending"}
 	case n.Price <= 0:

@@ -52,9 +52,9 @@ func (c *checks) waiting(n *state.Node) string {
 			quiet = latest(quiet, cameAt(pod.Object))
 		}
 	}
-	after := n.Pool.API.Spec.Disruption.ConsolidateAfter.Duration
-	if after != nil && c.now.Before(quiet.Add(*after)) {
-		return fmt.Sprintf("consolidateAfter %s runs until %s", *after, text(quiet.Add(*after)))
+	after := n.Pool.API.QuietTime()
+	if until := quiet.Add(after); c.now.Before(until) {
+		return fmt.Sprintf("consolidateAfter %s runs until %s", after, text(until))
 	}
 	if n.IsEmpty() {
 		return ""

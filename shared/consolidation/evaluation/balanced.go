@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/state"
 )
 
@@ -48,7 +47,7 @@ func (e *Evaluator) isBalanced(s *Step) bool {
 		byPool[n.Pool] = t
 	}
 	for _, p := range pools {
-		if p.API.Spec.Disruption.ConsolidationPolicy != api.ConsolidationPolicyBalanced {
+		if !p.API.WeighsDisturbance() {
 			continue
 		}
 		part, total := byPool[p], e.totals[p]
