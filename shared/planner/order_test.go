@@ -71,22 +71,53 @@ func TestImportantPodsFirst(t *testing.T) {
 	}
 }
 
+// TestTheOldestPodGetsTheOnlyNode has a limit that allows one node, which holds one of three pods.
+// The largest pod seeds the first node, so that an older pod gets it only by its age.
+func TestTheOldestPodGetsTheOnlyNode(t *testing.T) {
+	for _, test := range []struct {
+		oldest string
+		// The minutes of the pods' creation.
+		large, medium, small int
+	}{
+		{"large", 0, 15, 30}, {"medium", 15, 0, 30}, {"small", 15, 30, 0},
+	} {
+		t.Run(test.oldest, func(t *testing.T) {
+			s := stagetest.Snapshot([]catalog.InstanceType{stagetest.Type("small", 2, 4, 0.05, "us-east-1a")})
+			s.NodePools[0].Spec.Limits = api.Limits{corev1.ResourceCPU: resource.MustParse("3")}
+			s.Pods = append(s.Pods, stagetest.Pod("large", "1500m", "1Gi", createdAt(test.large)),
+				stagetest.Pod("medium", "1200m", "1Gi", createdAt(test.medium)),
+				stagetest.Pod("small", "1", "1Gi", createdAt(test.small)))
+			decided := planner.Solve(s)
+			if len(decided.NodeClaims) != 1 || len(decided.Unplaced) != 2 {
+				t.Fatalf("%d new nodes, and %d pods without a place", len(decided.NodeClaims), len(decided.Unplaced))
+			}
+			for _, out := range decided.Unplaced {
+				if out.Pod.Name == test.oldest {
+					t.Errorf("the oldest pod has no place: %v", out.Reasons)
+				}
+			}
+		})
+	}
+}
+
+// createdAt sets the minute of the pod's creation.
+func createdAt(minute int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.CreationTimestamp = metav1.NewTime(time.Date(2026, time.March, 1, 12, minute, 0, 0, time.UTC))
+	}
+}
+
 // TestPodsThatDwarfThoseOnNewNodes has pods without any memory on new nodes, and more important ones
 // with much, for which a limit leaves no room. The plan in order must come to an end.
 func TestPodsThatDwarfThoseOnNewNodes(t *testing.T) {
-	aged := func(minutes int) func(*corev1.Pod) {
-		return func(pod *corev1.Pod) {
-			pod.CreationTimestamp = metav1.NewTime(time.Date(2026, time.March, 1, 12, minutes, 0, 0, time.UTC))
-		}
-	}
 	s := stagetest.Snapshot([]catalog.InstanceType{
 		stagetest.Type("small", 2, 4, 0.05, "us-east-1a"), stagetest.Type("large", 8, 4_000_000_000, 0.4, "us-east-1a"),
 	})
 	s.NodePools[0].Spec.Limits = api.Limits{corev1.ResourceCPU: resource.MustParse("6")}
 	for i := range 3 {
-		s.Pods = append(s.Pods, stagetest.Pod(fmt.Sprintf("huge-%d", i), "1", "2000000000Gi", aged(i)))
+		s.Pods = append(s.Pods, stagetest.Pod(fmt.Sprintf("huge-%d", i), "1", "2000000000Gi", createdAt(i)))
 	}
-	s.Pods = append(s.Pods, stagetest.Pods(3, "thin", "1900m", "0", aged(30))...)
+	s.Pods = append(s.Pods, stagetest.Pods(3, "thin", "1900m", "0", createdAt(30))...)
 	decided := planner.Solve(s)
 	if len(decided.Unplaced) != 3 || len(decided.NodeClaims) != 3 {
 		t.Errorf("%d pods have no place, and there are %d new nodes", len(decided.Unplaced), len(decided.NodeClaims))

@@ -489,6 +489,8 @@ func TestAZonalShiftKeepsInstances(t *testing.T) {
 		{"an expired claim stays", expired, "delete claim", ""},
 		{"a drained instance runs on", leaving(drained), "terminate", ""},
 		{"an instance is not terminated once more", leaving(terminating), "terminate", ""},
+		{"the claim of an instance that has ended does not wait for the end of the shift", listed(view(
+			claim(initialized), node(joined, notReadyNode)), instance("terminated")), "delete claim", "delete claim"},
 		{"an ended instance is released", listed(view(claim(initialized, deleted(time.Minute), terminating),
 			node(joined, marked, nodeDeleted)), instance("terminated")), "delete node", "delete node"},
 	} {
