@@ -40,7 +40,7 @@ func layers() []layer {
 
 		// Facts: what Kubernetes and EC2 say about requirements, volumes, instance types and node
 		// classes, as pure functions.
-		{path: "shared/scheduling", imports: "shared/api", deciding: true},
+		{path: "shared/scheduling", imports: "shared/api shared/nearest", deciding: true},
 		{path: "shared/volumes", imports: "shared/scheduling", deciding: true},
 		{path: "shared/spread", imports: "shared/scheduling", deciding: true},
 		{path: "shared/kubelet", imports: "shared/api", deciding: true},

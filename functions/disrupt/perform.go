@@ -80,10 +80,10 @@ func (p *performer) lookAgain(at time.Time) {
 	}
 }
 
-// ofNode names the claim in the error. It returns nil for a conflict and for an object that has
-// gone: the next pass reads the objects again.
+// ofNode names the claim in the error. It returns nil for a stale object: the next pass reads the
+// objects again.
 func ofNode(node *disruption.Node, err error) error {
-	if err == nil || cluster.IsConflict(err) || cluster.IsGone(err) {
+	if err == nil || cluster.IsStale(err) {
 		return nil
 	}
 	return fmt.Errorf("nodeclaim %q: %w", node.Claim.Name, err)

@@ -53,7 +53,7 @@ func (p *pass) writeEach(ctx context.Context, wanted []disruption.PodCost) int {
 			if err == nil {
 				written.Add(1)
 			}
-			if err == nil || cluster.IsConflict(err) || cluster.IsGone(err) {
+			if err == nil || cluster.IsStale(err) {
 				return nil
 			}
 			return fmt.Errorf("pod %s/%s: %w", cost.Pod.Namespace, cost.Pod.Name, err)

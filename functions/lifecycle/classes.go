@@ -39,13 +39,9 @@ func (p *pass) workOnClasses(ctx context.Context) error {
 
 // setFinalizers writes the finalizers unless the class has changed since it was read.
 func (p *pass) setFinalizers(ctx context.Context, class *api.EC2NodeClass, finalizers []string) error {
-	err := p.client.PatchNodeClass(ctx, class.Name, map[string]any{"metadata": map[string]any{
+	return cluster.IgnoreStale(p.client.PatchNodeClass(ctx, class.Name, map[string]any{"metadata": map[string]any{
 		"resourceVersion": class.ResourceVersion, "finalizers": finalizers,
-	}})
-	if cluster.IsConflict(err) || cluster.IsGone(err) {
-		return nil // the next tick reads the class as it is
-	}
-	return err
+	}}))
 }
 
 // endClass waits for the claims of a deleted class, deletes what was made for the class in AWS, and

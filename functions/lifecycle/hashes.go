@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
 // stampHashes writes the hashes of pools and classes on them, for Karpenter and for people. A claim
@@ -21,7 +23,7 @@ func (p *pass) stampHashes(ctx context.Context) error {
 		}
 		if hashes := origin.PoolAnnotations(p.seen.claims); hashes != nil && pool.DeletionTimestamp == nil {
 			patch := annotationsPatch(pool.UID, hashes)
-			failed = append(failed, unlessChanged(p.client.PatchNodePool(ctx, pool.Name, patch)))
+			failed = append(failed, cluster.IgnoreStale(p.client.PatchNodePool(ctx, pool.Name, patch)))
 		}
 		class := origin.Class
 		if class == nil || stamped[class.Name] || class.DeletionTimestamp != nil {
@@ -30,7 +32,7 @@ func (p *pass) stampHashes(ctx context.Context) error {
 		stamped[class.Name] = true
 		if hashes := origin.ClassAnnotations(p.seen.claims); hashes != nil {
 			patch := annotationsPatch(class.UID, hashes)
-			failed = append(failed, unlessChanged(p.client.PatchNodeClass(ctx, class.Name, patch)))
+			failed = append(failed, cluster.IgnoreStale(p.client.PatchNodeClass(ctx, class.Name, patch)))
 		}
 	}
 	return errors.Join(failed...)

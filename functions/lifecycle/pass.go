@@ -136,12 +136,8 @@ func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool) error {
 	if patch == nil {
 		return nil
 	}
-	err = p.client.PatchNodePoolStatus(ctx, pool.Name, patch)
 	// The list may be a moment old. The next tick reads the pool as it is.
-	if cluster.IsConflict(err) || cluster.IsGone(err) {
-		return nil
-	}
-	return err
+	return cluster.IgnoreStale(p.client.PatchNodePoolStatus(ctx, pool.Name, patch))
 }
 
 // workOnClaims brings each claim one step forward: the urgent ones sixteen at a time, and others

@@ -65,7 +65,7 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodecl
 			slog.WarnContext(ctx, "the reboot of an unhealthy node is refused", "NodeClaim", claim.Name, "error", err)
 			steps, err = reboot.Refused, nil
 		}
-		if cluster.IsConflict(err) || cluster.IsGone(err) || errors.Is(err, errRuns) {
+		if cluster.IsStale(err) || errors.Is(err, errRuns) {
 			slog.DebugContext(ctx, "changed since it was read", "error", err)
 			return true, nil
 		}
@@ -174,9 +174,7 @@ func (p *performer) nominate(ctx context.Context, step nodeclaim.Nominate) {
 			}
 			defer func() { <-p.nominations }()
 			// A pod that has changed may have a node by now, or a nomination.
-			if err := p.client.Nominate(ctx, pod, step.Node); !cluster.IsConflict(err) && !cluster.IsGone(err) {
-				failed[i] = err
-			}
+			failed[i] = cluster.IgnoreStale(p.client.Nominate(ctx, pod, step.Node))
 			return nil
 		})
 	}
@@ -197,7 +195,7 @@ func (p *performer) refuseClass(ctx context.Context, claim *api.NodeClaim, step 
 	if err == nil && at >= 0 {
 		err = p.refuse(ctx, &classes[at], claim, step.Message)
 	}
-	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
+	if cluster.IgnoreStale(err) != nil {
 		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", step.Class, "error", err)
 	}
 }

@@ -71,7 +71,7 @@ func (p *pass) keepProvisioner(ctx context.Context, old *legacy.Provisioner, kno
 	case apierrors.IsInvalid(err):
 		slog.WarnContext(ctx, "the API server refuses what a Provisioner became", "Provisioner", old.Name, "error", err)
 		outcome = provisioner.Refused(old, err, p.now())
-	case cluster.IsConflict(err) || cluster.IsGone(err) || apierrors.IsAlreadyExists(err):
+	case cluster.IsStale(err):
 		return nil // the next tick reads it as it is
 	case err != nil:
 		return fmt.Errorf("provisioner %q: %w", old.Name, err)
@@ -80,7 +80,7 @@ func (p *pass) keepProvisioner(ctx context.Context, old *legacy.Provisioner, kno
 	if outcome.Status == nil {
 		return nil
 	}
-	return unlessChanged(p.client.PatchProvisionerStatus(ctx, old.Name, outcome.Status))
+	return cluster.IgnoreStale(p.client.PatchProvisionerStatus(ctx, old.Name, outcome.Status))
 }
 
 // writeTemplateStatus writes the status of one template.
@@ -99,13 +99,5 @@ func (p *pass) writeTemplateStatus(
 	if outcome.Status == nil {
 		return nil
 	}
-	return unlessChanged(p.client.PatchAWSNodeTemplateStatus(ctx, template.Name, outcome.Status))
-}
-
-// unlessChanged drops the errors of an object that has changed or gone since it was read.
-func unlessChanged(err error) error {
-	if cluster.IsConflict(err) || cluster.IsGone(err) {
-		return nil
-	}
-	return err
+	return cluster.IgnoreStale(p.client.PatchAWSNodeTemplateStatus(ctx, template.Name, outcome.Status))
 }

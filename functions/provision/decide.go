@@ -154,16 +154,6 @@ func claimsOf(snapshot *plan.Snapshot) []api.NodeClaim {
 	return claims
 }
 
-// classOf is the EC2NodeClass that the reference names, or nil.
-func classOf(ref *api.NodeClassReference, classes []api.EC2NodeClass) *api.EC2NodeClass {
-	for i := range classes {
-		if ref.IsEC2NodeClass() && classes[i].Name == ref.Name {
-			return &classes[i]
-		}
-	}
-	return nil
-}
-
 // poolOf is the claim's pool among those that may get nodes, or nil.
 func poolOf(claim *api.NodeClaim, pools []api.NodePool) *api.NodePool {
 	for i := range pools {

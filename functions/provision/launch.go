@@ -44,7 +44,7 @@ func (r *pass) launchAll(ctx context.Context, snapshot *plan.Snapshot, groups []
 		Classes: snapshot.NodeClasses, Owned: owned(snapshot), Joined: *r.joined, Unavailable: r.reader.unavailable,
 		SourceOf: func(claim *api.NodeClaim) launching.Source {
 			return launching.Source{
-				Class: classOf(claim.Spec.NodeClassRef, snapshot.NodeClasses), Pool: poolOf(claim, snapshot.NodePools),
+				Class: api.ClassOf(claim.Spec.NodeClassRef, snapshot.NodeClasses), Pool: poolOf(claim, snapshot.NodePools),
 				Types: typesFor(claim, snapshot, r.view.Offer.ClassTypes),
 			}
 		},

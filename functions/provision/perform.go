@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -34,12 +33,4 @@ func (r *pass) publish(ctx context.Context) {
 	if err := status.PutPlan(context.WithoutCancel(ctx), r.client, *r.shown); err != nil {
 		slog.WarnContext(ctx, "the plan is not shown in the status", "error", err)
 	}
-}
-
-// ignoreMoved drops the error about an object that has changed or gone since it was read.
-func ignoreMoved(err error) error {
-	if cluster.IsConflict(err) || cluster.IsGone(err) {
-		return nil
-	}
-	return err
 }

@@ -107,7 +107,7 @@ func (r *pass) writeRequests(ctx context.Context, s *plan.Snapshot, outcome virt
 		err := r.client.PatchProvisioningRequestStatus(ctx, object, api.ProvisioningRequestStatus{
 			Conditions: wanted, ProvisioningClassDetails: r.view.Requests[i].Details(wanted, outcome, labels),
 		})
-		if err = ignoreMoved(err); err != nil {
+		if err = cluster.IgnoreStale(err); err != nil {
 			slog.WarnContext(ctx, "the status of a provisioningrequest is not written",
 				"ProvisioningRequest", object.Namespace+"/"+object.Name, "error", err)
 		}

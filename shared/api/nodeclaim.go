@@ -108,6 +108,16 @@ func (r *NodeClassReference) IsEC2NodeClass() bool {
 	return r != nil && r.Kind == EC2NodeClassKind && r.Group == AWSGroup
 }
 
+// ClassOf returns the EC2NodeClass of the list that the reference names, or nil.
+func ClassOf(ref *NodeClassReference, classes []EC2NodeClass) *EC2NodeClass {
+	for i := range classes {
+		if ref.IsEC2NodeClass() && classes[i].Name == ref.Name {
+			return &classes[i]
+		}
+	}
+	return nil
+}
+
 // NodeClaimStatus is the last observed state of the node.
 type NodeClaimStatus struct {
 	// The name of the node, once it has registered.

@@ -105,7 +105,7 @@ func (r *Resolver) Resolve(
 		},
 	})
 	// Another invocation has just written it. This status is right for this pass all the same.
-	if err != nil && !cluster.IsConflict(err) && !cluster.IsGone(err) {
+	if cluster.IgnoreStale(err) != nil {
 		return class, err
 	}
 	if err == nil {

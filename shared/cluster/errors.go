@@ -13,6 +13,18 @@ func IsGone(err error) bool { return apierrors.IsNotFound(err) }
 // it should have been created.
 func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
+// IsStale reports whether the object of a call has changed since it was read, or has gone. That is
+// no failure: whoever changed it has seen the same facts, and the next pass reads it again.
+func IsStale(err error) bool { return IsConflict(err) || IsGone(err) }
+
+// IgnoreStale returns nil for an error that IsStale reports, and any other error as it is.
+func IgnoreStale(err error) error {
+	if IsStale(err) {
+		return nil
+	}
+	return err
+}
+
 // IsForbidden reports whether the API server denied the function the right to a call.
 func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 

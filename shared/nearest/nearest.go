@@ -7,15 +7,15 @@ package nearest
 func To(given string, words []string) string {
 	best, least := "", max(1, len(given)/3)+1
 	for _, word := range words {
-		if d := distance(given, word); d < least && d < len(given) {
+		if d := Distance(given, word); d < least && d < len(given) {
 			best, least = word, d
 		}
 	}
 	return best
 }
 
-// distance is the number of letters to add, remove or replace between two words.
-func distance(a, b string) int {
+// Distance returns the number of bytes to add, remove or replace between two words.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -29,7 +29,7 @@ func distance(a, b string) int {
 				change++
 			}
 			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			row[j+1] = min(change, row[j]+1, diagonal+1)
 		}
 	}
 	return row[len(b)]

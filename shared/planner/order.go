@@ -51,7 +51,7 @@ func (p *planning) leavesOutTheWrongPods() bool {
 			continue
 		}
 		for _, pod := range left.Pods {
-			if out == nil || moreImportant(pod, out) {
+			if out == nil || workload.CompareImportance(pod, out) < 0 {
 				out = pod
 			}
 		}
@@ -60,19 +60,11 @@ func (p *planning) leavesOutTheWrongPods() bool {
 		return false
 	}
 	for _, pod := range p.podsOnNewNodes() {
-		if moreImportant(out, pod) {
+		if workload.CompareImportance(out, pod) < 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// moreImportant compares pods by priority and age alone.
-func moreImportant(a, b *corev1.Pod) bool {
-	if pa, pb := workload.PriorityOf(a), workload.PriorityOf(b); pa != pb {
-		return pa > pb
-	}
-	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
 // isScarce reports whether a limit or a reservation may be all that keeps the demand from a node.

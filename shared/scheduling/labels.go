@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // wellKnown holds the labels that follow from a node's instance type and offering. A pod may
@@ -30,7 +31,7 @@ func nearestKey(key string, known func(yield func(string) bool)) string {
 	best, bestDistance := "", len(key)/3+1
 	suffix := key[strings.LastIndex(key, "/")+1:]
 	for candidate := range known {
-		distance := editDistance(key, candidate)
+		distance := nearest.Distance(key, candidate)
 		if candidate[strings.LastIndex(candidate, "/")+1:] == suffix {
 			// The same name with another prefix is the most common mistake.
 			distance = min(distance, 1)
@@ -40,25 +41,4 @@ func nearestKey(key string, known func(yield func(string) bool)) string {
 		}
 	}
 	return best
-}
-
-// editDistance returns the Levenshtein distance in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

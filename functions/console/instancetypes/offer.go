@@ -47,15 +47,10 @@ func (t *Table) Offer(o *snapshot.Objects) (*snapshot.Offer, error) {
 // classOf returns the pool's EC2NodeClass, or nil if classes lacks it. In a file the reference may leave
 // out its group and kind.
 func classOf(pool *api.NodePool, classes []api.EC2NodeClass) *api.EC2NodeClass {
-	ref := pool.Spec.Template.Spec.NodeClassRef
-	if ref == nil || cmp.Or(ref.Group, api.AWSGroup) != api.AWSGroup ||
-		cmp.Or(ref.Kind, api.EC2NodeClassKind) != api.EC2NodeClassKind {
+	if pool.Spec.Template.Spec.NodeClassRef == nil {
 		return nil
 	}
-	for i := range classes {
-		if classes[i].Name == ref.Name {
-			return &classes[i]
-		}
-	}
-	return nil
+	ref := *pool.Spec.Template.Spec.NodeClassRef
+	ref.Group, ref.Kind = cmp.Or(ref.Group, api.AWSGroup), cmp.Or(ref.Kind, api.EC2NodeClassKind)
+	return api.ClassOf(&ref, classes)
 }

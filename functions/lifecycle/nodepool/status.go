@@ -35,7 +35,7 @@ func StatusPatch(pool *api.NodePool, seen Seen, now time.Time) map[string]any {
 		status["resources"] = resources
 	}
 	conditions := append([]metav1.Condition(nil), pool.Status.Conditions...)
-	class := classOf(pool, seen.Classes)
+	class := api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, seen.Classes)
 	for _, condition := range []metav1.Condition{
 		validation(pool), classReady(pool, class), registrationHealth(pool, class, seen.Claims, now),
 	} {
@@ -129,17 +129,6 @@ func validation(pool *api.NodePool) metav1.Condition {
 		}
 	}
 	return metav1.Condition{Type: api.ConditionTypeValidationSucceeded, Status: metav1.ConditionTrue}
-}
-
-// classOf is the pool's class, or nil.
-func classOf(pool *api.NodePool, classes []api.EC2NodeClass) *api.EC2NodeClass {
-	reference := pool.Spec.Template.Spec.NodeClassRef
-	for i := range classes {
-		if reference.IsEC2NodeClass() && classes[i].Name == reference.Name {
-			return &classes[i]
-		}
-	}
-	return nil
 }
 
 func classReady(pool *api.NodePool, class *api.EC2NodeClass) metav1.Condition {

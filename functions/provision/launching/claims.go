@@ -91,7 +91,7 @@ func (l *Launcher) repatch(ctx context.Context, claims []api.NodeClaim, memory a
 	stored := make([]*api.NodeClaim, len(claims))
 	err := inParallel(len(claims), func(i int) (err error) {
 		stored[i], err = l.Client.PatchNodeClaim(ctx, claims[i].Name, memory.Patch(&claims[i]))
-		return ignoreMoved(err)
+		return cluster.IgnoreStale(err)
 	})
 	var changed []api.NodeClaim
 	for _, claim := range stored {
@@ -121,7 +121,7 @@ func (l *Launcher) hold(ctx context.Context, claims []api.NodeClaim) ([]api.Node
 		stored, err := l.Client.PatchNodeClaim(ctx, claims[i].Name, patch)
 		if err == nil {
 			held = append(held, *stored)
-		} else if ignoreMoved(err) != nil {
+		} else if cluster.IgnoreStale(err) != nil {
 			return nil, err
 		}
 	}
@@ -174,18 +174,10 @@ func (l *Launcher) GiveUp(ctx context.Context, step attempt.GiveUp) error {
 		claim := &claims[i]
 		if step.Certain {
 			_, err := l.Client.PatchNodeClaim(ctx, claim.Name, attempt.Release(claim))
-			if err := ignoreMoved(err); err != nil {
+			if err := cluster.IgnoreStale(err); err != nil {
 				return err
 			}
 		}
 		return l.Client.DeleteNodeClaim(ctx, claim.Name, claim.UID)
 	})
-}
-
-// ignoreMoved drops the error about an object that has changed or gone since it was read.
-func ignoreMoved(err error) error {
-	if cluster.IsConflict(err) || cluster.IsGone(err) {
-		return nil
-	}
-	return err
 }

@@ -45,7 +45,7 @@ func (l *Launcher) reportFailure(ctx context.Context, step attempt.ReportFailure
 		stored, err := l.Client.PatchNodeClaimStatus(ctx, claim.Name, patch)
 		if err == nil {
 			*claim = *stored
-		} else if ignoreMoved(err) != nil {
+		} else if cluster.IgnoreStale(err) != nil {
 			slog.WarnContext(ctx, "the status of a nodeclaim is not written", "NodeClaim", claim.Name, "error", err)
 		}
 		return nil
@@ -92,7 +92,7 @@ func (l *Launcher) updateClass(
 			"status":   map[string]any{"conditions": conditions},
 		})
 	}
-	if ignoreMoved(err) != nil {
+	if cluster.IgnoreStale(err) != nil {
 		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", name, "error", err)
 	}
 }

@@ -107,12 +107,15 @@ func CompareGroups(a, b *Group) int {
 	return strings.Compare(a.key, b.key)
 }
 
-// ComparePods orders pods by importance: by priority, the highest first, then by age, the oldest
-// first, then by namespace, name and UID.
+// CompareImportance orders pods by priority, the highest first, then by age, the oldest first.
+func CompareImportance(a, b *corev1.Pod) int {
+	return cmp.Or(cmp.Compare(PriorityOf(b), PriorityOf(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+}
+
+// ComparePods orders pods by importance, then by namespace, name and UID.
 func ComparePods(a, b *corev1.Pod) int {
-	return cmp.Or(cmp.Compare(PriorityOf(b), PriorityOf(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name),
-		strings.Compare(string(a.UID), string(b.UID)))
+	return cmp.Or(CompareImportance(a, b), strings.Compare(a.Namespace, b.Namespace),
+		strings.Compare(a.Name, b.Name), strings.Compare(string(a.UID), string(b.UID)))
 }
 
 // PriorityOf is the priority that admission has written to the pod; zero is the default.
