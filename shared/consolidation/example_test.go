@@ -33,7 +33,7 @@ func ExampleSolve() {
 		}),
 		Offerings: []catalog.Offering{onDemand},
 	}
-	snapshot := &consolidation.Snapshot{
+	snapshot := &consolidation.Input{
 		Cluster: &plan.Snapshot{
 			NodePools:     []api.NodePool{consolidationtest.Pool("default", api.CapacityTypeOnDemand)},
 			InstanceTypes: map[string][]catalog.InstanceType{"default": {machine}},

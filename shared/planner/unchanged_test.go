@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,20 +25,42 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/schedulertest"
 )
 
-// TestPlansAreUnchanged compares plans with the hashes in testdata/plans.sha256. A change that
-// keeps all decisions must not change a line. For a change that alters decisions, run the test with
-// -update and show the new lines to the reviewer.
+// The golden files of TestPlansAreUnchanged have a line for each name.
+const (
+	// plansHashes has the hashes of all plans and dual prices.
+	plansHashes = "testdata/plans.sha256"
+	// plansTexts has what a reviewer reads: the number of new nodes, their price, and the bound.
+	plansTexts = "testdata/plans.txt"
+)
+
+// TestPlansAreUnchanged compares plans with the golden files. A change that keeps all decisions must
+// not change a line. For a change that alters decisions, run the test with -update. The reviewer sees
+// in plansTexts which workloads became cheaper or dearer.
 func TestPlansAreUnchanged(t *testing.T) {
-	const file = "testdata/plans.sha256"
-	got := &hashes{lines: map[string]string{}}
+	got := &recording{hashes: map[string]string{}, texts: map[string]string{}}
 	t.Run("plans", func(t *testing.T) {
-		hashRandom(t, got)
-		hashScenarios(t, got)
-		hashSchedulerScenarios(t, got)
-		hashWorkloads(t, got)
+		recordRandom(t, got)
+		recordScenarios(t, got)
+		recordSchedulerScenarios(t, got)
+		recordWorkloads(t, got)
 	})
+	compareLines(t, plansHashes, got.hashes)
+	compareLines(t, plansTexts, got.texts)
+}
+
+// compareLines compares the lines, by the names that they are about, with the golden file. With
+// -update it writes the file. A short run has a part of the lines only.
+func compareLines(t *testing.T, file string, got map[string]string) {
+	t.Helper()
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		lines = append(lines, got[name])
+	}
 	if *update {
-		if err := os.WriteFile(file, []byte(got.text()), 0o644); err != nil {
+		if testing.Short() {
+			t.Fatal("-update needs all lines: run it without -short")
+		}
+		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -46,57 +69,69 @@ func TestPlansAreUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		want[name] = sum
-	}
-	for name, sum := range want {
-		if have, ok := got.lines[name]; ok && have != sum || !ok && !testing.Short() {
-			t.Errorf("%s: the hash is %q, and %q is recorded", name, have, sum)
+	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, line := range lines {
+		if !slices.Contains(want, line) {
+			t.Errorf("%s does not have this line; with -update it would: %s", file, line)
 		}
 	}
-	for name := range got.lines {
-		if want[name] == "" {
-			t.Errorf("%s: no hash is recorded; run with -update", name)
+	for _, line := range want {
+		if !testing.Short() && !slices.Contains(lines, line) {
+			t.Errorf("%s has this line, which no longer holds: %s", file, line)
 		}
 	}
 }
 
-// hashes holds a hash of plans for each name.
-type hashes struct {
-	mu    sync.Mutex
-	lines map[string]string
+// recording holds the lines of both golden files by the names that they are about.
+type recording struct {
+	mu            sync.Mutex
+	hashes, texts map[string]string
 }
 
-func (h *hashes) add(name string, sum hash.Hash) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lines[name] = hex.EncodeToString(sum.Sum(nil))
+func (r *recording) add(name string, plans *plans) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hashes[name] = hex.EncodeToString(plans.sum.Sum(nil)) + "  " + name
+	r.texts[name] = name + ": " + plans.text()
 }
 
-func (h *hashes) text() string {
-	var lines []string
-	for name, sum := range h.lines {
-		lines = append(lines, sum+"  "+name+"\n")
+// plans sums up the plans of one line.
+type plans struct {
+	sum                        hash.Hash
+	nodes, nominated, unplaced int
+	price, bound               float64
+}
+
+// add plans for the snapshot, and adds the plan and the dual prices of its pods.
+func (p *plans) add(t *testing.T, s *plan.Snapshot) {
+	if p.sum == nil {
+		p.sum = sha256.New()
 	}
-	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[64:], b[64:]) })
-	return strings.Join(lines, "")
-}
-
-// hashPlan adds the plan and the dual prices of the snapshot's pods to the sum.
-func hashPlan(t *testing.T, sum hash.Hash, s *plan.Snapshot) {
-	encoder := json.NewEncoder(sum)
-	if err := encoder.Encode(planner.Solve(s)); err != nil {
+	encoder, solved := json.NewEncoder(p.sum), planner.Solve(s)
+	if err := encoder.Encode(solved); err != nil {
 		t.Fatal(err)
 	}
 	if err := encoder.Encode(planner.DualPrices(s)); err != nil {
 		t.Fatal(err)
 	}
+	p.nodes, p.nominated = p.nodes+len(solved.NodeClaims), p.nominated+len(solved.Nominations)
+	p.unplaced += len(solved.Unplaced)
+	p.price, p.bound = p.price+solved.PricePerHour, p.bound+solved.LowerBoundPerHour
 }
 
-// hashRandom hashes the plans for 10,000 random clusters, with a line for each hundred.
-func hashRandom(t *testing.T, got *hashes) {
+func (p *plans) text() string {
+	text := fmt.Sprintf("%d nodes, $%.4f/h, bound $%.4f/h", p.nodes, p.price, p.bound)
+	if p.nominated > 0 {
+		text += fmt.Sprintf(", %d pods on other nodes", p.nominated)
+	}
+	if p.unplaced > 0 {
+		text += fmt.Sprintf(", %d pods without a place", p.unplaced)
+	}
+	return text
+}
+
+// recordRandom plans for 10,000 random clusters, with a line for each hundred.
+func recordRandom(t *testing.T, got *recording) {
 	const clusters, each = 10_000, 100
 	for first := uint64(0); first < clusters; first += each {
 		if testing.Short() && first >= clusters/20 {
@@ -104,16 +139,16 @@ func hashRandom(t *testing.T, got *hashes) {
 		}
 		t.Run(fmt.Sprintf("random from %d", first), func(t *testing.T) {
 			t.Parallel()
-			sum := sha256.New()
+			var p plans
 			for seed := first; seed < first+each; seed++ {
-				hashPlan(t, sum, plantest.Random(seed))
+				p.add(t, plantest.Random(seed))
 			}
-			got.add(fmt.Sprintf("random clusters %05d", first), sum)
+			got.add(fmt.Sprintf("random clusters %05d", first), &p)
 		})
 	}
 }
 
-func hashScenarios(t *testing.T, got *hashes) {
+func recordScenarios(t *testing.T, got *recording) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -127,30 +162,30 @@ func hashScenarios(t *testing.T, got *hashes) {
 		if err := yaml.UnmarshalStrict(text, &c); err != nil {
 			t.Fatal(err)
 		}
-		sum := sha256.New()
-		hashPlan(t, sum, c.snapshot(t))
-		got.add("scenario "+strings.TrimSuffix(filepath.Base(file), ".yaml"), sum)
+		var p plans
+		p.add(t, c.snapshot(t))
+		got.add("scenario "+strings.TrimSuffix(filepath.Base(file), ".yaml"), &p)
 	}
 }
 
-// hashSchedulerScenarios hashes the plans for the scenarios of schedulertest.
-func hashSchedulerScenarios(t *testing.T, got *hashes) {
+// recordSchedulerScenarios plans for the scenarios of schedulertest.
+func recordSchedulerScenarios(t *testing.T, got *recording) {
 	for name, scenario := range schedulertest.Scenarios(t) {
 		t.Run("scheduler "+name, func(t *testing.T) {
-			sum := sha256.New()
-			hashPlan(t, sum, scenario.Snapshot(t))
-			got.add("scheduler scenario "+name, sum)
+			var p plans
+			p.add(t, scenario.Snapshot(t))
+			got.add("scheduler scenario "+name, &p)
 		})
 	}
 }
 
-// hashWorkloads hashes the plans for the benchmarks' workloads.
-func hashWorkloads(t *testing.T, got *hashes) {
+// recordWorkloads plans for the benchmarks' workloads.
+func recordWorkloads(t *testing.T, got *recording) {
 	add := func(name string, s *plan.Snapshot) {
 		t.Run(name, func(t *testing.T) {
-			sum := sha256.New()
-			hashPlan(t, sum, s)
-			got.add(name, sum)
+			var p plans
+			p.add(t, s)
+			got.add(name, &p)
 		})
 	}
 	for _, workload := range workloads {
