@@ -59,12 +59,21 @@ func carryOut(t *testing.T, s *plan.Snapshot, moves []consolidation.Move, run st
 	return s
 }
 
+// fleets are all kinds of fleets. A short run has the one that takes least time.
+func fleets() []consolidationtest.Fleet {
+	all := consolidationtest.Fleets()
+	if testing.Short() {
+		return slices.DeleteFunc(all, func(f consolidationtest.Fleet) bool { return f.Name != "mixed" })
+	}
+	return all
+}
+
 // TestFleetsComeToRest carries out plans for fleets within a budget until no move is left. Every
 // pod has a place after every move, the price never rises, and no plan exceeds the budget. Further
 // plans for the fleet then have no moves either.
 func TestFleetsComeToRest(t *testing.T) {
 	types := someTypes(t, 12)
-	for _, fleet := range consolidationtest.Fleets() {
+	for _, fleet := range fleets() {
 		t.Run(fleet.Name, func(t *testing.T) {
 			t.Parallel()
 			s := fleet.Make(16, types)
@@ -93,7 +102,7 @@ func TestFleetsComeToRest(t *testing.T) {
 			}
 			atRest := asJSON(t, consolidation.Solve(&consolidation.Input{Cluster: s, Now: at}))
 			random := rand.New(rand.NewPCG(1, 2))
-			for range 100 {
+			for range plantest.Seeds(100) {
 				p := consolidation.Solve(&consolidation.Input{Cluster: shuffled(s, random), Now: at})
 				if len(p.Moves) > 0 {
 					t.Fatalf("a fleet at rest is moved: %s", asJSON(t, p.Moves))
@@ -130,7 +139,7 @@ func protectSome(s *plan.Snapshot, random *rand.Rand) {
 // TestRandomClusters plans for small clusters that between them use every feature of scheduling.
 func TestRandomClusters(t *testing.T) {
 	moved, launched := 0, 0
-	for seed := range uint64(300) {
+	for seed := range plantest.Seeds(300) {
 		s, random := randomCluster(seed)
 		if seed%2 == 1 {
 			s = plantest.WithExtras(s, seed)
@@ -195,7 +204,7 @@ func checkMayGo(t *testing.T, seed uint64, s *plan.Snapshot, claim string) {
 // TestFreshlyMovedPodsStay plans again at once after all moves were carried out.
 func TestFreshlyMovedPodsStay(t *testing.T) {
 	types := someTypes(t, 12)
-	for _, fleet := range consolidationtest.Fleets() {
+	for _, fleet := range fleets() {
 		t.Run(fleet.Name, func(t *testing.T) {
 			s := fleet.Make(24, types)
 			p := consolidation.Solve(&consolidation.Input{Cluster: s, Now: now})

@@ -17,7 +17,7 @@ import (
 // fleet comes to rest.
 func TestLargeFleetsSaveMostFirst(t *testing.T) {
 	types := someTypes(t, 12)
-	for _, fleet := range consolidationtest.Fleets() {
+	for _, fleet := range fleets() {
 		t.Run(fleet.Name, func(t *testing.T) {
 			t.Parallel()
 			s := fleet.Make(220, types)

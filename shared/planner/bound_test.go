@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 
@@ -40,7 +41,7 @@ func smallType(name string, cpu, memory int64, price float64, arch string) catal
 // and types.
 func TestBoundAgainstBruteForce(t *testing.T) {
 	worst := 1.0
-	for seed := range uint64(150) {
+	for seed := range plantest.Seeds(150) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		arches := []string{api.ArchitectureAmd64, api.ArchitectureArm64}
 		var types []catalog.InstanceType

@@ -221,7 +221,11 @@ func solveWithin(t *testing.T, s *plan.Snapshot) *plan.Plan {
 // TestHostilePodsKeepNobodyWaiting checks that every ordinary pod gets its place beside hostile ones,
 // and that those do not make the plan take long.
 func TestHostilePodsKeepNobodyWaiting(t *testing.T) {
-	for _, hostile := range hostilePods {
+	kinds := hostilePods
+	if testing.Short() {
+		kinds = kinds[:len(kinds)/4]
+	}
+	for _, hostile := range kinds {
 		t.Run(hostile.name, func(t *testing.T) {
 			s := hostileSnapshot(t, 300, hostile.pods, hostile.change)
 			solved := solveWithin(t, s)
@@ -243,10 +247,14 @@ func TestHostilePodsKeepNobodyWaiting(t *testing.T) {
 // TestLimitsDoNotSlowAPlan checks the work of plans of which a limit leaves out most pods, each of
 // another size and age.
 func TestLimitsDoNotSlowAPlan(t *testing.T) {
-	for _, cores := range []string{"200", "1000", "3000"} {
+	aged, limits := 6000, []string{"200", "1000", "3000"}
+	if testing.Short() {
+		aged, limits = 1000, limits[:1]
+	}
+	for _, cores := range limits {
 		t.Run(cores, func(t *testing.T) {
 			s := realSnapshot(t, newPool("default", limitCPU(cores)))
-			s.Pods = agedPods(6000)
+			s.Pods = agedPods(aged)
 			solved := solveWithin(t, s)
 			if len(solved.NodeClaims) == 0 || len(solved.Unplaced) == 0 {
 				t.Errorf("%d claims, %d pods left out", len(solved.NodeClaims), len(solved.Unplaced))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -64,7 +65,7 @@ func TestPlanningAgainLaunchesNothing(t *testing.T) {
 			}
 		}
 	}
-	for seed := range uint64(30) {
+	for seed := range plantest.Seeds(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			check(t, randomSnapshot(t, random), random)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -159,7 +160,7 @@ func randomNode(random *rand.Rand, i int, types []catalog.InstanceType) plan.Nod
 
 // TestRandomSnapshots checks the plans for random snapshots with real instance types.
 func TestRandomSnapshots(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range plantest.Seeds(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			s := randomSnapshot(t, random)

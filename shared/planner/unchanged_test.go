@@ -134,7 +134,7 @@ func (p *plans) text() string {
 func recordRandom(t *testing.T, got *recording) {
 	const clusters, each = 10_000, 100
 	for first := uint64(0); first < clusters; first += each {
-		if testing.Short() && first >= clusters/20 {
+		if testing.Short() && first >= clusters/50 {
 			return
 		}
 		t.Run(fmt.Sprintf("random from %d", first), func(t *testing.T) {
@@ -190,7 +190,7 @@ func recordWorkloads(t *testing.T, got *recording) {
 	}
 	for _, workload := range workloads {
 		for _, count := range []int{500, 2000, 5000, 20000} {
-			if testing.Short() && count > 2000 {
+			if testing.Short() && count > 500 {
 				continue
 			}
 			for _, capacityType := range []string{api.CapacityTypeOnDemand, api.CapacityTypeSpot} {

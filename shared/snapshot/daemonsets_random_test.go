@@ -63,7 +63,7 @@ func changedAgents(random *rand.Rand, s *plan.Snapshot) (o *snapshot.Objects, wa
 // the plans against the pods that these really make.
 func TestPlansHaveRoomForTheRealDaemonSets(t *testing.T) {
 	changed := 0
-	for seed := range uint64(300) {
+	for seed := range plantest.Seeds(300) {
 		s := plantest.Random(seed)
 		if len(s.DaemonSets) == 0 {
 			continue
@@ -80,7 +80,7 @@ func TestPlansHaveRoomForTheRealDaemonSets(t *testing.T) {
 			changed++
 		}
 	}
-	if changed < 20 {
+	if changed < int(plantest.Seeds(20)) {
 		t.Errorf("the templates alone give only %d wrong plans: the test shows too little", changed)
 	}
 }

@@ -148,7 +148,7 @@ func TestHeavierPoolFirst(t *testing.T) {
 // ledger allows all nodes, no unit is lost, and a second run plans the same.
 func TestRandomClusters(t *testing.T) {
 	planned := 0
-	for seed := range uint64(300) {
+	for seed := range plantest.Seeds(300) {
 		s := plantest.Random(seed)
 		state, nodes := pack(s)
 		planned += len(nodes)

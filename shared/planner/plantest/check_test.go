@@ -13,7 +13,8 @@ import (
 
 // TestCheckFindsWhatIsBroken applies every mutation to legal plans. Check must find each of them.
 func TestCheckFindsWhatIsBroken(t *testing.T) {
-	const times, seeds = 5, 3000
+	const seeds = 3000
+	times := int(Seeds(5))
 	for _, m := range mutations {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

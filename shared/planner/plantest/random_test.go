@@ -183,7 +183,7 @@ func TestRandomUsesEveryFeature(t *testing.T) {
 // TestRandomIsWithinItsSizes checks that clusters are as small as Random says, and that a seed
 // always gives the same cluster. A cluster also survives its JSON form.
 func TestRandomIsWithinItsSizes(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range Seeds(300) {
 		s := Random(seed)
 		if n := len(s.Pods); n < 5 || n > 70 {
 			t.Errorf("cluster %d has %d waiting pods", seed, n)
