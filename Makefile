@@ -37,7 +37,8 @@ export GOTOOLCHAIN := auto
 kubernetes ?=
 export WHITTLE_KUBERNETES := $(kubernetes)
 
-.PHONY: help run up down compare kueue build functions zips deploy release uninstall clean local test pages lint fuzz synth \
+.PHONY: help run up down compare kueue build functions zips deploy release uninstall clean local test quick pages lint \
+  generate fuzz synth \
   browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages gangs storm \
   fidelity contract test-product test-world FORCE
 
@@ -133,17 +134,40 @@ test-product:
 test-world:
 	go test -C infra/local -timeout 20m -parallel 3 ./...
 
+# The tests of a package need a control plane if they lead to the package that starts one.
+controlplane := github.com/whittle-dev/whittle/infra/local/kubernetes
+without = go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
+  grep -vE ' $(controlplane)( |$$)' | sed -n 's/^\([^ ]*\)\.test .*/\1/p'
+
+quick: ## run gofmt, go vet, and the short tests of everything that needs no control plane
+	@$(formatted)
+	go vet ./...
+	@echo go test -short of the packages without a control plane
+	@packages="$$($(without))"; go test -short $$packages
+
 pages: ## run the commands of the pages, and check that those that need an account exist
 	go test -count=1 -run 'Page|README' ./functions/console/whittle ./shared
 	@$(MAKE) --no-print-directory run
 
+formatted = unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; \
+  if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+
 lint: ## run gofmt, go vet and golangci-lint
-	@unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; \
-	if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	@$(formatted)
 	go vet ./...
 	go run $(golangci) run ./...
 	for module in $(nested); do go vet -C $$module ./... || exit 1; done
 	for module in $(nested); do go run -C $$module $(golangci) run ./... || exit 1; done
+
+# The files of the working tree with their hashes. A deleted file has none.
+hashes = git ls-files -co --exclude-standard -z | xargs -0 sha256sum 2>/dev/null || true
+
+generate: ## run go generate wherever a file asks for it, and fail if a file was stale; needs python3 with venv
+	@before="$$($(hashes))"; \
+	for folder in $$(git grep --untracked -l '^//go:generate' -- '*.go' | xargs dirname | sort -u); do \
+	  go generate -C $$folder . || exit 1; \
+	done; \
+	diff <(echo "$$before") <($(hashes)) || { echo "these files were stale: commit them as they are now"; exit 1; }
 
 fuzz: ## run the fuzz tests, two at a time; fuzztime=1m for longer
 	@$(fuzzed) | sed 's/$$/ $(fuzztime)/' | xargs -P 2 -L 1 bash -o pipefail -c '$(fuzzone)'
