@@ -134,16 +134,17 @@ test-product:
 test-world:
 	go test -C infra/local -timeout 20m -parallel 3 ./...
 
-# The tests of a package need a control plane if they lead to the package that starts one.
-controlplane := github.com/whittle-dev/whittle/infra/local/kubernetes
-without = go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
-  grep -vE ' $(controlplane)( |$$)' | sed -n 's/^\([^ ]*\)\.test .*/\1/p'
+# The tests of a package are slow if they lead to the package that starts a control plane, or to the one that starts
+# Node for the CDK.
+slow := github.com/whittle-dev/whittle/infra/local/kubernetes|github.com/aws/jsii-runtime-go
+quickly = go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
+  grep -vE ' ($(slow))( |$$)' | sed -n 's/^\([^ ]*\)\.test .*/\1/p'
 
-quick: ## run gofmt, go vet, and the short tests of everything that needs no control plane
+quick: ## run gofmt, go vet, and the short tests of everything that needs neither a control plane nor Node
 	@$(formatted)
 	go vet ./...
-	@echo go test -short of the packages without a control plane
-	@packages="$$($(without))"; go test -short $$packages
+	@echo go test -short of the packages that need neither a control plane nor Node
+	@packages="$$($(quickly))"; go test -short $$packages
 
 pages: ## run the commands of the pages, and check that those that need an account exist
 	go test -count=1 -run 'Page|README' ./functions/console/whittle ./shared
