@@ -88,7 +88,8 @@ func newPlanning(work *workload.Workload, offers *offering.Index) *planning {
 	state := placement.New(work, offers)
 	domain := topology.New(work, offers, state)
 	return &planning{
-		work: work, offers: offers, state: state, domain: domain, corrector: correction.New(state, domain), plan: &plan.Plan{},
+		work: work, offers: offers, state: state, domain: domain, corrector: correction.New(state, domain),
+		plan: &plan.Plan{},
 	}
 }
 

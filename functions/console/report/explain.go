@@ -67,7 +67,6 @@ type Step struct {
 // pod does not exist.
 func Explain(namespace, name string, view *sight.View, p *plan.Plan) *Explanation {
 	pods, s := view.Objects.Pods, view.Snapshot
-	is := func(ref plan.PodRef) bool { return ref.Namespace == namespace && ref.Name == name }
 	e := &Explanation{
 		FormatVersion: FormatVersion,
 		Pod:           namespace + "/" + name, Requests: corev1.ResourceList{}, Steps: []Step{}, Constraints: []string{},
@@ -79,15 +78,20 @@ func Explain(namespace, name string, view *sight.View, p *plan.Plan) *Explanatio
 			return nil
 		}
 		e.Outcome, e.Why, e.Requests = OutcomeNotPlanned, whyNotPlanned(pod, s), scheduling.PodRequests(pod)
-		if i := slices.IndexFunc(view.Held, func(held sight.Held) bool { return is(held.Pod) }); i >= 0 {
-			e.hold(&view.Held[i])
-		}
+		e.hold(view.Held)
 		return e
 	}
 	if bound := find(pods, namespace, name); bound != nil {
 		e.Leaves = bound.Spec.NodeName
 	}
 	e.Requests, e.Constraints = scheduling.PodRequests(pod), constraints(pod)
+	e.explainPlace(pod, s, p)
+	return e
+}
+
+// explainPlace finds the pod in the plan, and explains its place, or why it has none.
+func (e *Explanation) explainPlace(pod *corev1.Pod, s *plan.Snapshot, p *plan.Plan) {
+	is := func(ref plan.PodRef) bool { return ref.String() == e.Pod }
 	for i := range p.NodeClaims {
 		if planned := &p.NodeClaims[i]; slices.ContainsFunc(planned.Pods, is) {
 			n := node(planned)
@@ -114,11 +118,15 @@ func Explain(namespace, name string, view *sight.View, p *plan.Plan) *Explanatio
 			}
 		}
 	}
-	return e
 }
 
-// hold explains that the pod is held.
-func (e *Explanation) hold(held *sight.Held) {
+// hold explains that the pod is held, if it is among the held ones.
+func (e *Explanation) hold(pods []sight.Held) {
+	i := slices.IndexFunc(pods, func(held sight.Held) bool { return held.Pod.String() == e.Pod })
+	if i < 0 {
+		return
+	}
+	held := &pods[i]
 	e.Outcome, e.Why, e.Held = OutcomeHeld, held.Message, string(held.Reason)
 	if !held.Until.IsZero() {
 		e.Until = &metav1.Time{Time: held.Until}

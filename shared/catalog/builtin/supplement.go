@@ -83,26 +83,31 @@ func parseSupplement(r io.Reader) (Supplement, error) {
 			return Supplement{}, err // csv says line and column itself
 		}
 		line, _ := reader.FieldPos(0)
-		row := &row{cells: make(map[string]string, len(header))}
-		for i, column := range header {
-			row.cells[column] = cells[i]
-		}
-		name := row.typeName("name")
-		if n := row.integer("branch_interfaces"); n > 0 {
-			s.BranchInterfaces[name] = n
-		}
-		if n := row.integer("network_baseline_mbps"); n > 0 {
-			s.NetworkBaselineMbps[name] = n
-		}
-		for i, column := range header[priceColumns:] {
-			if price := row.decimal(column); price > 0 {
-				s.Prices[regions[priceColumns+i]].PerHour[name] = price
-			}
-		}
-		if row.err != nil {
-			return Supplement{}, fmt.Errorf("row %d: %w", line, row.err)
+		if err := s.add(header, regions, cells); err != nil {
+			return Supplement{}, fmt.Errorf("row %d: %w", line, err)
 		}
 	}
+}
+
+// add adds a row of the table. Regions are those of the columns of prices.
+func (s *Supplement) add(header, regions, cells []string) error {
+	row := &row{cells: make(map[string]string, len(header))}
+	for i, column := range header {
+		row.cells[column] = cells[i]
+	}
+	name := row.typeName("name")
+	if n := row.integer("branch_interfaces"); n > 0 {
+		s.BranchInterfaces[name] = n
+	}
+	if n := row.integer("network_baseline_mbps"); n > 0 {
+		s.NetworkBaselineMbps[name] = n
+	}
+	for i, column := range header[priceColumns:] {
+		if price := row.decimal(column); price > 0 {
+			s.Prices[regions[priceColumns+i]].PerHour[name] = price
+		}
+	}
+	return row.err
 }
 
 // parsePriceColumn reads a header such as "us-east-1 USD 2026-07-06".

@@ -127,7 +127,8 @@ func (w *World) pool(ctx context.Context) error {
 		Values: [][]string{{"on-demand"}, {"spot", "on-demand"}}[w.random.IntN(2)],
 	}}
 	made.Spec.Weight = new(int32(1 + w.random.IntN(20)))
-	made.Spec.Limits = api.Limits{corev1.ResourceCPU: *resource.NewQuantity(int64(4+w.random.IntN(40)), resource.DecimalSI)}
+	cores := resource.NewQuantity(int64(4+w.random.IntN(40)), resource.DecimalSI)
+	made.Spec.Limits = api.Limits{corev1.ResourceCPU: *cores}
 	made.Spec.Disruption.ConsolidationPolicy = []api.ConsolidationPolicy{
 		api.ConsolidationPolicyWhenEmpty, api.ConsolidationPolicyWhenEmptyOrUnderutilized,
 	}[w.random.IntN(2)]
@@ -312,9 +313,12 @@ func (w *World) constrain(pod *corev1.Pod) {
 			}},
 		}}
 	case 3:
+		otherwise := corev1.DoNotSchedule
+		if w.in(2) {
+			otherwise = corev1.ScheduleAnyway
+		}
 		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, LabelSelector: same,
-			WhenUnsatisfiable: []corev1.UnsatisfiableConstraintAction{corev1.DoNotSchedule, corev1.ScheduleAnyway}[w.random.IntN(2)],
+			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, LabelSelector: same, WhenUnsatisfiable: otherwise,
 		}}
 	case 4:
 		pod.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
@@ -96,7 +97,41 @@ func simulated(t *testing.T, options simulate.Options) (result simulate.Result) 
 		cryptotest.SetGlobalRandom(t, options.Seed)
 		synctest.Test(t, func(*testing.T) { result = simulate.Simulate(options) })
 	})
+	result.Violations = append(result.Violations, faults.take()...)
 	return result
+}
+
+// faults are what plans said about defects in the simulation that runs.
+var faults said
+
+// said keeps the errors of log lines about plans with a fault: a panic of the planner, or details that
+// nobody had read for a pod. The plan leaves such pods out, so that no other invariant need break.
+type said struct {
+	mutex sync.Mutex
+	lines []string
+}
+
+func (s *said) take() []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	lines := s.lines
+	s.lines = nil
+	return lines
+}
+
+// listening is a log that notes faults of plans.
+type listening struct{ slog.Handler }
+
+func (l listening) Handle(ctx context.Context, record slog.Record) error {
+	if record.Level == slog.LevelError && record.Message == "the plan leaves pods out because of a defect" {
+		record.Attrs(func(attribute slog.Attr) bool {
+			faults.mutex.Lock()
+			defer faults.mutex.Unlock()
+			faults.lines = append(faults.lines, "a plan has a fault: "+attribute.Value.String())
+			return true
+		})
+	}
+	return l.Handler.Handle(ctx, record)
 }
 
 // quiet keeps the functions' logs from the output.
@@ -105,7 +140,7 @@ func quiet() {
 	if os.Getenv("SIMULATE_LOGS") != "" {
 		logs = os.Stderr
 	}
-	slog.SetDefault(slog.New(slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	slog.SetDefault(slog.New(listening{slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug})}))
 }
 
 // TestSimulate is the command: it runs the seeds from the first one, and writes one line of JSON for each
