@@ -114,7 +114,8 @@ func boundVirtual(ctx context.Context, reader Reader, settings *Settings, o *sna
 		return nil, nil
 	}
 	nodes := snapshot.Nodes(o)
-	if err := details(ctx, reader, nodes, plan.NeedsOf(pods, nodes.Nodes)); err != nil {
+	nodes.Pods = pods
+	if err := details(ctx, reader, nodes, plan.NeedsOf(nodes.Pods, nodes.Nodes)); err != nil {
 		return nil, err
 	}
 	return virtual.Bind(planning.Solve(nodes), pods), nil

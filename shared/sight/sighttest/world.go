@@ -32,6 +32,7 @@ type World struct {
 	client *http.Client
 	url    string
 	made   []string // paths of objects, to be deleted
+	seed   uint64   // is part of the names of volumes, which end slowly
 
 	// Zones and Types are those that the caller's catalogue has.
 	Zones, Types []string
@@ -44,7 +45,8 @@ type World struct {
 func New(config *rest.Config, seed uint64, zones, types []string) (*World, error) {
 	client, err := rest.HTTPClientFor(config)
 	return &World{
-		random: rand.New(rand.NewPCG(seed, seed)), client: client, url: config.Host, Zones: zones, Types: types,
+		random: rand.New(rand.NewPCG(seed, seed)), client: client, url: config.Host, seed: seed,
+		Zones: zones, Types: types,
 	}, err
 }
 
@@ -140,6 +142,9 @@ func (w *World) pool(ctx context.Context) error {
 // volumesOf is how many claims of volumes there are for each state: bound in a zone, and waiting for a pod.
 const volumesOf = 4
 
+// claim is the name of a claim of a volume.
+func (w *World) claim(number int) string { return fmt.Sprintf("data-%d-%d", w.seed, number) }
+
 // volumes makes a storage class, volumes with their claims, and claims without a volume.
 func (w *World) volumes(ctx context.Context) error {
 	const collection = "/api/v1/namespaces/default/persistentvolumeclaims"
@@ -152,7 +157,7 @@ func (w *World) volumes(ctx context.Context) error {
 	}
 	room := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	for i := range 2 * volumesOf {
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("data-", i)}}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: w.claim(i)}}
 		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 		claim.Spec.StorageClassName, claim.Spec.Resources.Requests = &class.Name, room
 		if i >= volumesOf {
@@ -302,7 +307,7 @@ func (w *World) constrain(pod *corev1.Pod) {
 	case 0, 1:
 		pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
-				ClaimName: fmt.Sprint("data-", w.random.IntN(2*volumesOf+1)), // the last does not exist
+				ClaimName: w.claim(w.random.IntN(2*volumesOf + 1)), // the last does not exist
 			},
 		}}}
 	case 2:
