@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +78,43 @@ func TestTheCommandPlansAsProvisionDoes(t *testing.T) {
 				if !strings.Contains(string(explained), `"outcome": "held"`) || !strings.Contains(string(explained), held.Reason) {
 					t.Errorf("%s is held by provision, and explained as\n%s", held.Pod, explained)
 				}
+			}
+		})
+	}
+}
+
+// TestFilesArePlannedAsTheirClusterIs gives the objects of random clusters to the command line as files,
+// with the cluster's catalogue. The plan is the one that the handler makes in the cluster.
+func TestFilesArePlannedAsTheirClusterIs(t *testing.T) {
+	command := sighttest.Command(t)
+	for seed := range randomWorlds() / 2 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			e := newEnvironment(t)
+			w := e.world(100 + seed)
+			var decided *report.Plan
+			handler := e.handler(alive())
+			handler.dryRun = true
+			handler.observe = func(view *sight.View, made *plan.Plan) {
+				decided = report.Of(made, 0, "")
+				decided.Hold(view.Held)
+			}
+			if _, err := handler.handle(t.Context(), tick("1")); err != nil {
+				t.Fatal(err)
+			}
+			objects, err := w.Export(t.Context(), api.NodePoolsPath+"/default",
+				"/apis/"+api.AWSAPIVersion+"/"+api.EC2NodeClassResource+"/default", "/api/v1/namespaces/team")
+			e.try(err)
+			types, err := json.Marshal(offer())
+			e.try(err)
+			files := t.TempDir()
+			e.try(os.WriteFile(filepath.Join(files, "objects.json"), objects, 0o600))
+			e.try(os.WriteFile(filepath.Join(files, "types.json"), types, 0o600))
+			want, err := json.Marshal(decided)
+			e.try(err)
+			got := sighttest.Ask(t, command, "plan", "-f", filepath.Join(files, "objects.json"),
+				"-instance-types", filepath.Join(files, "types.json"))
+			if got, want := sighttest.Comparable(t, got), sighttest.Comparable(t, want); got != want {
+				t.Errorf("from files the command line plans\n%s\nand provision in the cluster\n%s", got, want)
 			}
 		})
 	}

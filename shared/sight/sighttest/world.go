@@ -73,6 +73,38 @@ func (w *World) Delete(ctx context.Context) {
 	w.made = nil
 }
 
+// Export returns a List of the world's objects and of further ones, as manifests. Paths are those of the
+// further objects.
+func (w *World) Export(ctx context.Context, paths ...string) ([]byte, error) {
+	list := map[string]any{"apiVersion": "v1", "kind": "List"}
+	var items []any
+	for _, path := range append(paths, w.made...) {
+		var object map[string]any
+		if err := w.get(ctx, path, &object); err != nil {
+			return nil, err
+		}
+		items = append(items, object)
+	}
+	list["items"] = items
+	return json.Marshal(list)
+}
+
+func (w *World) get(ctx context.Context, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := w.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", path, response.Status)
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}
+
 // create creates an object, and then its status where it has one.
 func (w *World) create(ctx context.Context, collection, name string, object, status any) error {
 	if err := w.send(ctx, http.MethodPost, collection, object); err != nil {
