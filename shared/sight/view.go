@@ -56,6 +56,8 @@ const (
 	HeldMisfit HeldReason = "Misfit"
 	// HeldRequest is for a pod that a ProvisioningRequest has room for.
 	HeldRequest HeldReason = "ProvisioningRequest"
+	// HeldUnread is for a pod that needs volumes or namespaces, which could not be read.
+	HeldUnread HeldReason = "DetailsUnread"
 	// HeldGang is for a pod whose PodGroup could not be read.
 	HeldGang HeldReason = "PodGroupUnread"
 )
@@ -101,8 +103,7 @@ func Read(ctx context.Context, reader Reader, settings Settings, now time.Time) 
 	if err := Spread(ctx, reader, settings.DefaultTopologySpread, v.Snapshot.Pods); err != nil {
 		return nil, err
 	}
-	incomplete = append(incomplete,
-		details(ctx, reader, v.Snapshot, plan.NeedsOf(v.Snapshot.Pods, v.Snapshot.Nodes)))
+	incomplete = append(incomplete, v.addDetails(ctx, reader))
 	v.holdMisfits(known.misfits)
 	v.Incomplete = errors.Join(append(incomplete, v.addGangs(ctx, reader))...)
 	return v, nil
@@ -202,6 +203,24 @@ func (v *View) addBuffers(ctx context.Context, reader Reader) error {
 	v.Buffers = buffers
 	v.Snapshot.Pods = append(slices.Clip(v.Snapshot.Pods), buffer.Pods(buffers)...)
 	return nil
+}
+
+// addDetails reads the details that the pods need. Pods wait that need what could not be read.
+func (v *View) addDetails(ctx context.Context, reader Reader) error {
+	needs := plan.NeedsOf(v.Snapshot.Pods, v.Snapshot.Nodes)
+	err := details(ctx, reader, v.Snapshot, needs)
+	lacking := needs.And(v.Snapshot.Unread)
+	if err == nil || lacking == (plan.Details{}) {
+		return err
+	}
+	v.hold(func(pod *corev1.Pod) *Held {
+		if !lacking.Namespaces && !plan.MountsClaim(pod) {
+			return nil
+		}
+		return &Held{Reason: HeldUnread, Message: fmt.Sprintf(
+			"the cluster's %s could not be read, and a plan for the pod needs them: it waits for the next plan", lacking)}
+	})
+	return fmt.Errorf("%s are not read, and pods that need them wait: %w", lacking, err)
 }
 
 // holdMisfits takes the pods out of the snapshot that did not fit the node launched for them, until

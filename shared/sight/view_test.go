@@ -169,12 +169,12 @@ func TestWhatCannotBeReadHoldsThePodsThatNeedIt(t *testing.T) {
 	if !errors.Is(view.Incomplete, refused) {
 		t.Errorf("the view's error is %v", view.Incomplete)
 	}
-	if got := names(view.Snapshot.Pods); got != "plain stateful" || len(view.Held) != 1 ||
-		view.Held[0].Reason != sight.HeldGang {
+	if got := names(view.Snapshot.Pods); got != "plain" || len(view.Held) != 2 ||
+		view.Held[0].Reason != sight.HeldUnread || view.Held[1].Reason != sight.HeldGang {
 		t.Errorf("a plan is for %q, held are %+v", got, view.Held)
 	}
 	made := planning.Solve(view.Snapshot)
-	if len(made.Nominations) != 1 || made.Nominations[0].Pod.Name != "plain" || made.Unread != (plan.Details{Volumes: true}) {
+	if len(made.Nominations) != 1 || made.Nominations[0].Pod.Name != "plain" || made.Fault() != "" {
 		t.Errorf("the plan is %+v", made)
 	}
 }
