@@ -35,8 +35,8 @@ func Faults() []Fault {
 			What: "provision launches claims that exceed a limit together with those of another writer",
 			Replacements: []overlay.Replacement{{
 				File: "functions/provision/pass.go",
-				Old:  "range intent.Withdrawals(r.pools, snapshot, types) {",
-				New:  "range intent.Withdrawals(r.pools, snapshot, types)[:0] {",
+				Old:  "range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types) {",
+				New:  "range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types)[:0] {",
 			}},
 		},
 		{
