@@ -81,11 +81,8 @@ func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
 	return made
 }
 
-// Pools divides the pools into those that may get nodes and the others. It sets the defaults of all.
-func Pools(o *Objects) (usable []api.NodePool, others []Unusable) { return pools(o, nil) }
-
-// pools is Pools where some classes cannot be read. Unread are the errors of classes, by their
-// names.
+// pools divides the pools into those that may get nodes and the others. It sets the defaults of all.
+// Unread are the errors of classes that cannot be read, by their names.
 func pools(o *Objects, unread map[string]error) (usable []api.NodePool, others []Unusable) {
 	for _, pool := range o.NodePools {
 		reason, message := "", ""
