@@ -75,8 +75,7 @@ func newHarness(t *testing.T, cut *functiontest.Cut) *harness {
 // tick handles the message of a tick.
 func (l *harness) tick(t *testing.T) error {
 	t.Helper()
-	// The API server's watch cache, which answers lists, is some milliseconds behind.
-	time.Sleep(30 * time.Millisecond)
+	server.CatchUp(t)
 	body, err := json.Marshal(queue.Message{Cluster: "test", At: l.now(), Reason: queue.ReasonTick})
 	if err != nil {
 		t.Fatal(err)

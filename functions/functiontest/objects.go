@@ -3,6 +3,7 @@ package functiontest
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -40,8 +41,7 @@ func Get[T any](t *testing.T, c *Cluster, path string) *T {
 	t.Helper()
 	stored := new(T)
 	err := c.send(context.WithoutCancel(t.Context()), http.MethodGet, path, nil, stored)
-	var answer *statusError
-	if errors.As(err, &answer) && answer.code == http.StatusNotFound {
+	if isNotFound(err) {
 		return nil
 	}
 	if err != nil {
@@ -67,10 +67,31 @@ func (c *Cluster) Delete(t *testing.T, path string) {
 func (c *Cluster) delete(t *testing.T, path string, options any) {
 	t.Helper()
 	err := c.send(context.WithoutCancel(t.Context()), http.MethodDelete, path, options, nil)
-	var answer *statusError
-	if err != nil && !(errors.As(err, &answer) && answer.code == http.StatusNotFound) {
+	if err != nil && !isNotFound(err) {
 		t.Fatal(err)
 	}
+}
+
+// remove ends the object at the end of a test, whatever holds it. Later tests move their clocks by
+// hours, and objects that others left would become due in them.
+func (c *Cluster) remove(t *testing.T, path string) {
+	t.Helper()
+	c.delete(t, path, atOnce())
+	patch := map[string]any{"metadata": map[string]any{"finalizers": []string{}}}
+	err := c.send(context.WithoutCancel(t.Context()), http.MethodPatch, path, patch, nil)
+	if err != nil && !isNotFound(err) {
+		t.Fatal(err)
+	}
+}
+
+// atOnce are the options of a deletion that leaves a pod no time.
+func atOnce() map[string]any {
+	return map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+}
+
+func isNotFound(err error) bool {
+	var answer *statusError
+	return errors.As(err, &answer) && answer.code == http.StatusNotFound
 }
 
 // EndPods acts as the kubelet of the node: it removes the pods that are terminating.
@@ -78,8 +99,7 @@ func (c *Cluster) EndPods(t *testing.T, node string) {
 	t.Helper()
 	for _, pod := range Get[corev1.PodList](t, c, PodsPath+"?fieldSelector=spec.nodeName="+node).Items {
 		if pod.DeletionTimestamp != nil {
-			options := map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-			c.delete(t, PodsPath+"/"+pod.Name, options)
+			c.delete(t, PodsPath+"/"+pod.Name, atOnce())
 		}
 	}
 }
@@ -128,6 +148,7 @@ func (c *Cluster) Claim(t *testing.T, name, instanceID string, change ...func(*a
 		f(claim)
 	}
 	stored := Create(t, c, api.NodeClaimsPath, claim)
+	t.Cleanup(func() { c.remove(t, api.NodeClaimsPath+"/"+name) })
 	if instanceID == "" {
 		return stored
 	}
@@ -149,6 +170,7 @@ func (c *Cluster) Node(t *testing.T, name, instanceID string) *corev1.Node {
 	node.Spec.ProviderID = api.ProviderID("us-east-1a", instanceID)
 	node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
 	Create(t, c, NodesPath, node)
+	t.Cleanup(func() { c.remove(t, NodesPath+"/"+name) })
 	c.Patch(t, NodesPath+"/"+name+"/status", map[string]any{"status": map[string]any{
 		"capacity":    map[string]string{"cpu": "2", "memory": "8Gi", "pods": "29"},
 		"allocatable": map[string]string{"cpu": "1900m", "memory": "7Gi", "pods": "29"},
@@ -184,6 +206,33 @@ func (c *Cluster) Settle(t *testing.T, name string) {
 	}
 }
 
+// CatchUp returns when the watch cache, which answers the lists of functions, has every node, pod,
+// NodeClaim and NodePool as it is stored.
+func (c *Cluster) CatchUp(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{NodesPath, "/api/v1/pods", api.NodeClaimsPath, api.NodePoolsPath} {
+		stored := func() map[string]string { return versions(Get[metav1.PartialObjectMetadataList](t, c, path)) }
+		cached := func() map[string]string {
+			return versions(Get[metav1.PartialObjectMetadataList](t, c, path+"?resourceVersion=0"))
+		}
+		for deadline := time.Now().Add(waitLimit); !maps.Equal(stored(), cached()); {
+			if time.Now().After(deadline) {
+				t.Fatalf("the watch cache of %s stays behind", path)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// versions are the resourceVersions by UID.
+func versions(list *metav1.PartialObjectMetadataList) map[string]string {
+	of := make(map[string]string, len(list.Items))
+	for _, object := range list.Items {
+		of[string(object.UID)] = object.ResourceVersion
+	}
+	return of
+}
+
 // Pod creates a pod that runs on the node and is ready.
 func (c *Cluster) Pod(t *testing.T, name, node string, change ...func(*corev1.Pod)) *corev1.Pod {
 	t.Helper()
@@ -194,6 +243,7 @@ func (c *Cluster) Pod(t *testing.T, name, node string, change ...func(*corev1.Po
 		f(pod)
 	}
 	stored := Create(t, c, PodsPath, pod)
+	t.Cleanup(func() { c.remove(t, PodsPath+"/"+name) })
 	c.Patch(t, PodsPath+"/"+name+"/status", map[string]any{"status": map[string]any{
 		"phase": "Running", "startTime": metav1.Now(),
 		"conditions": []map[string]any{{"type": "Ready", "status": "True"}},

@@ -18,16 +18,6 @@ func (l *life) goOn(hop int) queue.Message {
 	return queue.Message{Cluster: "test", At: l.now(), Reason: queue.ReasonContinue, Hop: hop}
 }
 
-// launching creates a claim without an instance until the test is over.
-func launching(t *testing.T, name string) {
-	t.Helper()
-	server.Claim(t, name, "")
-	t.Cleanup(func() {
-		server.Patch(t, api.NodeClaimsPath+"/"+name, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
-	})
-	t.Cleanup(func() { server.Delete(t, api.NodeClaimsPath+"/"+name) })
-}
-
 func TestChains(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -60,7 +50,7 @@ func TestChains(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			if test.inFlight {
-				launching(t, "chain")
+				server.Claim(t, "chain", "")
 			}
 			l := newLife(t)
 			response, err := l.handle(t.Context(), wakes(t, test.batch(l)...))
@@ -85,7 +75,7 @@ func TestChains(t *testing.T) {
 }
 
 func TestChainsBesideEachOtherBecomeOne(t *testing.T) {
-	launching(t, "beside")
+	server.Claim(t, "beside", "")
 	l := newLife(t)
 	start := l.now()
 	l.Handler.now = func() time.Time { return start.Add(l.clock.ahead) }
@@ -124,7 +114,7 @@ func TestAChainLastsUntilTheNextTick(t *testing.T) {
 // TestStandbyLooksAgain holds that a node that joins during standby is found soon after it, not by
 // the tick of the next minute.
 func TestStandbyLooksAgain(t *testing.T) {
-	launching(t, "aside")
+	server.Claim(t, "aside", "")
 	l := newLife(t)
 	l.connect = func(context.Context) (kubernetes, error) {
 		t.Error("standby reads the cluster")
@@ -174,7 +164,7 @@ func TestMessagesToProvisionContinueTheChain(t *testing.T) {
 }
 
 func TestAMessageThatCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
-	launching(t, "readable")
+	server.Claim(t, "readable", "")
 	l := newLife(t)
 	batch := wakes(t, l.tick())
 	batch.Records = append(batch.Records, events.SQSMessage{MessageId: "bad", Body: "{"},
@@ -201,7 +191,7 @@ func TestAFailedPassReturnsItsError(t *testing.T) {
 		}
 	})
 	t.Run("without a queue", func(t *testing.T) {
-		launching(t, "mute")
+		server.Claim(t, "mute", "")
 		l := newLife(t)
 		l.mail.refuse = "l"
 		if _, err := l.handle(t.Context(), wakes(t, l.tick())); err == nil {

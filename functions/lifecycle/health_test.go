@@ -128,7 +128,6 @@ func TestLeasesOfNodesThatAreGoneAreSwept(t *testing.T) {
 			i)}})
 	}
 	server.Node(t, "lease-1", "i-somebody-elses")
-	t.Cleanup(func() { server.Delete(t, functiontest.NodesPath+"/lease-1") })
 	// The clock moves to a half hour that is more than an hour away.
 	l.clock.ahead = time.Until(time.Now().Truncate(time.Hour).Add(2 * time.Hour))
 	if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {

@@ -90,6 +90,7 @@ func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 	l.ec2.launch("i-beside", map[string]string{api.NodeClaimTagKey: "beside-it"})
 	server.Claim(t, "beside-it", "i-beside")
 	server.Node(t, "node-beside-it", "i-beside")
+	server.Settle(t, "node-beside-it")
 	other, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "another", l.now(), l.now().Add(leaseFor))
 	if err != nil || other == nil {
 		t.Fatalf("the other's lease is %v, %v", other, err)

@@ -25,7 +25,6 @@ func waiting(t *testing.T, name string) *corev1.Pod {
 			{"type": "PodScheduled", "status": "False", "reason": corev1.PodReasonUnschedulable},
 		},
 	}})
-	t.Cleanup(func() { server.Delete(t, functiontest.PodsPath+"/"+name+"?gracePeriodSeconds=0") })
 	return pod
 }
 
@@ -41,15 +40,6 @@ func (l *life) launchFor(t *testing.T, name string, pods ...*corev1.Pod) {
 		claim.Annotations = map[string]string{api.NominatedPodsAnnotationKey: strings.Join(uids, ",")}
 	})
 	server.Node(t, "node-"+name, "i-"+name)
-	t.Cleanup(func() { release(t, api.NodeClaimsPath+"/"+name) })
-	t.Cleanup(func() { release(t, functiontest.NodesPath+"/node-"+name) })
-}
-
-// release deletes an object whatever finalizers hold it.
-func release(t *testing.T, path string) {
-	t.Helper()
-	server.Patch(t, path, map[string]any{"metadata": map[string]any{"finalizers": []string{}}})
-	server.Delete(t, path)
 }
 
 // look is a tick's pass, which needs no Lease. It returns an error where tickOnce fails.
@@ -87,7 +77,6 @@ func TestPodsAreNominatedForTheNodeOfTheirPlan(t *testing.T) {
 	server.Claim(t, "replan", "", func(claim *api.NodeClaim) { // a later plan, whose node has not joined
 		claim.Annotations = map[string]string{api.NominatedPodsAnnotationKey: string(again.UID)}
 	})
-	t.Cleanup(func() { release(t, api.NodeClaimsPath+"/replan") })
 	want := map[string]string{mine.Name: "node-plan", elsewhere.Name: "full", again.Name: "", other.Name: ""}
 	for range 2 { // a pass that runs twice changes nothing
 		if err := l.look(t); err != nil {

@@ -12,7 +12,7 @@ import (
 // next tick.
 func TestOnlyATickTakesTheNewsOfAShift(t *testing.T) {
 	l := newLife(t)
-	launching(t, "shifted")
+	server.Claim(t, "shifted", "")
 	var announced []bool
 	l.shifts = func(_ context.Context, announce bool) (map[string]time.Time, zonalshift.Change) {
 		announced = append(announced, announce)
