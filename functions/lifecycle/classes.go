@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclass"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
@@ -54,7 +55,7 @@ func (p *pass) endClass(ctx context.Context, class *api.EC2NodeClass) error {
 	}
 	if holders := nodeclass.Holders(class, claims); len(holders) > 0 {
 		p.events.Add(cluster.Event{
-			About: aboutClass(class), Type: corev1.EventTypeNormal, Reason: "WaitingOnNodeClaimTermination",
+			About: disruption.AboutClass(class), Type: corev1.EventTypeNormal, Reason: "WaitingOnNodeClaimTermination",
 			Message: nodeclass.WaitingMessage(holders),
 		})
 		return nil

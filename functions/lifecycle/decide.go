@@ -255,13 +255,6 @@ func defect(about corev1.ObjectReference, err error) cluster.Event {
 	}
 }
 
-func aboutClass(class *api.EC2NodeClass) corev1.ObjectReference {
-	return corev1.ObjectReference{
-		APIVersion: api.EC2NodeClassGVR().GroupVersion().String(), Kind: api.EC2NodeClassKind,
-		Name: class.Name, UID: class.UID,
-	}
-}
-
 // nodesOf are the nodes of the instance.
 func nodesOf(instance nodeclaim.Instance, all []corev1.Node) []*corev1.Node {
 	var nodes []*corev1.Node

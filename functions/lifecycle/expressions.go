@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/kubelet"
@@ -48,7 +49,7 @@ func evaluateExpressions(
 	for _, class := range concerned {
 		evaluated, err := evaluate(class, facts, known)
 		if guard.IsPanic(err) {
-			defects = append(defects, defect(aboutClass(class), err))
+			defects = append(defects, defect(disruption.AboutClass(class), err))
 		}
 		maps.Copy(made, evaluated)
 		failed = append(failed, err)

@@ -11,9 +11,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -190,33 +192,21 @@ func (p *performer) nominate(ctx context.Context, step nodeclaim.Nominate) {
 // passes have read it. The claim's end does not depend on the status, so that a failure is only
 // logged: the next claim of the class tells again.
 func (p *performer) refuseClass(ctx context.Context, claim *api.NodeClaim, step nodeclaim.RefuseClass) {
-	classes, err := p.client.NodeClasses(ctx)
-	at := slices.IndexFunc(classes, func(class api.EC2NodeClass) bool { return class.Name == step.Class })
-	if err == nil && at >= 0 {
-		err = p.refuse(ctx, &classes[at], claim, step.Message)
+	decide := func(class *api.EC2NodeClass) ([]metav1.Condition, bool, error) {
+		return nodeclass.RefuseEnded(class, claim, p.client.CertificateAuthority(), step.Message, p.now())
 	}
-	if cluster.IgnoreStale(err) != nil {
+	class, err := classes.ChangeConditions(ctx, p.client, step.Class, decide)
+	switch {
+	case err != nil:
 		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", step.Class, "error", err)
-	}
-}
-
-func (p *performer) refuse(ctx context.Context, class *api.EC2NodeClass, claim *api.NodeClaim, message string) error {
-	conditions, changed, err := nodeclass.RefuseEnded(class, claim, p.client.CertificateAuthority(), message, p.now())
-	if err != nil || !changed {
-		return err
-	}
-	_, err = p.client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
-		"metadata": map[string]any{"resourceVersion": class.ResourceVersion},
-		"status":   map[string]any{"conditions": conditions},
-	})
-	if err == nil {
+	case class != nil:
 		slog.WarnContext(ctx, "instances of an ec2nodeclass end before they join",
-			"EC2NodeClass", class.Name, "NodeClaim", claim.Name, "error", message)
+			"EC2NodeClass", class.Name, "NodeClaim", claim.Name, "error", step.Message)
 		p.events.Add(cluster.Event{
-			About: aboutClass(class), Type: corev1.EventTypeWarning, Reason: api.ReasonInstanceEnded, Message: message,
+			About: disruption.AboutClass(class), Type: corev1.EventTypeWarning, Reason: api.ReasonInstanceEnded,
+			Message: step.Message,
 		})
 	}
-	return err
 }
 
 // requireHalted asks EC2 once more, and returns errRuns unless nothing runs on the instance.

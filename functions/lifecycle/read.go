@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -241,7 +242,7 @@ func listOwners(
 	for i := range classes {
 		resolved, err := resolveClass(ctx, resolve, classes[i])
 		if guard.IsPanic(err) {
-			defects = append(defects, defect(aboutClass(&resolved), err))
+			defects = append(defects, defect(disruption.AboutClass(&resolved), err))
 		}
 		classes[i], failed = resolved, append(failed, err)
 	}

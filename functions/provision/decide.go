@@ -63,12 +63,6 @@ func aboutPod(pod plan.PodRef) corev1.ObjectReference {
 	}
 }
 
-func aboutClass(class *api.EC2NodeClass) corev1.ObjectReference {
-	return corev1.ObjectReference{
-		APIVersion: api.AWSAPIVersion, Kind: api.EC2NodeClassKind, Name: class.Name, UID: class.UID,
-	}
-}
-
 // overlayStatus is the status to write on a NodeOverlay. The problem is empty where it counts.
 type overlayStatus struct {
 	name            string

@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/sight"
@@ -132,7 +133,7 @@ func (r *reader) resolve(ctx context.Context, class *api.EC2NodeClass) error {
 	if guard.IsPanic(err) {
 		r.mutex.Lock()
 		defer r.mutex.Unlock()
-		r.events = append(r.events, warning(aboutClass(class), api.EventReasonInternalError, err.Error()))
+		r.events = append(r.events, warning(disruption.AboutClass(class), api.EventReasonInternalError, err.Error()))
 	}
 	if len(class.Status.CapacityReservations) > 0 {
 		r.reservations = nil // resolving has counted them anew

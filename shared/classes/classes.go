@@ -3,12 +3,14 @@ package classes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -113,6 +115,40 @@ func (r *Resolver) Resolve(
 	}
 	class.Status = status
 	return class, nil
+}
+
+// statuses reads and writes EC2NodeClasses: cluster.Client, and wrappers of it.
+type statuses interface {
+	NodeClasses(ctx context.Context) ([]api.EC2NodeClass, error)
+	PatchNodeClassStatus(ctx context.Context, name string, patch map[string]any) (*api.EC2NodeClass, error)
+}
+
+// ChangeConditions writes the conditions that decide returns, unless they are unchanged. It reads
+// the class again, because the caller may have written it since. It returns the class that it wrote,
+// and nil if there was nothing to write or another writer came first, who has seen the same facts.
+func ChangeConditions(
+	ctx context.Context, client statuses, name string, decide func(*api.EC2NodeClass) ([]metav1.Condition, bool, error),
+) (*api.EC2NodeClass, error) {
+	classes, err := client.NodeClasses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(classes, func(class api.EC2NodeClass) bool { return class.Name == name })
+	if at < 0 {
+		return nil, nil
+	}
+	conditions, changed, err := decide(&classes[at])
+	if err != nil || !changed {
+		return nil, err
+	}
+	stored, err := client.PatchNodeClassStatus(ctx, name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": classes[at].ResourceVersion},
+		"status":   map[string]any{"conditions": conditions},
+	})
+	if err != nil {
+		return nil, cluster.IgnoreStale(err)
+	}
+	return stored, nil
 }
 
 // expressions returns what is known of the class's kubelet expressions.

@@ -67,6 +67,13 @@ func AboutPool(pool *api.NodePool) corev1.ObjectReference {
 	return about(api.NodePoolKind, &pool.ObjectMeta)
 }
 
+// AboutClass is the class as the subject of events.
+func AboutClass(class *api.EC2NodeClass) corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: api.AWSAPIVersion, Kind: api.EC2NodeClassKind, Name: class.Name, UID: class.UID,
+	}
+}
+
 func about(kind string, object *metav1.ObjectMeta) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: api.APIVersion, Kind: kind, Name: object.Name, UID: object.UID}
 }

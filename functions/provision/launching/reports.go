@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/metrics"
@@ -54,10 +55,8 @@ func (l *Launcher) reportFailure(ctx context.Context, step attempt.ReportFailure
 
 // refuseClass writes on a class which of its conditions is not true.
 func (l *Launcher) refuseClass(ctx context.Context, name string, step attempt.RefuseClass) {
-	l.updateClass(ctx, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
-		l.warn(corev1.ObjectReference{
-			APIVersion: api.AWSAPIVersion, Kind: api.EC2NodeClassKind, Name: class.Name, UID: class.UID,
-		}, step.Reason, step.Message)
+	l.changeConditions(ctx, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
+		l.warn(disruption.AboutClass(class), step.Reason, step.Message)
 		return nodeclass.Refuse(class, nodeclass.Refusal{
 			Condition: step.Condition, Reason: api.ReasonLaunchRefused, Message: attempt.Cut(step.Message),
 		}, l.Now())
@@ -66,33 +65,20 @@ func (l *Launcher) refuseClass(ctx context.Context, name string, step attempt.Re
 
 // clearRefusal takes back what refuseClass wrote.
 func (l *Launcher) clearRefusal(ctx context.Context, name string) {
-	l.updateClass(ctx, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
+	l.changeConditions(ctx, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool) {
 		return nodeclass.ClearRefusals(class, l.Now())
 	})
 }
 
-// updateClass changes the conditions of a class. It reads the class again, because this pass may
-// have written it. On a conflict the other writer has seen the same facts. The launch does not
-// depend on the status, so that a failure is only logged.
-func (l *Launcher) updateClass(
-	ctx context.Context, name string, conditionsOf func(*api.EC2NodeClass) ([]metav1.Condition, bool),
+// changeConditions only logs a failure, because the launch does not depend on the status.
+func (l *Launcher) changeConditions(
+	ctx context.Context, name string, decide func(*api.EC2NodeClass) ([]metav1.Condition, bool),
 ) {
-	classes, err := l.Client.NodeClasses(ctx)
-	for i := range classes {
-		class := &classes[i]
-		if class.Name != name {
-			continue
-		}
-		conditions, changed := conditionsOf(class)
-		if !changed {
-			return
-		}
-		_, err = l.Client.PatchNodeClassStatus(ctx, class.Name, map[string]any{
-			"metadata": map[string]any{"resourceVersion": class.ResourceVersion},
-			"status":   map[string]any{"conditions": conditions},
-		})
-	}
-	if cluster.IgnoreStale(err) != nil {
+	_, err := classes.ChangeConditions(ctx, l.Client, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool, error) {
+		conditions, changed := decide(class)
+		return conditions, changed, nil
+	})
+	if err != nil {
 		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", name, "error", err)
 	}
 }
