@@ -31,7 +31,7 @@ func randomWorlds() uint64 {
 
 // TestTheCommandPlansAsProvisionDoes gives random clusters to the handler and to the command line, and
 // compares their plans byte for byte. The clusters have volumes, namespaces, settings, misfits, offerings
-// that EC2 lacked, and a CapacityBuffer.
+// that EC2 lacked, a CapacityBuffer, a ProvisioningRequest and a PodGroup.
 func TestTheCommandPlansAsProvisionDoes(t *testing.T) {
 	command := sighttest.Command(t)
 	for seed := range randomWorlds() {
@@ -48,6 +48,13 @@ func TestTheCommandPlansAsProvisionDoes(t *testing.T) {
 			if settings.CapacityBuffers {
 				e.template("spare", "1")
 				e.buffer("spare", "spare", 2)
+			}
+			if settings.ProvisioningRequests {
+				e.template("batch", "7")
+				e.request("batch", []string{api.CheckCapacityClass, api.AtomicScaleUpClass}[seed%2], "batch", "batch")
+			}
+			if seed%4 != 0 {
+				e.podGroup(sighttest.Gang, int(seed))
 			}
 			e.remember(w)
 			told := status.Deployment{Tick: time.Now()}
@@ -91,6 +98,7 @@ func TestFilesArePlannedAsTheirClusterIs(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			e := newEnvironment(t)
 			w := e.world(100 + seed)
+			e.podGroup(sighttest.Gang, 1+int(seed))
 			var decided *report.Plan
 			handler := e.handler(alive())
 			handler.dryRun = true
@@ -102,7 +110,8 @@ func TestFilesArePlannedAsTheirClusterIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			objects, err := w.Export(t.Context(), api.NodePoolsPath+"/default",
-				"/apis/"+api.AWSAPIVersion+"/"+api.EC2NodeClassResource+"/default", "/api/v1/namespaces/team")
+				"/apis/"+api.AWSAPIVersion+"/"+api.EC2NodeClassResource+"/default", "/api/v1/namespaces/team",
+				"/apis/"+api.PodGroupAPIVersion+"/namespaces/default/podgroups/"+sighttest.Gang)
 			e.try(err)
 			types, err := json.Marshal(offer())
 			e.try(err)

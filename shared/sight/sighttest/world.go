@@ -315,9 +315,13 @@ func (w *World) pod(ctx context.Context, name, node string) error {
 		Name: name, Labels: map[string]string{"app": []string{"web", "db", "batch"}[w.random.IntN(3)]},
 	}}
 	pod.Spec.SchedulerName, pod.Spec.NodeName = "none", node
+	cores := int64(100 + w.random.IntN(900))
+	if node == "" {
+		cores *= 3 // pods that wait need more than the nodes have
+	}
 	pod.Spec.Containers = []corev1.Container{{
 		Name: "main", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-			corev1.ResourceCPU:    *resource.NewMilliQuantity(int64(100+w.random.IntN(900)), resource.DecimalSI),
+			corev1.ResourceCPU:    *resource.NewMilliQuantity(cores, resource.DecimalSI),
 			corev1.ResourceMemory: *resource.NewQuantity(int64(1+w.random.IntN(2000))<<20, resource.BinarySI),
 		}},
 	}}
@@ -332,7 +336,10 @@ func (w *World) pod(ctx context.Context, name, node string) error {
 	return w.create(ctx, "/api/v1/namespaces/default/pods", name, pod, status)
 }
 
-// constrain gives some pods a volume, an affinity, a spread, or more than any node has.
+// Gang is the name of the PodGroup of some of the pods that wait. The kind is the caller's.
+const Gang = "gang"
+
+// constrain gives some pods a volume, an affinity, a spread, a PodGroup, or more than any node has.
 func (w *World) constrain(pod *corev1.Pod) {
 	same := &metav1.LabelSelector{MatchLabels: map[string]string{"app": pod.Labels["app"]}}
 	switch w.random.IntN(8) {
@@ -362,6 +369,10 @@ func (w *World) constrain(pod *corev1.Pod) {
 	case 5:
 		if pod.Spec.NodeName == "" && w.in(2) {
 			pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("500")
+		}
+	case 6:
+		if pod.Spec.NodeName == "" {
+			pod.Labels[api.PodGroupLabelKey] = Gang
 		}
 	}
 }
