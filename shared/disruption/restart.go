@@ -42,7 +42,7 @@ func (s *Cluster) ToRestart(node *Node) []*corev1.Pod {
 	var found []*corev1.Pod
 	for _, pod := range node.Pods {
 		if asksForRestart(pod, pool) && scheduling.IsReschedulable(pod) && pod.DeletionTimestamp == nil &&
-			!toleratesDisruption(pod) && len(protection.Covering(s.Budgets, pod)) == 0 && s.isAlone(pod) {
+			scheduling.IsEvicted(pod) && len(protection.Covering(s.Budgets, pod)) == 0 && s.isAlone(pod) {
 			found = append(found, pod)
 		}
 	}
@@ -59,15 +59,6 @@ func asksForRestart(pod *corev1.Pod, pool *api.NodePool) bool {
 		wanted = pool.Annotations[MoveByRestartAnnotationKey]
 	}
 	return wanted == "true"
-}
-
-// toleratesDisruption tells whether the pod tolerates the taint of nodes to remove. Its successor
-// would come to the same node.
-func toleratesDisruption(pod *corev1.Pod) bool {
-	taint := api.DisruptedNoScheduleTaint()
-	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
-		return scheduling.ToleratesTaint(&t, &taint)
-	})
 }
 
 // isAlone tells whether no other active pod has the same owner.

@@ -1,12 +1,15 @@
 package scheduling
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podresource "k8s.io/component-helpers/resource"
+
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
 // PodRequests returns the resources that a pod takes from its node, as kube-scheduler counts them:
@@ -94,6 +97,15 @@ func IsReschedulable(pod *corev1.Pod) bool {
 		return false
 	}
 	return pod.DeletionTimestamp == nil || isOwnedBy(pod, "StatefulSet")
+}
+
+// IsEvicted reports whether a drain of the pod's node evicts the pod. It leaves the other pods to end with
+// the node: pods that have finished, static pods, which the kubelet would start again, and pods that
+// tolerate the mark of leaving nodes, which would come back. Their disruption budgets keep no node.
+func IsEvicted(pod *corev1.Pod) bool {
+	mark := api.DisruptedNoScheduleTaint()
+	tolerates := func(toleration corev1.Toleration) bool { return ToleratesTaint(&toleration, &mark) }
+	return !IsTerminal(pod) && !IsStatic(pod) && !slices.ContainsFunc(pod.Spec.Tolerations, tolerates)
 }
 
 // IsTerminal reports whether a pod has finished, and takes no resources of its node.

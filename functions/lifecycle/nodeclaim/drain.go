@@ -123,23 +123,18 @@ func (p *pass) deleteNode() {
 func (p *pass) waiting() []*corev1.Pod {
 	var waiting []*corev1.Pod
 	for _, pod := range p.view.Pods {
-		if !scheduling.IsTerminal(pod) && drainable(pod, p.now) {
+		if drainable(pod, p.now) {
 			waiting = append(waiting, pod)
 		}
 	}
 	return waiting
 }
 
-// drainable reports whether a drain moves the pod. It does not move pods that tolerate the mark,
-// and pods that should have ended long ago. It does not move static pods, which the kubelet would
-// start again.
+// drainable reports whether a drain waits for the pod. It does not wait for pods that should have ended
+// long ago.
 func drainable(pod *corev1.Pod, now time.Time) bool {
-	mark := api.DisruptedNoScheduleTaint()
-	tolerates := slices.ContainsFunc(pod.Spec.Tolerations, func(toleration corev1.Toleration) bool {
-		return scheduling.ToleratesTaint(&toleration, &mark)
-	})
 	stuck := pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > stuckAfter
-	return !tolerates && !stuck && !scheduling.IsStatic(pod)
+	return scheduling.IsEvicted(pod) && !stuck
 }
 
 // force deletes the pods that would outlive the node, whatever protects them, and returns the

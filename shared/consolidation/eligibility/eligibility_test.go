@@ -4,6 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
@@ -23,9 +27,9 @@ func fragmented(t *testing.T) *plan.Snapshot {
 }
 
 // refusals are the nodes' reasons by name.
-func refusals(s *plan.Snapshot) map[string]state.Refusal {
+func refusals(s *plan.Snapshot, budgets ...policyv1.PodDisruptionBudget) map[string]state.Refusal {
 	f := state.New(s, consolidationtest.Now)
-	eligibility.Decide(f, s, nil)
+	eligibility.Decide(f, s, budgets)
 	found := map[string]state.Refusal{}
 	for _, n := range f.Nodes {
 		if !n.Candidate {
@@ -33,6 +37,24 @@ func refusals(s *plan.Snapshot) map[string]state.Refusal {
 		}
 	}
 	return found
+}
+
+// TestABudgetOverPodsThatNoDrainEvictsKeepsNoNode has a budget over a daemon set that tolerates everything,
+// and that Kubernetes therefore computes as allowing nothing.
+func TestABudgetOverPodsThatNoDrainEvictsKeepsNoNode(t *testing.T) {
+	s := fragmented(t)
+	agent := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent", Labels: map[string]string{"app": "agent"},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent", Controller: new(true)}}}}
+	agent.Status.Phase = corev1.PodRunning
+	evicted := agent
+	agent.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	s.Nodes[1].Pods, s.Nodes[2].Pods = append(s.Nodes[1].Pods, agent), append(s.Nodes[2].Pods, evicted)
+	budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}}
+	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: agent.Labels}
+	found := refusals(s, budget)
+	if len(found) != 1 || found[s.Nodes[2].Node.Name].Because != state.Protected {
+		t.Errorf("nodes stay: %v", found)
+	}
 }
 
 func TestEachNodeIsDecidedAlone(t *testing.T) {

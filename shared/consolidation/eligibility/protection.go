@@ -59,7 +59,7 @@ func (p *podProtection) ofPod(pod *corev1.Pod) string {
 
 // budgetsBlock tells whether budgets block pods like this one.
 func (p *podProtection) budgetsBlock(pod *corev1.Pod) bool {
-	if len(p.budgets) == 0 {
+	if len(p.budgets) == 0 || !scheduling.IsEvicted(pod) {
 		return false
 	}
 	p.key.Reset()
@@ -71,9 +71,6 @@ func (p *podProtection) budgetsBlock(pod *corev1.Pod) bool {
 		if pod.Status.Conditions[i].Type == corev1.PodReady {
 			fmt.Fprintf(&p.key, "\x00%s", pod.Status.Conditions[i].Status)
 		}
-	}
-	if scheduling.IsStatic(pod) {
-		p.key.WriteString("\x00static")
 	}
 	key := p.key.String()
 	blocked, known := p.blocked[key]

@@ -97,8 +97,9 @@ func ByAnnotation(pod *corev1.Pod, now time.Time) string {
 }
 
 // Blocked is the reason why the pods protect their node from disruption, or "". A pod blocks the
-// disruption if an annotation protects it, if its PodDisruptionBudget allows no eviction now, or if
-// several budgets cover it. The eviction API refuses pods with several budgets.
+// disruption if an annotation protects it. A pod that a drain evicts blocks it too if its
+// PodDisruptionBudget allows no eviction now, or if several budgets cover it: the eviction API refuses
+// such pods.
 func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) string {
 	for _, pod := range pods {
 		if scheduling.IsTerminal(pod) || pod.DeletionTimestamp != nil {
@@ -107,7 +108,7 @@ func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 		if annotation := ByAnnotation(pod, now); annotation != "" {
 			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, annotation)
 		}
-		if scheduling.IsStatic(pod) {
+		if !scheduling.IsEvicted(pod) {
 			continue
 		}
 		covering := Covering(budgets, pod)
@@ -129,6 +130,9 @@ func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 func Immovable(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) bool {
 	if protection, err := OfPod(pod, now); err == nil && protection.Active {
 		return true
+	}
+	if !scheduling.IsEvicted(pod) {
+		return false
 	}
 	covering := Covering(budgets, pod)
 	return len(covering) > 1 || len(covering) == 1 && allowsNone(&covering[0].Spec) && !allowsUnready(covering[0], pod)

@@ -46,6 +46,11 @@ func ownedBy(kind string) func(*corev1.Pod) {
 	}
 }
 
+// tolerant is a pod that stays on a node that is drained, as those of agents do.
+func tolerant(p *corev1.Pod) {
+	p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+}
+
 func TestPodProtection(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -131,6 +136,18 @@ func TestBlocked(t *testing.T) {
 			budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0)},
 		},
 		{
+			name: "a pod that tolerates the mark of leaving nodes is not evicted either", pods: []*corev1.Pod{pod("a", tolerant)},
+			budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0), budget("other", "a", 0)},
+		},
+		{
+			name: "a budget holds a pod of a daemon set that a drain evicts", pods: []*corev1.Pod{pod("a", ownedBy("DaemonSet"))},
+			budgets: []policyv1.PodDisruptionBudget{budget("tight", "a", 0)}, want: "default/tight",
+		},
+		{
+			name: "an annotation protects a pod that is not evicted", want: "do-not-disrupt",
+			pods: []*corev1.Pod{pod("a", tolerant, doNotDisrupt("true"))},
+		},
+		{
 			name: "a pod that has ended holds nothing",
 			pods: []*corev1.Pod{pod("a", phase(corev1.PodFailed), doNotDisrupt("true"))},
 		},
@@ -192,6 +209,10 @@ func TestImmovable(t *testing.T) {
 		{
 			name: "a budget that allows none at this moment", pod: pod("a"),
 			budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &some})},
+		},
+		{
+			name: "a budget over a pod that no drain evicts", pod: pod("a", tolerant),
+			budgets: []policyv1.PodDisruptionBudget{budget(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none})},
 		},
 		{
 			name: "a budget of other pods", pod: pod("b"),
