@@ -28,7 +28,9 @@ type Withdrawal struct {
 // launches, so that its check before the launch keeps the limits. The snapshot must have all claims.
 //
 // A claim counts as in the planner: with its node's capacity, or with the most that one of its
-// types has.
+// types has. Claims that leave do not count. Claims that others replace do not count against these
+// others, so that a pool at its limit can replace its nodes. Both count in a pool with a fixed number
+// of nodes, whose limit is one of machines.
 func Withdrawals(
 	pools []api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
 ) []Withdrawal {
@@ -45,6 +47,7 @@ func withdrawalsOf(
 	pool *api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
 ) []Withdrawal {
 	used := corev1.ResourceList{}
+	going := corev1.ResourceList{} // what the nodes take that others replace
 	var waiting []*api.NodeClaim
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
@@ -53,8 +56,13 @@ func withdrawalsOf(
 		case node.Label(api.NodePoolLabelKey) != pool.Name:
 		case claim != nil && claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil:
 			waiting = append(waiting, claim)
+		case pool.Spec.Replicas == nil && scheduling.IsLeaving(claim, node.Node):
 		default:
-			add(used, capacityOf(node, types))
+			takes := capacityOf(node, types)
+			add(used, takes)
+			if claim != nil && pool.Spec.Replicas == nil && has(claim, api.ReplacedByAnnotationKey) {
+				add(going, takes)
+			}
 		}
 	}
 	slices.SortFunc(waiting, func(a, b *api.NodeClaim) int {
@@ -64,13 +72,33 @@ func withdrawalsOf(
 	for _, claim := range waiting {
 		with := used.DeepCopy()
 		add(with, capacityOf(&plan.Node{NodeClaim: claim}, types))
-		if exceeded := exceeds(pool, with); exceeded != "" {
+		staying := with
+		if has(claim, api.ReplacesAnnotationKey) {
+			staying = without(with, going)
+		}
+		if exceeded := exceeds(pool, staying); exceeded != "" {
 			withdrawn = append(withdrawn, Withdrawal{Claim: claim, Message: exceeded})
 			continue
 		}
 		used = with
 	}
 	return withdrawn
+}
+
+func has(claim *api.NodeClaim, annotation string) bool {
+	_, has := claim.Annotations[annotation]
+	return has
+}
+
+// without is the amounts less others.
+func without(amounts, less corev1.ResourceList) corev1.ResourceList {
+	left := amounts.DeepCopy()
+	for name, quantity := range less {
+		amount := left[name]
+		amount.Sub(quantity)
+		left[name] = amount
+	}
+	return left
 }
 
 // capacityOf is what the node takes of limits: what the node says, else what its claim says, else the

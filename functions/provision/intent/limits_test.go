@@ -40,6 +40,13 @@ func TestClaimsThatExceedALimitTogetherAreWithdrawn(t *testing.T) {
 	elder, younger := typed(claim("z-elder", "general", ""), 2*time.Second, "small"),
 		typed(claim("a-younger", "general", ""), time.Second, "small")
 	flexible := typed(claim("flexible", "general", ""), time.Minute, "small", "large")
+	replaced := claim("replaced", "general", "i-3")
+	replaced.Status.Capacity = cpu("4")
+	replaced.Annotations = map[string]string{api.ReplacedByAnnotationKey: "begun,replacing"}
+	replacing := typed(claim("replacing", "general", ""), 3*time.Second, "small")
+	replacing.Annotations = map[string]string{api.ReplacesAnnotationKey: "replaced"}
+	begun := claim("begun", "general", "i-4")
+	begun.Status.Capacity = cpu("4")
 	other := typed(claim("other", "spare", ""), time.Second, "large")
 	for _, test := range []struct {
 		name   string
@@ -52,7 +59,12 @@ func TestClaimsThatExceedALimitTogetherAreWithdrawn(t *testing.T) {
 		{"none fits", cpu("5"), []api.NodeClaim{launched, elder, younger}, "z-elder a-younger"},
 		{"a claim counts with its greatest type", cpu("11"), []api.NodeClaim{launched, flexible, younger}, "flexible"},
 		{"a node counts with what it says", cpu("5"), []api.NodeClaim{joined, elder}, ""},
-		{"a claim that ends counts, and is not withdrawn again", cpu("3"), []api.NodeClaim{ending, elder}, "z-elder"},
+		{"a claim that ends does not count, and is not withdrawn again", cpu("2"), []api.NodeClaim{ending, elder}, ""},
+		{"a node that is replaced leaves its room to its replacement", cpu("4"), []api.NodeClaim{replaced, replacing}, ""},
+		{"it leaves none to other claims", cpu("4"), []api.NodeClaim{replaced, replacing, younger}, "a-younger"},
+		{"a replacement has the room of what goes, and no more", cpu("3"), []api.NodeClaim{replaced, replacing, elder},
+			"z-elder"},
+		{"a replacement that has been launched counts", cpu("5"), []api.NodeClaim{replaced, begun, replacing}, "replacing"},
 		{"nodes are counted", corev1.ResourceList{api.ResourceNodes: resource.MustParse("2")},
 			[]api.NodeClaim{launched, elder, younger}, "a-younger"},
 		{"an instance is never withdrawn", cpu("1"), []api.NodeClaim{launched}, ""},

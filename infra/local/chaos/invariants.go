@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/laws"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -101,13 +103,25 @@ func (s *sight) detached() []string {
 	return wrong
 }
 
-// exceeded lists the NodePools whose live instances have more processors than their limit.
+// exceeded lists the NodePools whose live instances have more processors than their limit, without those
+// that leave.
 func (s *sight) exceeded(limits map[string]resource.Quantity) []string {
 	var wrong []string
+	claims, names := make([]*api.NodeClaim, len(s.claims)), map[string]string{}
+	for i := range s.claims {
+		claims[i] = &s.claims[i]
+		names[claims[i].Status.ProviderID] = claims[i].Name
+	}
+	staying := laws.Staying(claims)
+	leaves := func(i *ec2.Instance) bool {
+		stays, claimed := staying[cmp.Or(names[i.ProviderID()], i.Tags[api.NodeClaimTagKey])]
+		return claimed && !stays
+	}
 	for _, pool := range slices.Sorted(maps.Keys(limits)) {
 		sum := int64(0)
 		for i := range s.instances {
-			if instance := &s.instances[i]; live(instance) && instance.Tags[api.NodePoolLabelKey] == pool {
+			if instance := &s.instances[i]; live(instance) && instance.Tags[api.NodePoolLabelKey] == pool &&
+				!leaves(instance) {
 				sum += int64(instance.Facts.VCPUs)
 			}
 		}

@@ -99,8 +99,14 @@ func TestLimitsCountLiveInstances(t *testing.T) {
 	if wrong := s.exceeded(map[string]resource.Quantity{"shaky": resource.MustParse("8"), "steady": {}}); len(wrong) > 0 {
 		t.Errorf("8 of 8: %v", wrong)
 	}
-	if wrong := s.exceeded(map[string]resource.Quantity{"shaky": resource.MustParse("7500m")}); len(wrong) != 1 {
+	short := map[string]resource.Quantity{"shaky": resource.MustParse("7500m")}
+	if wrong := s.exceeded(short); len(wrong) != 1 {
 		t.Errorf("8 of 7.5: %v", wrong)
+	}
+	s.claims = []api.NodeClaim{claimOf("one", "i-1"), claimOf("two", "i-2")}
+	s.claims[1].Annotations = map[string]string{api.ReplacesAnnotationKey: "one"}
+	if wrong := s.exceeded(short); len(wrong) > 0 {
+		t.Errorf("one of two is replaced: %v", wrong)
 	}
 }
 

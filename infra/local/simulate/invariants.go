@@ -16,9 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/laws"
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // unclaimedGrace is how long an instance may run without a claim. Lists of EC2 lag by a minute here, and a
@@ -92,11 +94,12 @@ func (r *Run) checkInstances(instances []ec2.Instance, owners map[string]*api.No
 	}
 }
 
-// checkLimits holds that the instances of claims stay within their pool's limits.
+// checkLimits holds that the instances of claims stay within their pool's limits. What leaves may exceed
+// them.
 func (r *Run) checkLimits(instances []ec2.Instance, owners map[string]*api.NodeClaim) {
-	sums := map[string]int64{}
+	sums, staying := map[string]int64{}, laws.Staying(apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims))
 	for n := range instances {
-		if i := &instances[n]; live(i) && owners[i.ID] != nil {
+		if i := &instances[n]; live(i) && owners[i.ID] != nil && staying[owners[i.ID].Name] {
 			sums[owners[i.ID].Labels[api.NodePoolLabelKey]] += int64(i.Facts.VCPUs)
 		}
 	}
@@ -522,13 +525,12 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 	return true
 }
 
-// usedOf is what a pool's claims take of its limit, in processors. Those that leave count as well:
-// a pod that may not be evicted can hold its node for ever. A claim without an instance may still
-// take everything.
+// usedOf is what a pool's claims take of its limit, in processors. Those that leave take nothing. A claim
+// without an instance may still take everything.
 func (r *Run) usedOf(pool string) int64 {
 	used := int64(0)
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
-		if claim.Labels[api.NodePoolLabelKey] == pool {
+		if claim.Labels[api.NodePoolLabelKey] == pool && !scheduling.IsLeaving(claim, nil) {
 			cpus, launched := claim.Status.Capacity[corev1.ResourceCPU]
 			if !launched {
 				return math.MaxInt32

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -140,40 +139,5 @@ func (e *Evaluator) ask(leaving, others []*state.Node, o Options) *plan.Plan {
 		}
 		s.Nodes = append(s.Nodes, shown)
 	}
-	if o.Launch && e.fleet.Limited {
-		s.Nodes = append(s.Nodes, e.endingBeside(others)...)
-	}
 	return planning.Solve(&s)
-}
-
-// endingBeside are the fleet's nodes except the others. They still count against limits: a deleted
-// node is paid until its pods have gone.
-func (e *Evaluator) endingBeside(others []*state.Node) []plan.Node {
-	there := map[*state.Node]bool{}
-	for _, n := range others {
-		there[n] = true
-	}
-	var ending []plan.Node
-	for _, n := range e.fleet.Nodes {
-		if !there[n] && !(n.Removed && n.Launched != nil) {
-			ending = append(ending, e.ending(n))
-		}
-	}
-	return ending
-}
-
-// ending is the node on its way out: none of its pods counts, and it is paid until it is gone.
-func (e *Evaluator) ending(n *state.Node) plan.Node {
-	left := plan.Node{}
-	if n.Source.Node != nil {
-		object := *n.Source.Node
-		object.DeletionTimestamp = &metav1.Time{Time: e.fleet.Now}
-		left.Node = &object
-	}
-	if n.Source.NodeClaim != nil {
-		claim := *n.Source.NodeClaim
-		claim.DeletionTimestamp = &metav1.Time{Time: e.fleet.Now}
-		left.NodeClaim = &claim
-	}
-	return left
 }

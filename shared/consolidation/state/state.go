@@ -26,9 +26,6 @@ type Fleet struct {
 	Nodes []*Node
 	// Groups numbers the groups of equal pods.
 	Groups *podgroup.Groups
-	// Limited says that some NodePool has spec.limits. Nodes count against them until they are
-	// gone.
-	Limited bool
 	// Now is the snapshot's time.
 	Now time.Time
 
@@ -82,7 +79,6 @@ func (f *Fleet) readPools() {
 		for j := range types {
 			p.types[types[j].Name] = &types[j]
 		}
-		f.Limited = f.Limited || len(p.API.Spec.Limits) > 0
 		f.pools[p.API.Name] = p
 	}
 }

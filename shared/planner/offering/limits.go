@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // Limit is one entry of a NodePool's spec.limits.
@@ -21,7 +22,8 @@ type Limit struct {
 }
 
 // readLimits fills in the limits of all pools, and what their nodes use of them. A node that leaves
-// counts too, because it costs money until it is gone.
+// does not count, so that a pool at its limit can replace it. Limits are therefore exceeded by what is
+// leaving at most.
 func (ix *Index) readLimits() {
 	byName := map[string]*Pool{}
 	for _, pool := range ix.Pools {
@@ -34,7 +36,7 @@ func (ix *Index) readLimits() {
 	for i := range ix.Work.Snapshot.Nodes {
 		node := &ix.Work.Snapshot.Nodes[i]
 		pool := byName[node.Label(api.NodePoolLabelKey)]
-		if pool == nil || len(pool.Limits) == 0 {
+		if pool == nil || len(pool.Limits) == 0 || scheduling.IsLeaving(node.NodeClaim, node.Node) {
 			continue
 		}
 		for j, amount := range pool.limitUse(ix.capacityOf(node)) {
