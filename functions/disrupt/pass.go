@@ -124,8 +124,10 @@ func (p *pass) rollBack(ctx context.Context, node *disruption.Node, why string) 
 	return p.do(ctx, decide.RollBack(disruption.RollBack{Node: node, Why: why}, p.now()))
 }
 
-// removeEmpty removes nodes without pods.
+// removeEmpty removes nodes without pods. It goes on where it cannot find out which nodes recent pods
+// need, because it looks at each node again before its end.
 func (p *pass) removeEmpty(ctx context.Context) error {
+	unread := p.fleet.FindNeeded(ctx, p.now())
 	decided := disruption.Empty(p.fleet.Seen, p.now())
 	p.lookAgain(decided.Again)
 	noteEmpty := func(node *disruption.Node) decide.Task { return decide.NoteEmpty(node, p.now()) }
@@ -135,7 +137,7 @@ func (p *pass) removeEmpty(ctx context.Context) error {
 	failed = append(failed, p.each(ctx, decided.Due, decide.MarkConsolidatable)...)
 	failed = append(failed, p.each(ctx, decided.Remove, decide.Remove)...)
 	p.record(ctx, decide.Blocked(decided.Notices, p.now())...)
-	return errors.Join(failed...)
+	return errors.Join(append(failed, unread)...)
 }
 
 // showPodEvents writes on the claims when a pod last came to their nodes, or left them.
@@ -329,8 +331,6 @@ func (p *pass) consolidate(ctx context.Context) error {
 			failed = append(failed, ofNode(proposal.First, p.do(ctx, decide.Withdraw(proposal))))
 		}
 		return errors.Join(failed...)
-	case p.fleet.Seen.HasRecentPendingPods(p.now()):
-		return nil
 	case len(proposals) == 0:
 		return p.propose(ctx)
 	}

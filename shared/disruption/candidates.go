@@ -38,8 +38,8 @@ type Candidate struct {
 // It chooses no more nodes than the budgets of their pools allow. It skips nodes that a person, a
 // pod or a PodDisruptionBudget protects, and nodes whose last replacement failed recently. Pods do
 // not protect a drifted or expired node whose claim has a grace period, because its end comes
-// anyway. Only do-not-repair protects an unhealthy node. While a recent pod is pending, only
-// unhealthy nodes are chosen. The notices say why nodes stay.
+// anyway. Only do-not-repair protects an unhealthy node. Pods that wait keep no node, because the plan
+// for the replacements places them too. The notices say why nodes stay.
 func Candidates(s *Cluster, now time.Time) (chosen []Candidate, notices []Notice) {
 	wanted, notices := s.wanted(now)
 	slices.SortFunc(wanted, func(a, b Candidate) int {
@@ -101,15 +101,14 @@ func (s *Cluster) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
 	return wanted, notices
 }
 
-// movable returns which nodes may be replaced, as far as their pods and budgets allow. While a recent
-// pod is pending, these are only unhealthy nodes.
+// movable returns which nodes may be replaced, as far as their pods and budgets allow.
 func (s *Cluster) movable(due map[string]repair.UnhealthyCondition, now time.Time) func(*Node) bool {
-	moving, recent := s.moving(), s.HasRecentPendingPods(now)
+	moving := s.moving()
 	return func(node *Node) bool {
 		if _, isDue := due[node.Claim.Name]; isDue && node.mayBeRepaired(now) {
 			return true
 		}
-		return !recent && node.mayBeReplaced(now) && !node.awaits(moving)
+		return node.mayBeReplaced(now) && !node.awaits(moving)
 	}
 }
 

@@ -196,8 +196,8 @@ func TestCandidates(t *testing.T) {
 			nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a",
 		},
 		{
-			name: "not while a new pod waits", nodes: []disruption.Node{recommended("a", time.Minute)},
-			waiting: []*corev1.Pod{waitingPod(time.Second)},
+			name: "a new pod that waits holds nothing up", nodes: []disruption.Node{recommended("a", time.Minute)},
+			waiting: []*corev1.Pod{waitingPod(time.Second)}, want: "a",
 		},
 		{name: "a departure weeks ahead waits", nodes: []disruption.Node{departing("a", 14*day)}},
 		{name: "a departure within a week is prepared for", nodes: []disruption.Node{departing("a", 6*day)}, want: "a"},
@@ -319,8 +319,8 @@ func TestCandidates(t *testing.T) {
 		},
 		{name: "too many nodes are unhealthy", nodes: healthy(1, sick("a", time.Hour), sick("b", time.Hour))},
 		{
-			name: "a repair waits for no pending pod", nodes: healthy(4, sick("a", time.Hour), drifted("b", time.Minute)),
-			waiting: []*corev1.Pod{waitingPod(time.Second)}, want: "a",
+			name: "no replacement waits for a pod that waits", nodes: healthy(4, sick("a", time.Hour), drifted("b", time.Minute)),
+			waiting: []*corev1.Pod{waitingPod(time.Second)}, want: "a,b",
 		},
 		{
 			name: "a repair waits after it has failed",

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// recentlyPending is the time for which a new pending pod keeps every node, because the
-	// scheduler may be about to bind it to one of them. A pod that has been pending for longer
-	// fits none. A new node waits as long for the pods that it was launched for.
+	// recentlyPending is the time for which a pod that waits keeps an empty node with room for it,
+	// because the scheduler may be about to bind it there. A pod that has waited for longer fits
+	// none. A new node waits as long for the pods that it was launched for.
 	recentlyPending = 30 * time.Second
-	// joinWithin is the time for which a launch holds up its pool. Lifecycle gives up an instance
-	// that has not registered by then.
-	joinWithin = 15 * time.Minute
+	// heldAtMost is how much longer than its time an empty node stays for such pods, one after the
+	// other. Without a bound a stream of pods that never come would keep it for ever.
+	heldAtMost = 90 * time.Second
 )
 
 // Cluster is what disruption knows of the cluster at one moment.
@@ -34,6 +34,9 @@ type Cluster struct {
 	Waiting []*corev1.Pod
 	Running []*corev1.Pod
 	Budgets []policyv1.PodDisruptionBudget
+	// Needed has a pod that began to wait a moment ago, by the name of the claim whose node has room
+	// for it.
+	Needed map[string]*corev1.Pod
 	// Origins are what claims would be made from now, by the name of the pool.
 	Origins map[string]*drift.Origin
 }
@@ -46,12 +49,26 @@ func (s *Cluster) poolsByName() map[string]*api.NodePool {
 	return pools
 }
 
-// HasRecentPendingPods tells whether a pod became pending recently. It may soon take room that a
-// disruption would count on.
-func (s *Cluster) HasRecentPendingPods(now time.Time) bool {
-	return slices.ContainsFunc(s.Waiting, func(pod *corev1.Pod) bool {
-		return scheduling.IsProvisionable(pod) && now.Sub(pod.CreationTimestamp.Time) < recentlyPending
-	})
+// Recent returns the pods that began to wait a moment ago. The scheduler may be about to bind them.
+func (s *Cluster) Recent(now time.Time) []*corev1.Pod {
+	var recent []*corev1.Pod
+	for _, pod := range s.Waiting {
+		if scheduling.IsProvisionable(pod) && now.Sub(pod.CreationTimestamp.Time) < recentlyPending {
+			recent = append(recent, pod)
+		}
+	}
+	return recent
+}
+
+// waiting are the UIDs of the pods that wait for a node.
+func (s *Cluster) waiting() map[string]bool {
+	waiting := map[string]bool{}
+	for _, pod := range s.Waiting {
+		if scheduling.IsProvisionable(pod) {
+			waiting[string(pod.UID)] = true
+		}
+	}
+	return waiting
 }
 
 // moving are the UIDs of the pods on nodes whose end was ordered.
@@ -127,21 +144,16 @@ func (n *Node) chosen() bool {
 // rebooting tells whether the node is being rebooted, which a repair has ordered.
 func (n *Node) rebooting() bool { return reboot.InProgress(n.Claim) }
 
-// joining tells whether the node is in flight, so that pods may be planned for it. It ends after
-// joinWithin.
-func (n *Node) joining(now time.Time) bool {
-	return !n.leaving() && !n.rebooting() && !n.initialized() && now.Sub(n.Claim.CreationTimestamp.Time) < joinWithin
-}
-
 // empty tells whether no pod counts on the node.
 func (n *Node) empty() bool {
 	return !slices.ContainsFunc(n.Pods, func(pod *corev1.Pod) bool { return Counts(*pod) })
 }
 
-// awaits tells whether a moving pod that the node was launched for has not arrived yet.
-func (n *Node) awaits(moving map[string]bool) bool {
+// awaits tells whether one of the pods, which are not on nodes that stay, is one that the node was
+// launched for.
+func (n *Node) awaits(pods map[string]bool) bool {
 	for uid := range strings.SplitSeq(n.Claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
-		if moving[uid] {
+		if pods[uid] {
 			return true
 		}
 	}

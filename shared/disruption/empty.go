@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,12 +35,11 @@ type Emptiness struct {
 
 // Empty decides about nodes without pods. A node is removed after it has been empty for its pool's
 // consolidateAfter, at a second pass at the earliest, and within the pool's budgets. It stays while
-// a recent pod is pending, while a node of the pool is in flight, and while pods that it was
-// launched for are on their way.
+// pods that it was launched for are on their way, and for a while where a recent pod has room on it.
 func Empty(s *Cluster, now time.Time) Emptiness {
 	var decided Emptiness
 	pools := s.poolsByName()
-	moving, expected := s.moving(), s.expected()
+	moving, waiting, expected := s.moving(), s.waiting(), s.expected()
 	for i := range s.Nodes {
 		// Replacing decides about nodes that replace others, or are replaced.
 		node := &s.Nodes[i]
@@ -47,7 +47,7 @@ func Empty(s *Cluster, now time.Time) Emptiness {
 			continue
 		}
 		err := guard.Run(func() error {
-			decided.look(s, node, pools[node.pool()], moving, now)
+			decided.look(s, node, pools[node.pool()], onTheWay{moving, waiting}, now)
 			return nil
 		})
 		if err != nil && node.Node != nil {
@@ -60,22 +60,12 @@ func Empty(s *Cluster, now time.Time) Emptiness {
 			cmp.Compare(a.Claim.Name, b.Claim.Name),
 		)
 	})
-	// Nodes stay while recent pods are pending. The next tick looks again, which is soon enough.
-	if s.HasRecentPendingPods(now) {
-		return decided
-	}
 	decided.remove(s, pools, now)
 	return decided
 }
 
 // remove chooses the nodes to remove among those that are due.
 func (e *Emptiness) remove(s *Cluster, pools map[string]*api.NodePool, now time.Time) {
-	joining := map[string]bool{}
-	for i := range s.Nodes {
-		if s.Nodes[i].joining(now) {
-			joining[s.Nodes[i].pool()] = true
-		}
-	}
 	remaining := e.allowed(s, pools, now)
 	for _, node := range e.Due {
 		pool := node.pool()
@@ -83,15 +73,19 @@ func (e *Emptiness) remove(s *Cluster, pools map[string]*api.NodePool, now time.
 		// A pass that died after the mark has counted the node, so it takes nothing of the budget.
 		case node.chosen():
 			e.Remove = append(e.Remove, node)
-		case !joining[pool] && remaining[pool] > 0:
+		case remaining[pool] > 0:
 			remaining[pool]--
 			e.Remove = append(e.Remove, node)
 		}
 	}
 }
 
+// onTheWay are the UIDs of pods that may come to a node: those on nodes that are leaving, and those
+// without a node.
+type onTheWay struct{ moving, waiting map[string]bool }
+
 // look decides about one node, without regard to the others. The pool is nil if it does not exist.
-func (e *Emptiness) look(s *Cluster, node *Node, pool *api.NodePool, moving map[string]bool, now time.Time) {
+func (e *Emptiness) look(s *Cluster, node *Node, pool *api.NodePool, pods onTheWay, now time.Time) {
 	if node.leaving() || node.Node == nil {
 		return
 	}
@@ -110,13 +104,24 @@ func (e *Emptiness) look(s *Cluster, node *Node, pool *api.NodePool, moving map[
 		began = now
 	}
 	wait := max(pool.QuietTime(), EmptyAfter)
-	if due := began.Add(wait); err != nil || now.Before(due) {
+	due := began.Add(wait)
+	if node.awaits(pods.waiting) {
+		due = later(due, node.initializedAt().Add(recentlyPending))
+	}
+	if err != nil || now.Before(due) {
 		e.lookAgain(due)
 		e.restore(node)
 		return
 	}
 	// The pods that the node was launched for may still be drained from theirs.
-	if node.awaits(moving) {
+	if node.awaits(pods.moving) {
+		e.restore(node)
+		return
+	}
+	if pod := s.Needed[node.Claim.Name]; pod != nil && now.Before(due.Add(heldAtMost)) {
+		e.Notices = append(e.Notices, Notice{Node: node, Message: fmt.Sprintf(
+			"Pod %s/%s, which began to wait a moment ago, has room on it", pod.Namespace, pod.Name)})
+		e.lookAgain(pod.CreationTimestamp.Add(recentlyPending))
 		e.restore(node)
 		return
 	}
@@ -156,6 +161,13 @@ func (e *Emptiness) allowed(s *Cluster, pools map[string]*api.NodePool, now time
 		}
 	}
 	return allowed
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func (e *Emptiness) lookAgain(at time.Time) {

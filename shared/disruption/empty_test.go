@@ -80,6 +80,18 @@ func joining(n *disruption.Node) {
 	n.Claim.CreationTimestamp = metav1.NewTime(monday.Add(-20 * time.Second))
 }
 
+func withUID(p *corev1.Pod, uid types.UID) *corev1.Pod {
+	p.UID = uid
+	return p
+}
+
+// ready makes the node one that has been initialized for a while.
+func ready(age time.Duration) func(*disruption.Node) {
+	return func(n *disruption.Node) {
+		api.GetCondition(n.Claim.Status.Conditions, api.ConditionTypeInitialized).LastTransitionTime = metav1.NewTime(monday.Add(-age))
+	}
+}
+
 func waitingPod(age time.Duration) *corev1.Pod {
 	return pod("waiting", phase(corev1.PodPending), func(p *corev1.Pod) {
 		p.CreationTimestamp = metav1.NewTime(monday.Add(-age))
@@ -96,6 +108,7 @@ func TestEmpty(t *testing.T) {
 		pools   []api.NodePool
 		nodes   []disruption.Node
 		waiting []*corev1.Pod
+		needed  string // the name of a node that has room for a pod that waits
 
 		begin, end, remove, restore string // names, by comma
 		notices                     int
@@ -150,27 +163,24 @@ func TestEmpty(t *testing.T) {
 			nodes: []disruption.Node{node("a", due)}, end: "a"},
 		{name: "a node of a pool that is gone is let be",
 			pools: []api.NodePool{pool("other", "0s")}, nodes: []disruption.Node{node("a", due)}, end: "a"},
-		{name: "a node that is not initialized is let be, and holds its pool up",
-			nodes: []disruption.Node{node("a", 0, joining), node("b", due)}},
-		{name: "a launch that never came up holds nothing up",
-			nodes: []disruption.Node{
-				node(
-					"a", 0, joining,
-					func(n *disruption.Node) { n.Claim.CreationTimestamp = metav1.NewTime(monday.Add(-15 * time.Minute)) },
-				),
-				node("b", due),
-			},
-			remove: "b"},
-		{name: "a launch in another pool holds nothing up",
-			pools: []api.NodePool{pool("default", "0s"), pool("other", "0s")},
-			nodes: []disruption.Node{
-				node("a", 0, joining, func(n *disruption.Node) { n.Claim.Labels[api.NodePoolLabelKey] = "other" }), node("b", due),
-			},
-			remove: "b"},
+		{name: "a node that is not initialized is let be, and holds up no other",
+			nodes: []disruption.Node{node("a", 0, joining), node("b", due)}, remove: "b"},
 		{name: "a node whose claim is deleted is on its way already",
 			nodes: []disruption.Node{node("a", due, claimDeleted, tainted)}},
-		{name: "a new pod that waits keeps every node",
-			nodes: []disruption.Node{node("a", due)}, waiting: []*corev1.Pod{waitingPod(10 * time.Second)}},
+		{name: "a new pod that waits keeps the node that has room for it, and a notice says so",
+			nodes: []disruption.Node{node("a", 10*time.Second), node("b", due)}, needed: "a",
+			waiting: []*corev1.Pod{waitingPod(10 * time.Second)}, remove: "b", notices: 1, again: 20 * time.Second},
+		{name: "new pods keep no node for long, one after the other",
+			nodes: []disruption.Node{node("a", 2*due)}, needed: "a", waiting: []*corev1.Pod{waitingPod(10 * time.Second)},
+			remove: "a"},
+		{name: "a new pod that has room nowhere keeps no node",
+			nodes: []disruption.Node{node("a", due)}, waiting: []*corev1.Pod{waitingPod(10 * time.Second)}, remove: "a"},
+		{name: "a node that has just become ready waits for the pods that it was launched for",
+			nodes:   []disruption.Node{node("a", 6*time.Second, awaiting("w"), ready(10*time.Second))},
+			waiting: []*corev1.Pod{withUID(waitingPod(due), "w")}, again: 20 * time.Second},
+		{name: "a node that has been ready for a while waits no longer",
+			nodes:   []disruption.Node{node("a", 6*time.Second, awaiting("w"), ready(due))},
+			waiting: []*corev1.Pod{withUID(waitingPod(due), "w")}, remove: "a"},
 		{name: "a node whose pods are still being drained from theirs stays for them",
 			nodes: []disruption.Node{
 				node("a", due, awaiting("moving")), node("b", 0, claimDeleted, with(pod("p", uid("moving")))),
@@ -224,7 +234,11 @@ func TestEmpty(t *testing.T) {
 			if test.pools == nil {
 				test.pools = []api.NodePool{pool("default", "0s")}
 			}
-			got := disruption.Empty(&disruption.Cluster{Pools: test.pools, Nodes: test.nodes, Waiting: test.waiting}, monday)
+			seen := &disruption.Cluster{Pools: test.pools, Nodes: test.nodes, Waiting: test.waiting}
+			if test.needed != "" {
+				seen.Needed = map[string]*corev1.Pod{test.needed: test.waiting[0]}
+			}
+			got := disruption.Empty(seen, monday)
 			for what, pair := range map[string][2]string{
 				"begin": {names(got.Begin), test.begin}, "end": {names(got.End), test.end},
 				"remove": {names(got.Remove), test.remove}, "restore": {names(got.Restore), test.restore},

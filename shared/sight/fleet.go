@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -13,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/gang"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -80,6 +82,36 @@ func (f *Fleet) Without(ctx context.Context, leaving []*api.NodeClaim, now time.
 	snapshot.AddUnlaunched(made, without)
 	f.Settings.apply(made)
 	return made, f.addDetails(ctx, made)
+}
+
+// FindNeeded notes in Seen which nodes have room for pods that began to wait a moment ago. It buys
+// nothing, so that it needs no catalogue.
+func (f *Fleet) FindNeeded(ctx context.Context, now time.Time) error {
+	f.Seen.Needed = nil
+	recent := f.Seen.Recent(now)
+	if len(recent) == 0 {
+		return nil
+	}
+	nodes := snapshot.Nodes(snapshot.Without(f.Objects, f.Seen, nil, now))
+	waiting := map[string]*corev1.Pod{}
+	for _, pod := range recent {
+		nodes.Pods = append(nodes.Pods, *pod)
+		waiting[string(pod.UID)] = pod
+	}
+	made := gang.Keep(nodes)
+	f.Settings.apply(made)
+	unread := details(ctx, f.reader, made, plan.NeedsOf(made.Pods, made.Nodes)) // holds only the pods that need them
+	needed := map[string]*corev1.Pod{}
+	for _, nomination := range planning.Solve(made).Nominations {
+		needed[nomination.NodeName] = waiting[nomination.Pod.UID]
+	}
+	f.Seen.Needed = map[string]*corev1.Pod{}
+	for i := range f.Seen.Nodes {
+		if node := &f.Seen.Nodes[i]; node.Node != nil && needed[node.Node.Name] != nil {
+			f.Seen.Needed[node.Claim.Name] = needed[node.Node.Name]
+		}
+	}
+	return unread
 }
 
 // Consolidation returns what consolidation decides on.
