@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -137,7 +138,23 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 		views = append(views, view)
 	}
 	slices.SortStableFunc(views, nodeclaim.View.Compare)
+	takeTurns(views, in.now)
 	return views
+}
+
+// takeTurns puts the drains that go on in another order in each pass, which may come to a part of them
+// only. Drains that wait for pods then keep none of the others waiting for long.
+func takeTurns(views []nodeclaim.View, now time.Time) {
+	first := slices.IndexFunc(views, func(view nodeclaim.View) bool { return view.GoesOn() })
+	if first < 0 {
+		return
+	}
+	end := first
+	for end < len(views) && views[end].GoesOn() {
+		end++
+	}
+	drains, random := views[first:end], rand.New(rand.NewPCG(uint64(now.UnixNano()), 0))
+	random.Shuffle(len(drains), func(i, j int) { drains[i], drains[j] = drains[j], drains[i] })
 }
 
 // includes reports whether the pass works on the claim.

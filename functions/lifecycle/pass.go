@@ -27,6 +27,9 @@ const (
 	// pods of other nodes may have to leave. It is half of the Lease's time, so that two passes
 	// seldom do the same work.
 	turn = leaseFor / 2
+	// evictWithin bounds one eviction. A pass has many, and the API server checks a budget in a tenth of a
+	// second.
+	evictWithin = 3 * time.Second
 	// beside is the number of claims that are not urgent and are worked on beside sixteen drains
 	// that begin.
 	beside = parallel / 4

@@ -227,7 +227,10 @@ func (p *performer) requireHalted(ctx context.Context, id string) error {
 // again.
 func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	pod := step.Pod
-	err := p.client.Evict(ctx, pod)
+	inTime, cancel := context.WithTimeout(ctx, evictWithin)
+	defer cancel()
+	err := p.client.Evict(inTime, pod)
+	late := err != nil && inTime.Err() != nil && ctx.Err() == nil
 	switch {
 	case err == nil:
 		about := corev1.ObjectReference{
@@ -237,7 +240,7 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 			About: about, Type: corev1.EventTypeNormal, Reason: "Evicted",
 			Message: "Evicted pod: its node is being drained",
 		})
-	case cluster.IsEvictionRefused(err):
+	case late, cluster.IsEvictionRefused(err):
 		if p.report {
 			p.events.Add(cluster.Event{
 				About: disruption.AboutNode(step.Node), Type: corev1.EventTypeWarning, Reason: "FailedDraining",

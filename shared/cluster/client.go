@@ -218,15 +218,29 @@ func (c *Client) readJSON(ctx context.Context, path string, into any, parameters
 
 // writeJSON sends an object with the verb, and reads the stored object into the other one.
 func (c *Client) writeJSON(ctx context.Context, verb, path string, object, into any, parameters ...string) error {
-	body, err := json.Marshal(object)
+	request, err := c.writing(verb, path, object, parameters...)
 	if err != nil {
-		return fmt.Errorf("encoding %s: %w", path, err)
+		return err
 	}
+	return send(ctx, request, path, into)
+}
+
+// send sends a request that writes, unless the time to write has ended.
+func send(ctx context.Context, request *rest.Request, path string, into any) error {
 	ctx, cancel, err := fenced(ctx)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	defer cancel()
+	return finish(request.Do(ctx), "writing "+path, into)
+}
+
+// writing is the request that sends the object.
+func (c *Client) writing(verb, path string, object any, parameters ...string) (*rest.Request, error) {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", path, err)
+	}
 	request := c.rest.Verb(verb).AbsPath(path).SetHeader("Accept", runtime.ContentTypeJSON).
 		SetHeader("Content-Type", contentType(verb)).Param("fieldManager", FieldManager).Body(body)
 	if c.dryRun {
@@ -235,7 +249,7 @@ func (c *Client) writeJSON(ctx context.Context, verb, path string, object, into 
 	for i := 0; i+1 < len(parameters); i += 2 {
 		request = request.Param(parameters[i], parameters[i+1])
 	}
-	return finish(request.Do(ctx), "writing "+path, into)
+	return request, nil
 }
 
 func contentType(verb string) string {

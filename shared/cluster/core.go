@@ -186,14 +186,20 @@ func (c *Client) AnnotatePod(ctx context.Context, pod *corev1.Pod, annotations m
 }
 
 // Evict evicts the pod under its disruption budgets. It succeeds for a pod that has gone, or that
-// was replaced by one of the same name. It returns IsEvictionRefused when a budget forbids it now.
+// was replaced by one of the same name. It returns IsEvictionRefused when a budget forbids it now, or
+// is not computed yet. That is an answer: the call does not wait for the time at which the API server
+// would like the next one.
 func (c *Client) Evict(ctx context.Context, pod *corev1.Pod) error {
 	eviction := &policyv1.Eviction{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
 	}
-	err := c.writeJSON(ctx, http.MethodPost, podPath(pod)+"/eviction", eviction, nil)
+	path := podPath(pod) + "/eviction"
+	request, err := c.writing(http.MethodPost, path, eviction)
+	if err == nil {
+		err = send(ctx, request.MaxRetries(0), path, nil)
+	}
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

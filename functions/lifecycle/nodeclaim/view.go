@@ -115,21 +115,28 @@ func (v *View) WantsPods() bool {
 }
 
 // Urgency orders views by how little time there is, the lowest first. A drain that has not begun
-// comes first, because EC2 may take its node within two minutes. Drains that go on, and nodes that
-// are starting or rebooting, come second.
+// comes first, because EC2 may take its node within two minutes. Nodes that are starting, rebooting
+// or drained come second: each needs a moment. Drains that go on may wait for pods without end, and
+// come third.
 func (v *View) Urgency() int {
 	conditions := v.Claim.Status.Conditions
 	deleted := v.Claim.DeletionTimestamp != nil
 	switch {
 	case deleted && api.GetCondition(conditions, api.ConditionTypeDrained) == nil:
 		return 0
-	case deleted && !api.ConditionTrue(conditions, api.ConditionTypeDrained),
-		!deleted && !api.ConditionTrue(conditions, api.ConditionTypeInitialized),
-		!deleted && reboot.InProgress(v.Claim):
+	case deleted && !api.ConditionTrue(conditions, api.ConditionTypeDrained):
+		return drainGoesOn
+	case deleted, !api.ConditionTrue(conditions, api.ConditionTypeInitialized), reboot.InProgress(v.Claim):
 		return 1
 	}
-	return 2
+	return 3
 }
+
+// drainGoesOn is the urgency of a drain that has begun.
+const drainGoesOn = 2
+
+// GoesOn reports whether the claim's node has been draining since an earlier pass.
+func (v *View) GoesOn() bool { return v.Urgency() == drainGoesOn }
 
 // Compare orders views by Urgency, and drains that have not begun by when they were ordered. In a
 // storm a pass comes to a part of them only.

@@ -20,13 +20,13 @@ func TestUrgentViewsComeFirst(t *testing.T) {
 		{"the end of a claim that was never launched", []func(*api.NodeClaim){unlaunched, deleted(time.Second)}, 0},
 		{"a node is to join", nil, 1},
 		{"a drain goes on", []func(*api.NodeClaim){initialized, deleted(time.Second),
-			with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second)}, 1},
-		{"a drained node ends", []func(*api.NodeClaim){initialized, deleted(time.Second), drained}, 2},
+			with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second)}, 2},
+		{"a drained node ends", []func(*api.NodeClaim){initialized, deleted(time.Second), drained}, 1},
 		{"a node is rebooted", []func(*api.NodeClaim){initialized,
 			with(api.ConditionTypeRebooting, metav1.ConditionTrue, time.Second)}, 1},
 		{"a node that was rebooted", []func(*api.NodeClaim){initialized,
-			with(api.ConditionTypeRebooting, metav1.ConditionFalse, time.Second)}, 2},
-		{"a node that runs", []func(*api.NodeClaim){initialized}, 2},
+			with(api.ConditionTypeRebooting, metav1.ConditionFalse, time.Second)}, 3},
+		{"a node that runs", []func(*api.NodeClaim){initialized}, 3},
 	} {
 		if got := (&View{Claim: claim(test.make...)}).Urgency(); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)
@@ -45,8 +45,8 @@ func TestTheDrainThatWasOrderedFirstComesFirst(t *testing.T) {
 	}
 	goesOn := View{Claim: claim(initialized, deleted(time.Minute),
 		with(api.ConditionTypeDrained, metav1.ConditionUnknown, time.Second))}
-	if joins.Compare(goesOn) != 0 || goesOn.Compare(joins) != 0 {
-		t.Error("a drain that goes on and a node that joins have to take turns")
+	if joins.Compare(goesOn) >= 0 || goesOn.Compare(joins) <= 0 {
+		t.Error("a node that joins waits for drains that may have no end")
 	}
 }
 
