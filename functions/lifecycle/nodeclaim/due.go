@@ -1,6 +1,7 @@
 package nodeclaim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -57,10 +58,15 @@ func (p *pass) deleteIfDue() bool {
 	return false
 }
 
-// deleteUnlaunched deletes a claim that has had no instance for too long.
+// deleteUnlaunched deletes a claim that has had no instance for too long. An instance that EC2 lists for
+// the claim is provision's to write on it, which was perhaps unable to. It gets the time that an instance
+// has to join.
 func (p *pass) deleteUnlaunched() bool {
-	return p.view.Tick && p.age() >= launchTimeout &&
-		p.delete("terminating due to timeout", "reason", "launch_timeout")
+	limit := launchTimeout
+	if slices.ContainsFunc(p.view.Instances, func(i Instance) bool { return !i.isEnding() }) {
+		limit = registrationTimeout
+	}
+	return p.view.Tick && p.age() >= limit && p.delete("terminating due to timeout", "reason", "launch_timeout")
 }
 
 // expired reports whether the claim has outlived its expireAfter.

@@ -50,15 +50,14 @@ func (p *pass) register() {
 		p.reportSeveralNodes()
 		return
 	}
-	unregistered := slices.ContainsFunc(p.node.Spec.Taints, isUnregistered)
-	if !unregistered && p.node.Labels[api.NodeRegisteredLabelKey] != "true" {
+	if !p.registrable() {
 		p.reportMissingTaint()
 		return
 	}
 	if !p.placed() {
 		return
 	}
-	if unregistered {
+	if slices.ContainsFunc(p.node.Spec.Taints, isUnregistered) {
 		p.syncNode()
 	}
 	p.claim.Status.NodeName = p.node.Name
@@ -66,6 +65,13 @@ func (p *pass) register() {
 	p.log("registered nodeclaim")
 	p.recordTransition(api.ConditionTypeRegistered)
 	p.tag()
+}
+
+// registrable reports whether the claim has one node, which its kubelet has made as a new one or which was
+// registered before.
+func (p *pass) registrable() bool {
+	return len(p.view.Nodes) == 1 && (slices.ContainsFunc(p.node.Spec.Taints, isUnregistered) ||
+		p.node.Labels[api.NodeRegisteredLabelKey] == "true")
 }
 
 func (p *pass) reportSeveralNodes() {

@@ -44,10 +44,11 @@ func (p *pass) hold() {
 	}
 }
 
-// overdue reports whether the instance has not joined in time, for the first time or again.
+// overdue reports whether the instance has not joined in time, for the first time or again. A node that
+// has joined is not overdue, however long nobody has looked: this pass registers it.
 func (p *pass) overdue() bool {
 	switch {
-	case p.is(api.ConditionTypeRegistered):
+	case p.is(api.ConditionTypeRegistered), p.registrable():
 		return false
 	case p.claim.Status.NodeName == "":
 		return p.launchedFor() >= registrationTimeout
