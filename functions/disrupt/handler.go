@@ -24,6 +24,8 @@ const (
 	// come some twenty seconds apart and find what is due later. A message for each of those nodes
 	// would multiply.
 	horizon = 15 * time.Second
+	// parallelEvents is how many events are written at a time.
+	parallelEvents = 20
 )
 
 // sender sends messages to an SQS queue. It returns an error if any message was not sent; the
@@ -99,6 +101,8 @@ func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 	if err := held.Release(context.WithoutCancel(ctx)); err != nil {
 		slog.WarnContext(ctx, "lease not released, it ends at its deadline", "lease", leaseName, "error", err)
 	}
+	p.events.Flush(work, client, parallelEvents, h.now())
+	p.published.Flush(work, h.publisher)
 	rearmed := h.rearm(ctx, wake, p)
 	return errors.Join(failed, rearmed)
 }

@@ -50,7 +50,6 @@ func (h *Handler) runStages(ctx context.Context, client kubernetes) (*pass, erro
 	} {
 		failed = append(failed, guard.Run(func() error { return stage(ctx) }))
 	}
-	p.published.Flush(ctx, h.publisher)
 	return p, errors.Join(failed...)
 }
 
@@ -77,7 +76,7 @@ func (p *pass) continueReplacements(ctx context.Context) error {
 		failed = append(failed, ofNode(back.Node, p.do(ctx, decide.RollBack(back, p.now()))))
 	}
 	failed = append(failed, p.each(ctx, state.Unbegun, decide.Reconsider)...)
-	p.record(ctx, decide.WaitingReadiness(state.Waiting, p.now())...)
+	p.record(decide.WaitingReadiness(state.Waiting, p.now())...)
 	return errors.Join(failed...)
 }
 
@@ -121,7 +120,7 @@ func (p *pass) restart(ctx context.Context, node *disruption.Node) (waits bool, 
 }
 
 func (p *pass) rollBack(ctx context.Context, node *disruption.Node, why string) error {
-	return p.do(ctx, decide.RollBack(disruption.RollBack{Node: node, Why: why}, p.now()))
+	return p.do(ctx, decide.RollBack(disruption.RollBack{Node: node, Again: disruption.ReplaceAgainAfter, Why: why}, p.now()))
 }
 
 // removeEmpty removes nodes without pods. It goes on where it cannot find out which nodes recent pods
@@ -136,7 +135,7 @@ func (p *pass) removeEmpty(ctx context.Context) error {
 	failed = append(failed, p.each(ctx, decided.Begin, noteEmpty)...)
 	failed = append(failed, p.each(ctx, decided.Due, decide.MarkConsolidatable)...)
 	failed = append(failed, p.each(ctx, decided.Remove, decide.Remove)...)
-	p.record(ctx, decide.Blocked(decided.Notices, p.now())...)
+	p.record(decide.Blocked(decided.Notices, p.now())...)
 	return errors.Join(append(failed, unread)...)
 }
 
@@ -153,7 +152,7 @@ func (p *pass) showPodEvents(ctx context.Context) error {
 // expired ones. It orders the reboot of an unhealthy node instead, where that may help.
 func (p *pass) replaceCandidates(ctx context.Context) error {
 	candidates, notices := disruption.Candidates(p.fleet.Seen, p.now())
-	p.record(ctx, decide.Blocked(notices, p.now())...)
+	p.record(decide.Blocked(notices, p.now())...)
 	var failedReboots error
 	if p.rebootForRepair {
 		var reboots []disruption.Reboot
@@ -349,7 +348,7 @@ func (p *pass) propose(ctx context.Context) error {
 		return nil
 	}
 	open, closed := decide.OpenBudgets(p.fleet.Seen, now)
-	p.record(ctx, decide.Blocked(closed, p.now())...)
+	p.record(decide.Blocked(closed, p.now())...)
 	if !open {
 		return nil
 	}
@@ -365,8 +364,8 @@ func (p *pass) propose(ctx context.Context) error {
 	slog.InfoContext(ctx, "searched for nodes to consolidate",
 		"moves", len(decided.Moves), "waiting-for-budgets", len(decided.Waiting),
 		"price", decided.PricePerHour, "price-after", decided.AfterPerHour, "duration", p.now().Sub(start).String())
-	p.record(ctx, decide.Unconsolidatable(p.fleet.Seen, decided, p.now())...)
-	p.record(ctx, decide.Blocked(decide.Problems(p.fleet.Seen, decided), p.now())...)
+	p.record(decide.Unconsolidatable(p.fleet.Seen, decided, p.now())...)
+	p.record(decide.Blocked(decide.Problems(p.fleet.Seen, decided), p.now())...)
 	var failed []error
 	proposed := 0
 	for i := range decided.Moves {

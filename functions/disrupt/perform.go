@@ -40,7 +40,9 @@ type performer struct {
 	again        time.Time // when the next pass is due; zero: at the next tick
 	prices       *catalog.Catalog
 	cluster      string
-	published    publish.Pending // for EventBridge
+	// events wait until the Lease is released, because each is a call.
+	events    cluster.PendingEvents
+	published publish.Pending // for EventBridge
 }
 
 // do carries out the task's steps in their order, up to the first that fails.
@@ -119,7 +121,7 @@ func (p *performer) step(ctx context.Context, node *disruption.Node, step decide
 	case decide.CountSavings:
 		p.countSavings(ctx, node, step.Reason)
 	case decide.Record:
-		p.record(ctx, step)
+		p.record(step)
 	case decide.Log:
 		level := slog.LevelInfo
 		if step.Warning {
@@ -207,10 +209,10 @@ func (p *performer) create(ctx context.Context, created disruption.Created) erro
 	return nil
 }
 
-// record writes events at once.
-func (p *performer) record(ctx context.Context, events ...decide.Record) {
+// record keeps events until the end of the pass.
+func (p *performer) record(events ...decide.Record) {
 	for _, event := range events {
-		cluster.RecordEvent(ctx, p.client, cluster.Event(event), p.now())
+		p.events.Add(cluster.Event(event))
 	}
 }
 

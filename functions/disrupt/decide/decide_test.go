@@ -167,6 +167,30 @@ func TestNoticesAreEventsOfOnePassInAMinute(t *testing.T) {
 	}
 }
 
+// TestEventsOfAllNodesThatStayAreWrittenInTurn has more nodes than a pass writes events for.
+func TestEventsOfAllNodesThatStayAreWrittenInTurn(t *testing.T) {
+	var notices []disruption.Notice
+	for i := range 1000 {
+		name := fmt.Sprint("n", i)
+		notices = append(notices, disruption.Notice{Message: "stays", Node: &disruption.Node{
+			Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}, Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		}})
+	}
+	told := map[string]bool{}
+	for minute := range 4 {
+		events := decide.Blocked(notices, now.Truncate(time.Minute).Add(time.Duration(minute)*time.Minute))
+		if len(events) > 500 {
+			t.Fatalf("a pass writes %d events", len(events))
+		}
+		for _, event := range events {
+			told[event.About.Name] = true
+		}
+	}
+	if len(told) != len(notices) {
+		t.Errorf("in four minutes %d of %d nodes have their event", len(told), len(notices))
+	}
+}
+
 func TestAMoveWaitsForAllThatIsLaunched(t *testing.T) {
 	move := &consolidation.Move{
 		Reason: api.DisruptionReasonUnderutilized, Await: []string{"coming"},

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,10 @@ import (
 // nodes to consolidate. Passes are about twenty seconds apart, so that one of them falls into it.
 const reportWindow = 20 * time.Second
 
+// blockedEach is how many nodes a pass writes events for that stay. A pass with more of them comes to the
+// others in the next minutes.
+const blockedEach = 250
+
 // InReportWindow reports whether a pass at this time is the one of its minute that reports and
 // searches.
 func InReportWindow(now time.Time) bool { return now.Sub(now.Truncate(time.Minute)) < reportWindow }
@@ -21,6 +26,10 @@ func InReportWindow(now time.Time) bool { return now.Sub(now.Truncate(time.Minut
 func Blocked(notices []disruption.Notice, now time.Time) []Record {
 	if !InReportWindow(now) {
 		return nil
+	}
+	if len(notices) > blockedEach {
+		first := int(now.Unix() / 60 * blockedEach % int64(len(notices)))
+		notices = append(slices.Clone(notices[first:]), notices[:first]...)[:blockedEach]
 	}
 	var events []Record
 	for _, notice := range notices {
