@@ -104,6 +104,16 @@ const (
 	SettleTimeAnnotationKey = OwnGroup + "/consolidation-settle-time"
 )
 
+// SecurityGroupPolicyAnnotationKey, on an EC2NodeClass, is how its instances' security groups are compared
+// with those that it selects: SecurityGroupsAtLeast, which is the default, or SecurityGroupsEqual.
+const SecurityGroupPolicyAnnotationKey = OwnGroup + "/security-group-policy"
+
+// Values of SecurityGroupPolicyAnnotationKey.
+const (
+	SecurityGroupsAtLeast = "AtLeast"
+	SecurityGroupsEqual   = "Equal"
+)
+
 // Values of RebalancePolicyAnnotationKey.
 const (
 	RebalanceReplace = "Replace"
@@ -144,6 +154,9 @@ const (
 	ReplacedByAnnotationKey = OwnGroup + "/replaced-by"
 	// ReplacesAnnotationKey lists the claims that a claim was made to replace.
 	ReplacesAnnotationKey = OwnGroup + "/replaces"
+	// ReplacesDriftAnnotationKey, on a claim that was made to replace drifted ones, lists their drifts:
+	// reason/hash of the message. A claim that has drifted in the same way was made in vain.
+	ReplacesDriftAnnotationKey = OwnGroup + "/replaces-drift"
 	// ReplaceAfterAnnotationKey, on a claim whose replacement failed, is the time before which no
 	// other replacement is tried.
 	ReplaceAfterAnnotationKey = OwnGroup + "/replace-after"

@@ -56,6 +56,9 @@ func peoplesAnnotations() []Annotation {
 			Meaning: "`true` moves the only pod of a Deployment by a restart, new pod first. The namespace must allow it."},
 		{Key: RebalancePolicyAnnotationKey, On: pool, Default: RebalanceReplace,
 			Meaning: "`Replace` replaces a spot node that EC2 recommends to replace. `Ignore` leaves it."},
+		{Key: SecurityGroupPolicyAnnotationKey, On: []string{EC2NodeClassKind}, Default: SecurityGroupsAtLeast,
+			Meaning: "`AtLeast`: a node that lacks a selected security group has drifted. `Equal`: so has one with others, " +
+				"as in Karpenter."},
 		{Key: NodeFeeAnnotationKey, On: pool, Default: "0",
 			Meaning: "What agents and licences charge for each node, in US dollars an hour. It counts as part of its price."},
 		{Key: MinimumSavingsAnnotationKey, On: pool, Default: "0.001",
@@ -110,6 +113,7 @@ func functionsAnnotations() []Annotation {
 		},
 		{Key: ReplacedByAnnotationKey, On: claims, Meaning: "Claims that replace this one."},
 		{Key: ReplacesAnnotationKey, On: claims, Meaning: "Claims that this one replaces."},
+		{Key: ReplacesDriftAnnotationKey, On: claims, Meaning: "Drifts of the claims that this one replaces: reason/hash."},
 		{Key: ReplaceAfterAnnotationKey, On: claims, Meaning: "Time before which a failed replacement is not tried again."},
 		{Key: ManagedDeletionCostAnnotationKey, On: []string{"pod"},
 			Meaning: "Value of `controller.kubernetes.io/pod-deletion-cost` that Whittle wrote. Another is not Whittle's."},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -156,6 +157,37 @@ func TestNoLaunchIsDearerThanTheDeletedNodes(t *testing.T) {
 		if come > gone+1e-6 || move.SavedAtLeast < -1e-6 {
 			t.Errorf("nodes of $%f an hour are replaced by ones of $%f at most", gone, come)
 		}
+	}
+}
+
+// TestMovesThatAreTheFirstWaitForNothing has pods that are spread over hosts by 2, 1, 1 and 1. All on one
+// host is allowed, and so is 2, 2 and 1. The first step towards one host, 3, 1 and 1, is not.
+func TestMovesThatAreTheFirstWaitForNothing(t *testing.T) {
+	s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
+	addNode(t, s, "n0", "m5.large", api.CapacityTypeOnDemand, 200, 200)
+	for _, name := range []string{"n1", "n2", "n3"} {
+		addNode(t, s, name, "m5.large", api.CapacityTypeOnDemand, 200)
+	}
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			pod := &s.Nodes[i].Pods[j]
+			pod.Labels = map[string]string{"app": "spread"}
+			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+				MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+			}}
+		}
+	}
+	p := consolidation.Solve(&consolidation.Input{Cluster: s, Now: now})
+	if len(p.Moves) == 0 {
+		t.Errorf("no move begins, and %d wait", len(p.Waiting))
+	}
+	for run := 0; len(p.Moves) > 0 && run < 5; run++ {
+		s = carryOut(t, s, p.Moves, fmt.Sprint("run-", run), now.Add(time.Duration(run)*time.Hour))
+		p = consolidation.Solve(&consolidation.Input{Cluster: s, Now: now.Add(time.Duration(run+1) * time.Hour)})
+	}
+	if len(s.Nodes) > 3 {
+		t.Errorf("%d nodes are left", len(s.Nodes))
 	}
 }
 

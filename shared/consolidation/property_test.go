@@ -152,6 +152,9 @@ func TestRandomClusters(t *testing.T) {
 		if asJSON(t, p) != asJSON(t, other) {
 			t.Errorf("seed %d: another order of the input gives another plan:\n%s\n%s", seed, asJSON(t, p), asJSON(t, other))
 		}
+		if len(p.Moves) == 0 && len(p.Waiting) > 0 {
+			t.Errorf("seed %d: moves wait, and no move comes first: %s", seed, asJSON(t, p.Waiting))
+		}
 		for i := range p.Moves {
 			moved += p.Moves[i].PodsMoved
 			launched += len(p.Moves[i].Launch)

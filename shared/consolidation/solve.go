@@ -27,9 +27,10 @@ func Solve(s *Input) *Plan {
 	evaluator := evaluation.New(f)
 	found := search.Run(f, evaluator, underutilized(s.Allowed))
 	within, beyond := withinBudgets(bestFirst(movesOf(found.Moves)), s.Allowed)
-	p.Moves, p.Waiting = newValidation(f, evaluator, found, within).validate(within)
+	var stays []search.Stay
+	p.Moves, p.Waiting, stays = newValidation(f, evaluator, found, within).validate(within)
 	p.Waiting = bestFirst(append(p.Waiting, beyond...))
-	p.Stays = staysOf(found.Stays)
+	p.Stays = staysOf(append(found.Stays, stays...))
 	p.AfterPerHour = p.PricePerHour
 	for i := range p.Moves {
 		p.AfterPerHour -= p.Moves[i].SavedPerHour

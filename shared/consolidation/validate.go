@@ -54,8 +54,43 @@ func nodesByClaim(f *state.Fleet) map[string]*state.Node {
 }
 
 // validate splits the moves. Now are the moves that hold after those before them, as they are then.
-// Waiting are the others, as they were planned.
-func (v *validation) validate(moves []Move) (now, waiting []Move) {
+// Waiting are the others, as they were planned. Where none holds, the others have nothing to wait for:
+// the first that is possible alone takes their place, and stays are the nodes of all if none is.
+func (v *validation) validate(moves []Move) (now, waiting []Move, stays []search.Stay) {
+	now, waiting = v.inTurn(moves)
+	if len(now) > 0 || len(waiting) == 0 {
+		return now, waiting, nil
+	}
+	for i := range waiting {
+		if step := v.alone(v.stepOf(&waiting[i])); step != nil {
+			found := v.fleet.MoveOf(&step.Change)
+			return []Move{moveOf(&found)}, append(waiting[:i:i], waiting[i+1:]...), nil
+		}
+	}
+	for i := range waiting {
+		for _, n := range v.stepOf(&waiting[i]).Delete {
+			stays = append(stays, search.Stay{Node: n, Reason: state.Refusal{
+				Because: state.Needed, Message: "its pods find places only after those of other nodes have moved, and these only after its own",
+			}})
+		}
+	}
+	return nil, nil, stays
+}
+
+// alone plans the step as the only one. Its pods may then come to nodes that later moves delete.
+func (v *validation) alone(step *evaluation.Step) *evaluation.Step {
+	if v.work >= v.limit {
+		return nil
+	}
+	v.work += 2 * evaluation.Cost(len(v.fleet.Nodes), step.PodsMoved())
+	if whole := v.evaluator.Whole(step.Delete, evaluation.Options{Spared: v.options.Spared}); whole.Refusal.IsZero() {
+		return whole
+	}
+	return nil
+}
+
+// inTurn applies each move that holds.
+func (v *validation) inTurn(moves []Move) (now, waiting []Move) {
 	for i := range moves {
 		planned := v.stepOf(&moves[i])
 		if !state.HasRelated(planned.Delete) && !v.goesToDeviation(planned) {

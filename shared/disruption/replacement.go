@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 )
 
@@ -316,9 +317,12 @@ func NotReplaced(until time.Time) map[string]any {
 func Replacement(planned api.NodeClaim, replaces []*api.NodeClaim, number int, now time.Time) api.NodeClaim {
 	sum := fnv.New64a()
 	fmt.Fprintf(sum, "%d\x00%d", now.UnixNano(), number)
-	var replaced []string
+	var replaced, drifts []string
 	for _, claim := range replaces {
 		replaced = append(replaced, claim.Name)
+		if sign := drift.Sign(claim); sign != "" && !slices.Contains(drifts, sign) {
+			drifts = append(drifts, sign)
+		}
 		fmt.Fprintf(sum, "\x00%s", claim.UID)
 	}
 	slices.Sort(replaced)
@@ -328,6 +332,10 @@ func Replacement(planned api.NodeClaim, replaces []*api.NodeClaim, number int, n
 		made.Annotations = map[string]string{}
 	}
 	made.Annotations[ReplacesAnnotationKey] = strings.Join(replaced, ",")
+	if len(drifts) > 0 {
+		slices.Sort(drifts)
+		made.Annotations[api.ReplacesDriftAnnotationKey] = strings.Join(drifts, ",")
+	}
 	made.Annotations[api.AttemptAnnotationKey] = "1"
 	return made
 }

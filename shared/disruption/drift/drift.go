@@ -5,6 +5,7 @@ package drift
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +58,20 @@ func (o *Origin) SetDrifted(
 		return false
 	}
 	return api.RemoveCondition(conditions, api.ConditionTypeDrifted)
+}
+
+// Sign names the condition Drifted of a claim, without the claim: the reason, and a hash of the message.
+// Claims of one pool with the same sign have drifted alike. It is empty for a claim that has not drifted, and
+// for one whose pool or class has changed: its replacement has the new hash, and cannot drift alike.
+func Sign(claim *api.NodeClaim) string {
+	is := api.GetCondition(claim.Status.Conditions, api.ConditionTypeDrifted)
+	if is == nil || is.Status != metav1.ConditionTrue ||
+		is.Reason == api.ReasonNodePoolDrifted || is.Reason == api.ReasonNodeClassDrift {
+		return ""
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(is.Message)) // it never fails
+	return fmt.Sprintf("%s/%08x", is.Reason, sum.Sum32())
 }
 
 // drift looks for the first way in which the claim has drifted. Unknown are the reasons that cannot
@@ -172,6 +187,9 @@ func (o *Origin) imageChanged(claim *api.NodeClaim) (string, bool) {
 	return "", true
 }
 
+// groupsChanged compares the security groups. Those that the class does not select may be somebody else's,
+// such as AWS Firewall Manager's, which adds them to each new instance. They count only where an annotation
+// of the class asks for that.
 func (o *Origin) groupsChanged(machine *Machine) (string, bool) {
 	if o.Class == nil || machine == nil || len(o.Class.Status.SecurityGroups) == 0 || len(machine.SecurityGroupIDs) == 0 {
 		return "", false
@@ -183,7 +201,10 @@ func (o *Origin) groupsChanged(machine *Machine) (string, bool) {
 	have := slices.Clone(machine.SecurityGroupIDs)
 	slices.Sort(wanted)
 	slices.Sort(have)
-	if have, wanted = slices.Compact(have), slices.Compact(wanted); !slices.Equal(have, wanted) {
+	have, wanted = slices.Compact(have), slices.Compact(wanted)
+	lacks := func(id string) bool { return !slices.Contains(have, id) }
+	exact := o.Class.Annotations[api.SecurityGroupPolicyAnnotationKey] == api.SecurityGroupsEqual
+	if slices.ContainsFunc(wanted, lacks) || exact && len(have) > len(wanted) {
 		return fmt.Sprintf("the instance has the security groups %s, and ec2nodeclass %q selects %s",
 			strings.Join(have, ", "), o.Class.Name, strings.Join(wanted, ", ")), true
 	}

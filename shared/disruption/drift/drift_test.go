@@ -121,6 +121,13 @@ func TestDrift(t *testing.T) {
 		{"image unknown", func(_ *drift.Origin, c *api.NodeClaim, _ *drift.Machine) { c.Status.ImageID = "" }, ""},
 		{"group more", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) {
 			m.SecurityGroupIDs = []string{"sg-a", "sg-b", "sg-c"}
+		}, ""},
+		{"group more, where the class wants no others", func(o *drift.Origin, _ *api.NodeClaim, m *drift.Machine) {
+			o.Class.Annotations = map[string]string{api.SecurityGroupPolicyAnnotationKey: api.SecurityGroupsEqual}
+			m.SecurityGroupIDs = []string{"sg-a", "sg-b", "sg-c"}
+		}, api.ReasonSecurityGroupDrift},
+		{"another group in place of one", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) {
+			m.SecurityGroupIDs = []string{"sg-a", "sg-c"}
 		}, api.ReasonSecurityGroupDrift},
 		{
 			"group less", func(_ *drift.Origin, _ *api.NodeClaim, m *drift.Machine) { m.SecurityGroupIDs = []string{"sg-a"} },

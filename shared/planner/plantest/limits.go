@@ -7,13 +7,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// usedBy returns the capacity and the number of a pool's nodes that exist or are in flight. A claim
-// without capacity counts with the largest instance that it may become.
+// usedBy returns the capacity and the number of a pool's nodes that exist or are in flight, without those
+// whose instances are to end. A claim without capacity counts with the largest instance that it may become.
 func (c *checker) usedBy(name string) amounts {
 	used := amounts{}
 	for i := range c.snapshot.Nodes {
 		n := &c.snapshot.Nodes[i]
-		if poolOf(n) != name {
+		if poolOf(n) != name || isLeaving(n) {
 			continue
 		}
 		used[api.ResourceNodes]++
