@@ -37,6 +37,10 @@ func IsLeaving(claim *api.NodeClaim, node *corev1.Node) bool {
 	return node != nil && node.DeletionTimestamp != nil
 }
 
+// CountsAnnotationKey marks a leaving claim of a snapshot that counts against its pool's limits, because it
+// may stay after all. It is never written to the cluster.
+const CountsAnnotationKey = api.OwnGroup + "/counts-against-limits"
+
 // IsClosedToPods reports whether no more pods may be planned for the node. Unlike IsLeaving it is
 // also true for a node that was deleted before its claim, and for one with the taint of a
 // disruption. Where there is neither claim nor node, nothing takes pods.

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // Disruption builds disruption's snapshot: the nodes of NodePools with the pods on them. It sets
@@ -62,9 +64,11 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Cluster, e
 // Without returns the objects as if the given claims were leaving, and as if replaced claims were
 // gone, because the places of their pods are taken. The disruption's snapshot holds the changes of
 // claims since the objects were read. Claims of unhealthy nodes have the deadline that their drain
-// will get.
+// will get. A replaced claim that no other of its pool takes the room of counts against limits still,
+// because it may stay after all.
 func Without(o *Objects, s *disruption.Cluster, leaving []*api.NodeClaim, now time.Time) *Objects {
-	leaving = append(s.Replaced(), leaving...)
+	replaced, inPool := s.Replaced(), replacedInPool(s)
+	leaving = append(replaced, leaving...)
 	current, unhealthy := map[types.UID]*api.NodeClaim{}, map[types.UID]bool{}
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
@@ -81,14 +85,39 @@ func Without(o *Objects, s *disruption.Cluster, leaving []*api.NodeClaim, now ti
 		if claim.DeletionTimestamp == nil &&
 			slices.ContainsFunc(leaving, func(other *api.NodeClaim) bool { return other.UID == claim.UID }) {
 			claim.DeletionTimestamp = &metav1.Time{Time: now}
+			if slices.ContainsFunc(replaced, func(other *api.NodeClaim) bool { return other.UID == claim.UID }) && !inPool[claim.Name] {
+				annotate(claim, scheduling.CountsAnnotationKey, "true")
+			}
 			if unhealthy[claim.UID] {
-				claim.Annotations = maps.Clone(claim.Annotations)
-				if claim.Annotations == nil {
-					claim.Annotations = map[string]string{}
-				}
-				claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.UTC().Format(time.RFC3339)
+				annotate(claim, api.NodeClaimTerminationTimestampAnnotationKey, now.UTC().Format(time.RFC3339))
 			}
 		}
 	}
 	return &without
+}
+
+// annotate sets an annotation of a claim that shares its annotations with another.
+func annotate(claim *api.NodeClaim, key, value string) {
+	claim.Annotations = maps.Clone(claim.Annotations)
+	if claim.Annotations == nil {
+		claim.Annotations = map[string]string{}
+	}
+	claim.Annotations[key] = value
+}
+
+// replacedInPool are the names of the claims that another one of their pool was made to replace.
+func replacedInPool(s *disruption.Cluster) map[string]bool {
+	pools, replaced := map[string]string{}, map[string]bool{}
+	for i := range s.Nodes {
+		pools[s.Nodes[i].Claim.Name] = s.Nodes[i].Claim.Labels[api.NodePoolLabelKey]
+	}
+	for i := range s.Nodes {
+		claim := s.Nodes[i].Claim
+		for name := range strings.SplitSeq(claim.Annotations[api.ReplacesAnnotationKey], ",") {
+			if pool, known := pools[name]; known && pool == claim.Labels[api.NodePoolLabelKey] {
+				replaced[name] = true
+			}
+		}
+	}
+	return replaced
 }

@@ -28,9 +28,10 @@ type Withdrawal struct {
 // launches, so that its check before the launch keeps the limits. The snapshot must have all claims.
 //
 // A claim counts as in the planner: with its node's capacity, or with the most that one of its
-// types has. Claims that leave do not count. Claims that others replace do not count against these
-// others, so that a pool at its limit can replace its nodes. Both count in a pool with a fixed number
-// of nodes, whose limit is one of machines.
+// types has. Claims that leave do not count. Claims that others of the pool replace do not count against
+// these others, which take their room, so that a pool at its limit can replace its nodes. A claim whose
+// pods come to other nodes may stay after all, and counts. Everything counts in a pool with a fixed
+// number of nodes, whose limit is one of machines.
 func Withdrawals(
 	pools []api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
 ) []Withdrawal {
@@ -47,11 +48,17 @@ func withdrawalsOf(
 	pool *api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
 ) []Withdrawal {
 	used := corev1.ResourceList{}
-	going := corev1.ResourceList{} // what the nodes take that others replace
+	replaced := map[string]corev1.ResourceList{} // what a node takes that others replace, by its claim
+	inPool := map[string]bool{}                  // claims that others of the pool replace
 	var waiting []*api.NodeClaim
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
 		claim := node.NodeClaim
+		if claim != nil && node.Label(api.NodePoolLabelKey) == pool.Name && !scheduling.IsLeaving(claim, node.Node) {
+			for _, name := range names(claim, api.ReplacesAnnotationKey) {
+				inPool[name] = true
+			}
+		}
 		switch {
 		case node.Label(api.NodePoolLabelKey) != pool.Name:
 		case claim != nil && claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil:
@@ -59,35 +66,40 @@ func withdrawalsOf(
 		case pool.Spec.Replicas == nil && scheduling.IsLeaving(claim, node.Node):
 		default:
 			takes := capacityOf(node, types)
-			add(used, takes)
-			if claim != nil && pool.Spec.Replicas == nil && has(claim, api.ReplacedByAnnotationKey) {
-				add(going, takes)
+			used = sum(used, takes)
+			if claim != nil && pool.Spec.Replicas == nil && len(names(claim, api.ReplacedByAnnotationKey)) > 0 {
+				replaced[claim.Name] = takes
 			}
 		}
 	}
 	slices.SortFunc(waiting, func(a, b *api.NodeClaim) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
+	going := corev1.ResourceList{}
+	for name, takes := range replaced {
+		if inPool[name] {
+			going = sum(going, takes)
+		}
+	}
 	var withdrawn []Withdrawal
 	for _, claim := range waiting {
-		with := used.DeepCopy()
-		add(with, capacityOf(&plan.Node{NodeClaim: claim}, types))
-		staying := with
-		if has(claim, api.ReplacesAnnotationKey) {
-			staying = without(with, going)
+		all := sum(used, capacityOf(&plan.Node{NodeClaim: claim}, types))
+		staying := all
+		if len(names(claim, api.ReplacesAnnotationKey)) > 0 {
+			staying = without(all, going)
 		}
 		if exceeded := exceeds(pool, staying); exceeded != "" {
 			withdrawn = append(withdrawn, Withdrawal{Claim: claim, Message: exceeded})
 			continue
 		}
-		used = with
+		used = all
 	}
 	return withdrawn
 }
 
-func has(claim *api.NodeClaim, annotation string) bool {
-	_, has := claim.Annotations[annotation]
-	return has
+// names reads a list of claims from an annotation.
+func names(claim *api.NodeClaim, annotation string) []string {
+	return strings.FieldsFunc(claim.Annotations[annotation], func(r rune) bool { return r == ',' })
 }
 
 // without is the amounts less others.
@@ -141,12 +153,17 @@ func allowed(claim *api.NodeClaim, types []catalog.InstanceType) []catalog.Insta
 	return some
 }
 
-func add(sum, more corev1.ResourceList) {
-	for name, quantity := range more {
-		total := sum[name]
-		total.Add(quantity)
-		sum[name] = total
+func sum(amounts, more corev1.ResourceList) corev1.ResourceList {
+	both := amounts.DeepCopy()
+	if both == nil {
+		both = corev1.ResourceList{}
 	}
+	for name, quantity := range more {
+		total := both[name]
+		total.Add(quantity)
+		both[name] = total
+	}
+	return both
 }
 
 // exceeds names the first limit that the amounts exceed, or nothing.

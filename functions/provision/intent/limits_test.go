@@ -45,8 +45,14 @@ func TestClaimsThatExceedALimitTogetherAreWithdrawn(t *testing.T) {
 	replaced.Annotations = map[string]string{api.ReplacedByAnnotationKey: "begun,replacing"}
 	replacing := typed(claim("replacing", "general", ""), 3*time.Second, "small")
 	replacing.Annotations = map[string]string{api.ReplacesAnnotationKey: "replaced"}
+	moving := claim("moving", "general", "i-5")
+	moving.Status.Capacity = cpu("4")
+	moving.Annotations = map[string]string{api.ReplacedByAnnotationKey: ""}
+	replacingOther := typed(claim("replacing-other", "general", ""), 3*time.Second, "small")
+	replacingOther.Annotations = map[string]string{api.ReplacesAnnotationKey: "of-another-pool"}
 	begun := claim("begun", "general", "i-4")
 	begun.Status.Capacity = cpu("4")
+	begun.Annotations = map[string]string{api.ReplacesAnnotationKey: "replaced"}
 	other := typed(claim("other", "spare", ""), time.Second, "large")
 	for _, test := range []struct {
 		name   string
@@ -64,6 +70,8 @@ func TestClaimsThatExceedALimitTogetherAreWithdrawn(t *testing.T) {
 		{"it leaves none to other claims", cpu("4"), []api.NodeClaim{replaced, replacing, younger}, "a-younger"},
 		{"a replacement has the room of what goes, and no more", cpu("3"), []api.NodeClaim{replaced, replacing, elder},
 			"z-elder"},
+		{"a node that goes for room elsewhere leaves none, because it may stay", cpu("5"),
+			[]api.NodeClaim{moving, replacingOther}, "replacing-other"},
 		{"a replacement that has been launched counts", cpu("5"), []api.NodeClaim{replaced, begun, replacing}, "replacing"},
 		{"nodes are counted", corev1.ResourceList{api.ResourceNodes: resource.MustParse("2")},
 			[]api.NodeClaim{launched, elder, younger}, "a-younger"},

@@ -358,6 +358,9 @@ func (r *Run) settled() {
 	problems := slices.Concat(r.unsettled(), r.unsettledStatic(), r.unsettledBuffers(), r.unsettledRequests())
 	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
 		for _, letter := range r.mail[function].dead {
+			if letter.accepted {
+				continue // the weather has kept it, each time that it was to be deleted
+			}
 			problems = append(problems, fmt.Sprintf("%s is a dead letter: %.200s", letter.id, letter.body))
 		}
 	}

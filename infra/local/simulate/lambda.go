@@ -179,6 +179,8 @@ type message struct {
 	visible  time.Time
 	receives int
 	receipt  string
+	// accepted is set once an invocation has answered it. The queue may keep it all the same.
+	accepted bool
 }
 
 // mostInvocations is how many invocations at a time a queue without a limit gets here.
@@ -293,6 +295,7 @@ func (m *mail) receive(batch []*message) {
 			for _, item := range response.BatchItemFailures {
 				failed = failed || item.ItemIdentifier == one.id
 			}
+			one.accepted = one.accepted || !failed
 			if !failed && !r.engine.Chance(r.weather.duplicates/4, one.receipt, "not deleted") {
 				m.remove(one)
 			}

@@ -139,5 +139,20 @@ func (e *Evaluator) ask(leaving, others []*state.Node, o Options) *plan.Plan {
 		}
 		s.Nodes = append(s.Nodes, shown)
 	}
+	if o.Launch {
+		s.Nodes = append(s.Nodes, e.counting()...)
+	}
 	return planning.Solve(&s)
+}
+
+// counting are the nodes that leave and count against limits still, without their pods.
+func (e *Evaluator) counting() []plan.Node {
+	var counting []plan.Node
+	for _, n := range e.fleet.Nodes {
+		claim := n.Source.NodeClaim
+		if n.Leaving && claim != nil && claim.Annotations[scheduling.CountsAnnotationKey] != "" {
+			counting = append(counting, plan.Node{Node: n.Source.Node, NodeClaim: claim})
+		}
+	}
+	return counting
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -22,8 +23,8 @@ type Limit struct {
 }
 
 // readLimits fills in the limits of all pools, and what their nodes use of them. A node that leaves
-// does not count, so that a pool at its limit can replace it. Limits are therefore exceeded by what is
-// leaving at most.
+// for certain does not count, so that a pool at its limit can replace it. Limits are therefore exceeded by
+// what is leaving at most.
 func (ix *Index) readLimits() {
 	byName := map[string]*Pool{}
 	for _, pool := range ix.Pools {
@@ -36,13 +37,19 @@ func (ix *Index) readLimits() {
 	for i := range ix.Work.Snapshot.Nodes {
 		node := &ix.Work.Snapshot.Nodes[i]
 		pool := byName[node.Label(api.NodePoolLabelKey)]
-		if pool == nil || len(pool.Limits) == 0 || scheduling.IsLeaving(node.NodeClaim, node.Node) {
+		if pool == nil || len(pool.Limits) == 0 || goes(node) {
 			continue
 		}
 		for j, amount := range pool.limitUse(ix.capacityOf(node)) {
 			pool.Limits[j].Used += amount
 		}
 	}
+}
+
+// goes reports whether the node leaves for certain.
+func goes(node *plan.Node) bool {
+	return scheduling.IsLeaving(node.NodeClaim, node.Node) &&
+		(node.NodeClaim == nil || node.NodeClaim.Annotations[scheduling.CountsAnnotationKey] == "")
 }
 
 // limitUse is what a node of this capacity takes of the pool's limits, in the order of Pool.Limits.
