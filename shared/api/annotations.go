@@ -102,11 +102,11 @@ const (
 	// SettleTimeAnnotationKey, on a NodePool, is a Go duration: how long consolidation leaves a
 	// node alone after its initialization, and after pods were moved to it.
 	SettleTimeAnnotationKey = OwnGroup + "/consolidation-settle-time"
+	// SecurityGroupPolicyAnnotationKey, on an EC2NodeClass, is how its instances' security groups are
+	// compared with those that it selects: SecurityGroupsAtLeast, which is the default, or
+	// SecurityGroupsEqual.
+	SecurityGroupPolicyAnnotationKey = OwnGroup + "/security-group-policy"
 )
-
-// SecurityGroupPolicyAnnotationKey, on an EC2NodeClass, is how its instances' security groups are compared
-// with those that it selects: SecurityGroupsAtLeast, which is the default, or SecurityGroupsEqual.
-const SecurityGroupPolicyAnnotationKey = OwnGroup + "/security-group-policy"
 
 // Values of SecurityGroupPolicyAnnotationKey.
 const (

@@ -70,7 +70,7 @@ func (v *validation) validate(moves []Move) (now, waiting []Move, stays []search
 	for i := range waiting {
 		for _, n := range v.stepOf(&waiting[i]).Delete {
 			stays = append(stays, search.Stay{Node: n, Reason: state.Refusal{
-				Because: state.Needed, Message: "its pods find places only after those of other nodes have moved, and these only after its own",
+				Because: state.Needed, Message: "its pods find places only together with those of other nodes",
 			}})
 		}
 	}

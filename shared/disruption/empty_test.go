@@ -88,7 +88,8 @@ func withUID(p *corev1.Pod, uid types.UID) *corev1.Pod {
 // ready makes the node one that has been initialized for a while.
 func ready(age time.Duration) func(*disruption.Node) {
 	return func(n *disruption.Node) {
-		api.GetCondition(n.Claim.Status.Conditions, api.ConditionTypeInitialized).LastTransitionTime = metav1.NewTime(monday.Add(-age))
+		initialized := api.GetCondition(n.Claim.Status.Conditions, api.ConditionTypeInitialized)
+		initialized.LastTransitionTime = metav1.NewTime(monday.Add(-age))
 	}
 }
 

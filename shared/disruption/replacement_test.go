@@ -349,7 +349,8 @@ func TestAReplacementThatBootsSlowlyIsLaunchedOnce(t *testing.T) {
 				if born := replacement.Claim.CreationTimestamp; now.Sub(born.Time) >= boot && len(replacement.Claim.Status.Conditions) < 3 {
 					came := node(replacement.Claim.Name, 0)
 					came.Claim.CreationTimestamp, came.Claim.Annotations = born, replacement.Claim.Annotations
-					api.GetCondition(came.Claim.Status.Conditions, api.ConditionTypeInitialized).LastTransitionTime = metav1.NewTime(now)
+					initialized := api.GetCondition(came.Claim.Status.Conditions, api.ConditionTypeInitialized)
+					initialized.LastTransitionTime = metav1.NewTime(now)
 					replacement = &came
 				}
 				s.Nodes = append(s.Nodes, *replacement)

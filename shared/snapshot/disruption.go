@@ -85,7 +85,8 @@ func Without(o *Objects, s *disruption.Cluster, leaving []*api.NodeClaim, now ti
 		if claim.DeletionTimestamp == nil &&
 			slices.ContainsFunc(leaving, func(other *api.NodeClaim) bool { return other.UID == claim.UID }) {
 			claim.DeletionTimestamp = &metav1.Time{Time: now}
-			if slices.ContainsFunc(replaced, func(other *api.NodeClaim) bool { return other.UID == claim.UID }) && !inPool[claim.Name] {
+			isIt := func(other *api.NodeClaim) bool { return other.UID == claim.UID }
+			if slices.ContainsFunc(replaced, isIt) && !inPool[claim.Name] {
 				annotate(claim, scheduling.CountsAnnotationKey, "true")
 			}
 			if unhealthy[claim.UID] {

@@ -55,7 +55,8 @@ func full(name string, pool *api.NodePool) (api.NodeClaim, corev1.Node) {
 	has := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("7Gi"), corev1.ResourcePods: resource.MustParse("29"),
 	}
-	claim := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: labels, CreationTimestamp: before}}
+	claim := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: labels}}
+	claim.CreationTimestamp = before
 	claim.Spec.NodeClassRef = pool.Spec.Template.Spec.NodeClassRef
 	claim.Status.ProviderID, claim.Status.NodeName = api.ProviderID("us-east-1a", "i-"+name), name
 	claim.Status.Capacity, claim.Status.Allocatable = has, has
@@ -84,7 +85,8 @@ func TestAPoolAtItsLimitReplacesItsNodes(t *testing.T) {
 		solve := func(o *snapshot.Objects) (made, unplaced int, moves disruption.Moves) {
 			decided := planning.Solve(snapshot.NewOffer(o, catalogtest.Catalog(t), catalog.Observed{}, now).Assemble(o, now))
 			drifted := disruption.Candidate{Node: &seen.Nodes[0], Pool: &o.NodePools[0], Reason: api.DisruptionReasonDrifted}
-			return len(decided.NodeClaims), len(decided.Unplaced), disruption.MovesOf([]disruption.Candidate{drifted}, decided, now)
+			moves = disruption.MovesOf([]disruption.Candidate{drifted}, decided, now)
+			return len(decided.NodeClaims), len(decided.Unplaced), moves
 		}
 		_, _, moves := solve(snapshot.Without(o, seen, []*api.NodeClaim{seen.Nodes[0].Claim}, now))
 		if len(moves.Begin) != replaces || len(moves.Stay) != 1-replaces {

@@ -172,9 +172,9 @@ func TestEventsOfAllNodesThatStayAreWrittenInTurn(t *testing.T) {
 	var notices []disruption.Notice
 	for i := range 1000 {
 		name := fmt.Sprint("n", i)
-		notices = append(notices, disruption.Notice{Message: "stays", Node: &disruption.Node{
-			Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}, Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
-		}})
+		stays := node(name, false)
+		stays.Node.Name = name
+		notices = append(notices, disruption.Notice{Message: "stays", Node: stays})
 	}
 	told := map[string]bool{}
 	for minute := range 4 {

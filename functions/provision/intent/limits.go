@@ -47,46 +47,14 @@ func Withdrawals(
 func withdrawalsOf(
 	pool *api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
 ) []Withdrawal {
-	used := corev1.ResourceList{}
-	replaced := map[string]corev1.ResourceList{} // what a node takes that others replace, by its claim
-	inPool := map[string]bool{}                  // claims that others of the pool replace
-	var waiting []*api.NodeClaim
-	for i := range snapshot.Nodes {
-		node := &snapshot.Nodes[i]
-		claim := node.NodeClaim
-		if claim != nil && node.Label(api.NodePoolLabelKey) == pool.Name && !scheduling.IsLeaving(claim, node.Node) {
-			for _, name := range names(claim, api.ReplacesAnnotationKey) {
-				inPool[name] = true
-			}
-		}
-		switch {
-		case node.Label(api.NodePoolLabelKey) != pool.Name:
-		case claim != nil && claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil:
-			waiting = append(waiting, claim)
-		case pool.Spec.Replicas == nil && scheduling.IsLeaving(claim, node.Node):
-		default:
-			takes := capacityOf(node, types)
-			used = sum(used, takes)
-			if claim != nil && pool.Spec.Replicas == nil && len(names(claim, api.ReplacedByAnnotationKey)) > 0 {
-				replaced[claim.Name] = takes
-			}
-		}
-	}
-	slices.SortFunc(waiting, func(a, b *api.NodeClaim) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
-	})
-	going := corev1.ResourceList{}
-	for name, takes := range replaced {
-		if inPool[name] {
-			going = sum(going, takes)
-		}
-	}
+	use := useOf(pool, snapshot, types)
+	used := use.used
 	var withdrawn []Withdrawal
-	for _, claim := range waiting {
+	for _, claim := range use.waiting {
 		all := sum(used, capacityOf(&plan.Node{NodeClaim: claim}, types))
 		staying := all
 		if len(names(claim, api.ReplacesAnnotationKey)) > 0 {
-			staying = without(all, going)
+			staying = without(all, use.going)
 		}
 		if exceeded := exceeds(pool, staying); exceeded != "" {
 			withdrawn = append(withdrawn, Withdrawal{Claim: claim, Message: exceeded})
@@ -95,6 +63,59 @@ func withdrawalsOf(
 		used = all
 	}
 	return withdrawn
+}
+
+// poolUse is what the nodes of a pool take of its limits.
+type poolUse struct {
+	used corev1.ResourceList
+	// going is the part of used whose nodes others of the pool replace.
+	going corev1.ResourceList
+	// waiting are the claims without an instance, the oldest first. They are not in used.
+	waiting []*api.NodeClaim
+}
+
+func useOf(
+	pool *api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
+) poolUse {
+	use := poolUse{used: corev1.ResourceList{}, going: corev1.ResourceList{}}
+	counted := countedNodes(pool, snapshot)
+	replaced := map[string]bool{}
+	for _, node := range counted {
+		if node.NodeClaim != nil && !scheduling.IsLeaving(node.NodeClaim, node.Node) {
+			for _, name := range names(node.NodeClaim, api.ReplacesAnnotationKey) {
+				replaced[name] = pool.Spec.Replicas == nil
+			}
+		}
+	}
+	for _, node := range counted {
+		claim := node.NodeClaim
+		if claim != nil && claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil {
+			use.waiting = append(use.waiting, claim)
+			continue
+		}
+		takes := capacityOf(node, types)
+		use.used = sum(use.used, takes)
+		if claim != nil && replaced[claim.Name] && len(names(claim, api.ReplacedByAnnotationKey)) > 0 {
+			use.going = sum(use.going, takes)
+		}
+	}
+	slices.SortFunc(use.waiting, func(a, b *api.NodeClaim) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	return use
+}
+
+// countedNodes are the pool's nodes that count against its limits.
+func countedNodes(pool *api.NodePool, snapshot *plan.Snapshot) []*plan.Node {
+	var counted []*plan.Node
+	for i := range snapshot.Nodes {
+		node := &snapshot.Nodes[i]
+		leaves := pool.Spec.Replicas == nil && scheduling.IsLeaving(node.NodeClaim, node.Node)
+		if node.Label(api.NodePoolLabelKey) == pool.Name && !leaves {
+			counted = append(counted, node)
+		}
+	}
+	return counted
 }
 
 // names reads a list of claims from an annotation.

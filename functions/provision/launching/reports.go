@@ -74,11 +74,11 @@ func (l *Launcher) clearRefusal(ctx context.Context, name string) {
 func (l *Launcher) changeConditions(
 	ctx context.Context, name string, decide func(*api.EC2NodeClass) ([]metav1.Condition, bool),
 ) {
-	_, err := classes.ChangeConditions(ctx, l.Client, name, func(class *api.EC2NodeClass) ([]metav1.Condition, bool, error) {
+	decideSurely := func(class *api.EC2NodeClass) ([]metav1.Condition, bool, error) {
 		conditions, changed := decide(class)
 		return conditions, changed, nil
-	})
-	if err != nil {
+	}
+	if _, err := classes.ChangeConditions(ctx, l.Client, name, decideSurely); err != nil {
 		slog.WarnContext(ctx, "the status of an ec2nodeclass is not written", "EC2NodeClass", name, "error", err)
 	}
 }
