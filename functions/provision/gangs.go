@@ -10,14 +10,17 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/misfit"
+	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
 // returnParts deletes the claims that were launched for a part of a gang whose other part has no place.
 // Lifecycle ends their instances. The plan comes from the watch cache, which may lag. returnParts therefore
-// reads everything again, past the cache. A claim that has changed since stays until the next pass.
-func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim) error {
+// reads everything again, past the cache. A claim that has changed since stays until the next pass. Pods
+// that have no place elsewhere wait, so that the same part is not launched again at once.
+func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim, decided *plan.Plan) error {
 	if len(returned) == 0 {
 		return nil
 	}
@@ -39,8 +42,11 @@ func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim) error
 			requested = append(requested, requests[i].Pods...)
 		}
 	}
-	var failures []error
-	for _, claim := range intent.StillReturned(returned, seen, requested) {
+	still := intent.StillReturned(returned, seen, requested)
+	// The memory is written first: a pass that died after the deletions would leave none.
+	inVain := intent.WithoutPlace(still, decided)
+	failures := []error{r.remember(ctx, misfit.Returned(r.view.Misfits, inVain, r.now()), len(inVain) > 0)}
+	for _, claim := range still {
 		slog.InfoContext(ctx, "deleting nodeclaim of a gang that is not whole", "NodeClaim", claim.Name)
 		if err := r.client.DeleteUnchangedNodeClaim(ctx, claim); !cluster.IsConflict(err) {
 			failures = append(failures, err)

@@ -2,16 +2,20 @@ package provision
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
 // podGroup defines the kind PodGroup with the fields that Whittle reads, and creates one. It stands for the
@@ -179,4 +183,58 @@ func (e *environment) uid(name string) string {
 	}
 	e.t.Fatalf("there is no pod %q", name)
 	return ""
+}
+
+// TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain has a gang of 24 cores, and a quota for 20. The part is
+// launched and given back, and the gang waits then.
+func TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain(t *testing.T) {
+	e := newEnvironment(t)
+	e.podGroup("quota", 8)
+	for i := range 8 {
+		e.pod(fmt.Sprint("rank-", i), "3", func(pod *corev1.Pod) {
+			pod.Labels = map[string]string{api.PodGroupLabelKey: "quota"}
+			pod.Spec.NodeSelector = map[string]string{api.CapacityTypeLabelKey: api.CapacityTypeOnDemand}
+		})
+	}
+	e.ec2.SetLimits(ec2.Limits{OnDemandVCPUs: 20, SpotInstances: -1})
+	ahead, purchases := time.Duration(0), 0
+	for range 6 { // half an hour
+		before := len(e.ec2.Instances())
+		h := e.handler(alive())
+		h.now = func() time.Time { return time.Now().Add(ahead) }
+		body := fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":"tick","hop":0}`, clusterName, h.now().Format(time.RFC3339Nano))
+		for range 2 { // the second pass returns what the first has launched
+			if _, err := h.handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: body}}}); err != nil {
+				t.Fatal(err)
+			}
+			e.untilCached()
+		}
+		if e.endReturned(); len(e.ec2.Instances()) > before {
+			purchases++
+		}
+		ahead += 5 * time.Minute
+	}
+	if purchases > 2 {
+		t.Errorf("in half an hour parts of a gang that has no room were bought %d times", purchases)
+	}
+}
+
+// endReturned acts as lifecycle: it ends the instances of deleted claims, and releases the claims.
+func (e *environment) endReturned() {
+	e.t.Helper()
+	claims, err := e.client.Consistent().NodeClaims(e.t.Context())
+	e.try(err)
+	for i := range claims {
+		if claims[i].DeletionTimestamp == nil {
+			continue
+		}
+		if id, has := api.InstanceID(claims[i].Status.ProviderID); has {
+			e.try(e.ec2.Terminate(id))
+		}
+		_, err := e.client.PatchNodeClaim(e.t.Context(), claims[i].Name, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+		if err != nil && !cluster.IsGone(err) {
+			e.t.Fatal(err)
+		}
+	}
+	e.untilCached()
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planning"
@@ -152,16 +153,17 @@ func (r *pass) prepare(ctx context.Context) (*plan.Snapshot, error) {
 	}
 	r.report(ctx)
 	unresolved := r.reader.report(view, r.record)
-	return view.Snapshot, errors.Join(unresolved, view.Incomplete, r.storeMisfits(ctx))
+	return view.Snapshot, errors.Join(unresolved, view.Incomplete, r.remember(ctx, view.Misfits, view.MisfitsChanged))
 }
 
-// storeMisfits writes the misfits where they have changed.
-func (r *pass) storeMisfits(ctx context.Context) error {
-	if !r.view.MisfitsChanged {
+// remember writes the misfits if they have changed.
+func (r *pass) remember(ctx context.Context, misfits map[string]misfit.Misfit, changed bool) error {
+	if !changed {
 		return nil
 	}
-	r.reader.keepMisfits(r.view.Misfits)
-	return inventory.PutMisfits(ctx, r.client, r.view.Misfits)
+	r.view.Misfits = misfits
+	r.reader.keepMisfits(misfits)
+	return inventory.PutMisfits(ctx, r.client, misfits)
 }
 
 // report tells people what the view has found.
@@ -180,14 +182,14 @@ func (r *pass) report(ctx context.Context) {
 	r.reportMisfits(ctx, view.Held)
 }
 
-// reportMisfits says which pods did not fit the node launched for them, and wait.
+// reportMisfits says which pods the node launched for them did not serve, and that they wait.
 func (r *pass) reportMisfits(ctx context.Context, held []sight.Held) {
 	events := 0
 	for _, pod := range held {
 		if pod.Reason != sight.HeldMisfit {
 			continue
 		}
-		slog.WarnContext(ctx, "the pod does not fit the node launched for it", "Pod", pod.Pod.String(), "error", pod.Message)
+		slog.WarnContext(ctx, "the node launched for the pod does not serve it", "Pod", pod.Pod.String(), "error", pod.Message)
 		if events++; events <= maximumPodEvents {
 			r.record(warning(aboutPod(pod.Pod), "FailedScheduling", pod.Message))
 		}
@@ -314,7 +316,7 @@ func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 		}
 	}
 	// A gang that has no place now gets none in a later round, which has fewer offerings.
-	failed := errors.Join(unwritten, unlaunched, r.returnParts(ctx, returned))
+	failed := errors.Join(unwritten, unlaunched, r.returnParts(ctx, returned, decided))
 	if !short {
 		r.tell(ctx, snapshot, outcome)
 		r.explain(ctx, decided)

@@ -3,7 +3,7 @@
 //
 // There are six: the catalogue of instance types and prices, offerings without capacity, observed
 // memory capacities of nodes, the free instances of capacity reservations, the values of kubelet
-// expressions, and the pods that did not fit the nodes launched for them.
+// expressions, and the pods that the nodes launched for them did not serve.
 //
 // Its place: functions/catalog writes the catalogue; provision, disrupt, interrupt and lifecycle
 // read the others and add their observations. Only lifecycle writes the values of expressions. Only

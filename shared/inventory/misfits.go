@@ -12,7 +12,7 @@ const (
 	misfitsKey  = "pods.json"
 )
 
-// Misfits reads which pods did not fit the nodes that were launched for them, by the pods' UIDs. An
+// Misfits reads which pods the nodes that were launched for them did not serve, by the pods' UIDs. An
 // unreadable ConfigMap counts as empty: the next misfit is observed again.
 func Misfits(ctx context.Context, store Store) (map[string]misfit.Misfit, error) {
 	misfits, _, err := readMisfits(ctx, store)

@@ -18,15 +18,25 @@ import (
 )
 
 const (
-	// misfitWait is how long a pod waits for another node after the first that it did not fit. Each
-	// further one doubles the time, up to misfitWaitMost.
-	misfitWait     = time.Minute
-	misfitWaitMost = time.Hour
-	// misfitsMost bounds the memory. A ConfigMap holds some thousands.
+	// misfitsMost and claimsMost bound the memory. A ConfigMap holds some thousands.
 	misfitsMost = 2000
+	claimsMost  = 20
+	// boundWithin is how long the scheduler has to bind a pod to the node that was launched for it.
+	boundWithin = 30 * time.Second
+	// joinWithin is the age at which lifecycle gives up an instance that has not joined.
+	joinWithin = 15 * time.Minute
 )
 
-// Misfit says of a pod that it did not fit the initialized nodes that were launched for it.
+// waits are how long a pod waits after the first launch that did not serve it, the second, and so on. With
+// them no pod gets more than three nodes in an hour that do not serve it.
+func waits() []time.Duration { return []time.Duration{time.Minute, 8 * time.Minute, time.Hour} }
+
+// gangWaits are the same for the pods of a gang. Each launch for a gang costs several nodes.
+func gangWaits() []time.Duration {
+	return []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour}
+}
+
+// Misfit says of a pod that the nodes which were launched for it did not serve it.
 type Misfit struct {
 	// Claims are the names of the nodes' claims, the oldest first.
 	Claims []string `json:"claims"`
@@ -34,21 +44,62 @@ type Misfit struct {
 	Until time.Time `json:"until"`
 	// Because is what kept the pod from the last node.
 	Because string `json:"because"`
+	// Origin names what the last claim was made from. Another origin may serve the pod at once.
+	Origin Origin `json:"origin"`
 }
 
-// Note notes the pending pods that do not fit the initialized node that was launched for them, so
-// that a plan which cannot know the reason does not launch the same node again and again. It returns
-// the known misfits of pods that still wait, with the new ones, and whether that differs from known.
+// Origin is a NodePool and an EC2NodeClass as they were.
+type Origin struct {
+	Pool      string `json:"pool,omitempty"`
+	PoolHash  string `json:"poolHash,omitempty"`
+	Class     string `json:"class,omitempty"`
+	ClassHash string `json:"classHash,omitempty"`
+}
+
+// originOf is what the claim was made from.
+func originOf(claim *api.NodeClaim) Origin {
+	origin := Origin{
+		Pool:     claim.Labels[api.NodePoolLabelKey],
+		PoolHash: claim.Annotations[api.NodePoolHashAnnotationKey], ClassHash: claim.Annotations[api.AnnotationEC2NodeClassHash],
+	}
+	if ref := claim.Spec.NodeClassRef; ref != nil {
+		origin.Class = ref.Name
+	}
+	return origin
+}
+
+// hasChanged reports whether the pool or the class is known to differ from what it was.
+func (o Origin) hasChanged(s *plan.Snapshot) bool {
+	differs := func(was, is string) bool { return was != "" && is != "" && was != is }
+	for i := range s.NodePools {
+		if pool := &s.NodePools[i]; pool.Name == o.Pool && differs(o.PoolHash, pool.Annotations[api.NodePoolHashAnnotationKey]) {
+			return true
+		}
+	}
+	for i := range s.NodeClasses {
+		class := &s.NodeClasses[i]
+		if class.Name == o.Class && differs(o.ClassHash, class.Annotations[api.AnnotationEC2NodeClassHash]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Note notes the pending pods that the node which was launched for them does not serve, so that a plan
+// which cannot know the reason does not launch the same node again and again. It returns the known misfits
+// of pods that still wait, with the new ones, and whether that differs from known. It forgets a misfit
+// whose NodePool or EC2NodeClass has changed.
 //
-// Only what a plan could not know counts: daemon sets, taints, labels or attachments of the node. A
-// node that other pods have filled is no misfit.
+// A node does not serve its pod if it has never joined, if its daemon sets, taints, labels or attachments
+// keep the pod away, or if the scheduler does not bind the pod there although the node has room. A node
+// that other pods have filled is no misfit.
 func Note(
 	snapshot *plan.Snapshot, known map[string]Misfit, now time.Time,
 ) (misfits map[string]Misfit, changed bool) {
 	pending := pendingPods(snapshot)
 	misfits = map[string]Misfit{}
 	for uid, misfit := range known {
-		if pending[uid] != nil {
+		if pending[uid] != nil && !misfit.Origin.hasChanged(snapshot) {
 			misfits[uid] = misfit
 		}
 	}
@@ -56,7 +107,7 @@ func Note(
 	attach := attachments{snapshot: snapshot}
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
-		if node.NodeClaim == nil || !node.Initialized() || isTroubled(node) {
+		if node.NodeClaim == nil {
 			continue
 		}
 		for uid := range strings.SplitSeq(node.NodeClaim.Annotations[api.NominatedPodsAnnotationKey], ",") {
@@ -64,25 +115,87 @@ func Note(
 			if pod == nil || slices.Contains(misfit.Claims, node.NodeClaim.Name) || len(misfits) >= misfitsMost {
 				continue
 			}
-			because := cmp.Or(unfit(node, pod), attach.tooMany(node, pod))
-			if because == "" {
+			because := failure(node, pod, &attach, now)
+			if because == "" || originOf(node.NodeClaim).hasChanged(snapshot) {
 				continue
 			}
-			misfits[uid] = again(misfit, node.NodeClaim.Name, because, now)
+			misfits[uid] = after(misfit, node.NodeClaim, waits(), because, now)
 			changed = true
 		}
 	}
 	return misfits, changed
 }
 
-// again is the misfit with one more claim that the pod did not fit.
-func again(known Misfit, claim, because string, now time.Time) Misfit {
-	wait := misfitWaitMost
-	if doublings := len(known.Claims); doublings < 6 {
-		wait = min(misfitWait<<doublings, misfitWaitMost)
+// failure is why the node that was launched for the pod does not serve it, or nothing.
+func failure(node *plan.Node, pod *corev1.Pod, attach *attachments, now time.Time) string {
+	switch {
+	case neverJoined(node.NodeClaim):
+		return "its node has not joined: see the condition Registered of the claim, and the instance's console output"
+	case !node.Initialized() || isTroubled(node):
+		return ""
 	}
+	return cmp.Or(unfit(node, pod), attach.tooMany(node, pod), unbound(node, pod, now))
+}
+
+// neverJoined reports whether lifecycle has given up the claim's instance.
+func neverJoined(claim *api.NodeClaim) bool {
+	launched := api.GetCondition(claim.Status.Conditions, api.ConditionTypeLaunched)
+	return launched != nil && claim.Status.NodeName == "" && claim.DeletionTimestamp != nil &&
+		claim.DeletionTimestamp.Sub(launched.LastTransitionTime.Time) >= joinWithin
+}
+
+// unbound says that the scheduler has had the time to bind the pod to the node, which has room for it.
+func unbound(node *plan.Node, pod *corev1.Pod, now time.Time) string {
+	initialized := api.GetCondition(node.NodeClaim.Status.Conditions, api.ConditionTypeInitialized)
+	if initialized == nil || now.Sub(initialized.LastTransitionTime.Time) < boundWithin {
+		return ""
+	}
+	free := node.Node.Status.Allocatable.DeepCopy()
+	for i := range node.Pods {
+		if !scheduling.IsTerminal(&node.Pods[i]) {
+			subtract(free, scheduling.PodRequests(&node.Pods[i]))
+		}
+	}
+	for name, need := range scheduling.PodRequests(pod) {
+		if have := free[name]; have.Cmp(need) < 0 {
+			return ""
+		}
+	}
+	return "the node has room for it, and the scheduler does not bind it there: kubectl describe pod says why"
+}
+
+func subtract(amounts, less corev1.ResourceList) {
+	for name, quantity := range less {
+		left := amounts[name]
+		left.Sub(quantity)
+		amounts[name] = left
+	}
+}
+
+// Returned adds to the misfits the pods of claims that were launched for a part of a gang and are given
+// back, because EC2 has no room for the other part.
+func Returned(known map[string]Misfit, claims []*api.NodeClaim, now time.Time) map[string]Misfit {
+	misfits := maps.Clone(known)
+	if misfits == nil {
+		misfits = map[string]Misfit{}
+	}
+	for _, claim := range claims {
+		for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
+			if uid != "" && (len(misfits) < misfitsMost || len(misfits[uid].Claims) > 0) {
+				misfits[uid] = after(known[uid], claim, gangWaits(), fmt.Sprintf(
+					"EC2 had room for a part of its gang only, and the %d nodes of the part were given back", len(claims)), now)
+			}
+		}
+	}
+	return misfits
+}
+
+// after is the misfit with one more claim that did not serve the pod.
+func after(known Misfit, claim *api.NodeClaim, waits []time.Duration, because string, now time.Time) Misfit {
+	claims := append(slices.Clone(known.Claims), claim.Name)
 	return Misfit{
-		Claims: append(slices.Clone(known.Claims), claim), Until: now.Add(wait).UTC(), Because: because,
+		Claims: claims[max(0, len(claims)-claimsMost):], Because: because, Origin: originOf(claim),
+		Until: now.Add(waits[min(len(known.Claims), len(waits)-1)]).UTC(),
 	}
 }
 
@@ -102,8 +215,8 @@ func Hold(snapshot *plan.Snapshot, misfits map[string]Misfit, now time.Time) []H
 			return false
 		}
 		held = append(held, Held{Pod: plan.RefOf(&pod), Until: misfit.Until, Message: fmt.Sprintf(
-			"the pod does not fit the node that was launched for it, nodeclaim %q: %s; after %d such launches the next one "+
-				"is not before %s", misfit.Claims[len(misfit.Claims)-1], misfit.Because, len(misfit.Claims),
+			"the node that was launched for the pod, nodeclaim %q, does not serve it: %s; after %d such launches the next "+
+				"one is not before %s", misfit.Claims[len(misfit.Claims)-1], misfit.Because, len(misfit.Claims),
 			misfit.Until.Format(time.RFC3339))})
 		return true
 	})
@@ -161,11 +274,7 @@ func crowded(node *plan.Node, pod *corev1.Pod) string {
 			return fmt.Sprintf("pod %q uses the same host port: let the daemon set select other nodes, or change the port",
 				other.Namespace+"/"+other.Name)
 		}
-		for name, quantity := range scheduling.PodRequests(other) {
-			left := free[name]
-			left.Sub(quantity)
-			free[name] = left
-		}
+		subtract(free, scheduling.PodRequests(other))
 	}
 	needs := scheduling.PodRequests(pod)
 	for _, name := range slices.Sorted(maps.Keys(needs)) {

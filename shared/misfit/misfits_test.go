@@ -181,7 +181,7 @@ func TestEachMisfitWaitsLonger(t *testing.T) {
 		}
 		at, known = next["web"].Until, next
 	}
-	want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60}
+	want := []time.Duration{1, 8, 60, 60, 60, 60, 60, 60, 60}
 	for i := range want {
 		if waits[i] != want[i]*time.Minute {
 			t.Fatalf("waits %v, want %v minutes", waits, want)
@@ -201,5 +201,88 @@ func TestPodsOfLeavingNodesAreNotHeld(t *testing.T) {
 	}
 	if misfits, changed := misfit.Note(s, nil, now); len(misfits) != 0 || changed {
 		t.Errorf("misfits %+v", misfits)
+	}
+}
+
+// conditioned gives the node's claim a condition that changed some time ago.
+func conditioned(node plan.Node, kind string, status metav1.ConditionStatus, ago time.Duration) plan.Node {
+	node.NodeClaim.Status.Conditions = append(node.NodeClaim.Status.Conditions, metav1.Condition{
+		Type: kind, Status: status, LastTransitionTime: metav1.NewTime(now.Add(-ago)),
+	})
+	return node
+}
+
+// TestNodesThatDoNotServeTheirPods has reasons that no plan can know.
+func TestNodesThatDoNotServeTheirPods(t *testing.T) {
+	ready := func(ago time.Duration, pods ...corev1.Pod) plan.Node {
+		return conditioned(launchedFor("a", pods...), api.ConditionTypeInitialized, metav1.ConditionTrue, ago)
+	}
+	givenUp := func(after time.Duration, name string) plan.Node {
+		node := conditioned(launchedFor("a"), api.ConditionTypeLaunched, metav1.ConditionTrue, after)
+		node.Node, node.NodeClaim.Status.NodeName = nil, name
+		node.NodeClaim.DeletionTimestamp = &metav1.Time{Time: now}
+		return node
+	}
+	for name, test := range map[string]struct {
+		node plan.Node
+		want string
+	}{
+		"the scheduler does not bind the pod":            {ready(time.Minute), "does not bind it"},
+		"the scheduler has just seen the node":           {ready(20 * time.Second), ""},
+		"other pods have filled the node":                {ready(time.Minute, requesting("a", "2")), ""},
+		"a pod that has ended takes nothing":             {ready(time.Minute, ended(requesting("a", "2"))), "does not bind it"},
+		"lifecycle gives up a node that never joined":    {givenUp(15*time.Minute, ""), "has not joined"},
+		"a node that is interrupted while it boots":      {givenUp(2*time.Minute, ""), ""},
+		"a node that has joined, and ends a while later": {givenUp(time.Hour, "a"), ""},
+	} {
+		s := &plan.Snapshot{Pods: []corev1.Pod{requesting("web", "3")}, Nodes: []plan.Node{test.node}}
+		misfits, _ := misfit.Note(s, nil, now)
+		if because := misfits["web"].Because; (because == "") != (test.want == "") || !strings.Contains(because, test.want) {
+			t.Errorf("%s: because %q, want %q", name, because, test.want)
+		}
+	}
+}
+
+func ended(pod corev1.Pod) corev1.Pod {
+	pod.Status.Phase = corev1.PodSucceeded
+	return pod
+}
+
+// TestAnotherOriginEndsTheWait changes the pool or the class from which the node was made.
+func TestAnotherOriginEndsTheWait(t *testing.T) {
+	node := launchedFor("a", requesting("agent", "2"))
+	node.NodeClaim.Annotations[api.NodePoolHashAnnotationKey] = "p1"
+	node.NodeClaim.Annotations[api.AnnotationEC2NodeClassHash] = "c1"
+	s := &plan.Snapshot{
+		Pods: []corev1.Pod{requesting("web", "3")}, Nodes: []plan.Node{node},
+		NodePools: []api.NodePool{{}}, NodeClasses: []api.EC2NodeClass{{}},
+	}
+	s.NodePools[0].Name, s.NodeClasses[0].Name = "general", "default"
+	known, _ := misfit.Note(s, nil, now)
+	for _, test := range []struct {
+		pool, class string
+		forgotten   bool
+	}{{"", "", false}, {"p1", "c1", false}, {"p2", "c1", true}, {"p1", "c2", true}} {
+		s.NodePools[0].Annotations = map[string]string{api.NodePoolHashAnnotationKey: test.pool}
+		s.NodeClasses[0].Annotations = map[string]string{api.AnnotationEC2NodeClassHash: test.class}
+		if left, changed := misfit.Note(s, known, now); (len(left) == 0) != test.forgotten || changed != test.forgotten {
+			t.Errorf("pool %q, class %q: misfits %+v", test.pool, test.class, left)
+		}
+	}
+}
+
+// TestAGangWithoutRoomWaits returns the claims for a part of a gang, again and again.
+func TestAGangWithoutRoomWaits(t *testing.T) {
+	var known map[string]misfit.Misfit
+	for i, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
+		one, other := claim(string(rune('a'+i)), "general", "i-1"), claim(string(rune('x'+i)), "general", "i-2")
+		one.Annotations = map[string]string{api.NominatedPodsAnnotationKey: "p1,p2"}
+		other.Annotations = map[string]string{api.NominatedPodsAnnotationKey: "p3"}
+		known = misfit.Returned(known, []*api.NodeClaim{&one, &other}, now)
+		for _, uid := range []string{"p1", "p2", "p3"} {
+			if got := known[uid]; got.Until.Sub(now) != want || !strings.Contains(got.Because, "the 2 nodes") {
+				t.Errorf("round %d: pod %s waits %s: %s", i, uid, got.Until.Sub(now), got.Because)
+			}
+		}
 	}
 }

@@ -36,7 +36,7 @@ type View struct {
 	Snapshot *plan.Snapshot
 	// Held are the waiting pods that no node is planned for.
 	Held []Held
-	// Misfits are the pods that did not fit the nodes launched for them, by UID. MisfitsChanged is set
+	// Misfits are the pods that the nodes launched for them did not serve, by UID. MisfitsChanged is set
 	// where they differ from the stored ones.
 	Misfits        map[string]misfit.Misfit
 	MisfitsChanged bool
@@ -52,7 +52,7 @@ type View struct {
 type HeldReason string
 
 const (
-	// HeldMisfit is for a pod that did not fit the node launched for it.
+	// HeldMisfit is for a pod that the node launched for it did not serve.
 	HeldMisfit HeldReason = "Misfit"
 	// HeldRequest is for a pod that a ProvisioningRequest has room for.
 	HeldRequest HeldReason = "ProvisioningRequest"
@@ -223,7 +223,7 @@ func (v *View) addDetails(ctx context.Context, reader Reader) error {
 	return fmt.Errorf("%s are not read, and pods that need them wait: %w", lacking, err)
 }
 
-// holdMisfits takes the pods out of the snapshot that did not fit the node launched for them, until
+// holdMisfits takes the pods out of the snapshot that the node launched for them did not serve, until
 // their time has come.
 func (v *View) holdMisfits(known map[string]misfit.Misfit) {
 	v.Misfits, v.MisfitsChanged = misfit.Note(v.Snapshot, known, v.Now)

@@ -77,6 +77,15 @@ func Returns(snapshot *plan.Snapshot, decided *plan.Plan) []*api.NodeClaim {
 	return returned
 }
 
+// WithoutPlace are those of the claims whose pods the plan places nowhere else.
+func WithoutPlace(claims []*api.NodeClaim, decided *plan.Plan) []*api.NodeClaim {
+	unplaced := map[string]bool{}
+	for i := range decided.Unplaced {
+		unplaced[decided.Unplaced[i].Pod.UID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(claims), func(claim *api.NodeClaim) bool { return !isOnlyFor(claim, unplaced) })
+}
+
 // leftOut are the UIDs of the waiting pods of gangs of which the plan places no pod, or all of them
 // in one topology domain.
 func leftOut(snapshot *plan.Snapshot, decided *plan.Plan) map[string]bool {
