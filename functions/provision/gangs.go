@@ -45,7 +45,7 @@ func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim, decid
 	still := intent.StillReturned(returned, seen, requested)
 	// The memory is written first: a pass that died after the deletions would leave none.
 	inVain := intent.WithoutPlace(still, decided)
-	failures := []error{r.remember(ctx, misfit.Returned(r.view.Misfits, inVain, r.now()), len(inVain) > 0)}
+	failures := []error{r.remember(ctx, misfit.Returned(r.view.Misfits, inVain, seen.Waiting, r.now()), len(inVain) > 0)}
 	for _, claim := range still {
 		slog.InfoContext(ctx, "deleting nodeclaim of a gang that is not whole", "NodeClaim", claim.Name)
 		if err := r.client.DeleteUnchangedNodeClaim(ctx, claim); !cluster.IsConflict(err) {

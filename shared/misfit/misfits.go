@@ -172,16 +172,19 @@ func subtract(amounts, less corev1.ResourceList) {
 	}
 }
 
-// Returned adds to the misfits the pods of claims that were launched for a part of a gang and are given
-// back, because EC2 has no room for the other part.
-func Returned(known map[string]Misfit, claims []*api.NodeClaim, now time.Time) map[string]Misfit {
-	misfits := maps.Clone(known)
+// Returned adds to the misfits those of the waiting pods whose claims were launched for a part of a gang and
+// are given back, because EC2 has no room for the other part.
+func Returned(known map[string]Misfit, claims []*api.NodeClaim, waiting []*corev1.Pod, now time.Time) map[string]Misfit {
+	misfits, waits := maps.Clone(known), map[string]bool{}
 	if misfits == nil {
 		misfits = map[string]Misfit{}
 	}
+	for _, pod := range waiting {
+		waits[string(pod.UID)] = true
+	}
 	for _, claim := range claims {
 		for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
-			if uid != "" && (len(misfits) < misfitsMost || len(misfits[uid].Claims) > 0) {
+			if waits[uid] && (len(misfits) < misfitsMost || len(misfits[uid].Claims) > 0) {
 				misfits[uid] = after(known[uid], claim, gangWaits(), fmt.Sprintf(
 					"EC2 had room for a part of its gang only, and the %d nodes of the part were given back", len(claims)), now)
 			}
@@ -232,11 +235,14 @@ func isTroubled(node *plan.Node) bool {
 		})
 }
 
-// pendingPods are the waiting pods that run on no node, by UID.
+// pendingPods are the waiting pods that run on no node, by UID. Virtual pods wait for no scheduler, and who
+// asked for them has a memory of its own.
 func pendingPods(snapshot *plan.Snapshot) map[string]*corev1.Pod {
 	pending := map[string]*corev1.Pod{}
 	for i := range snapshot.Pods {
-		pending[string(snapshot.Pods[i].UID)] = &snapshot.Pods[i]
+		if pod := &snapshot.Pods[i]; !scheduling.IsVirtual(pod) {
+			pending[string(pod.UID)] = pod
+		}
 	}
 	for i := range snapshot.Nodes {
 		for j := range snapshot.Nodes[i].Pods {

@@ -274,13 +274,23 @@ func TestAnotherOriginEndsTheWait(t *testing.T) {
 // TestAGangWithoutRoomWaits returns the claims for a part of a gang, again and again.
 func TestAGangWithoutRoomWaits(t *testing.T) {
 	var known map[string]misfit.Misfit
+	var waiting []*corev1.Pod
+	for _, name := range []string{"p1", "p2", "p3"} {
+		pod := requesting(name, "1")
+		waiting = append(waiting, &pod)
+	}
 	for i, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
 		one, other := claim(string(rune('a'+i)), "general", "i-1"), claim(string(rune('x'+i)), "general", "i-2")
 		one.Annotations = map[string]string{api.NominatedPodsAnnotationKey: "p1,p2"}
 		other.Annotations = map[string]string{api.NominatedPodsAnnotationKey: "p3"}
-		known = misfit.Returned(known, []*api.NodeClaim{&one, &other}, now)
+		virtual := map[string]string{api.NominatedPodsAnnotationKey: "of-a-request"}
+		third := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "z", Annotations: virtual}}
+		known = misfit.Returned(known, []*api.NodeClaim{&one, &other, &third}, waiting, now)
+		if len(known) != 3 {
+			t.Errorf("misfits %+v", known)
+		}
 		for _, uid := range []string{"p1", "p2", "p3"} {
-			if got := known[uid]; got.Until.Sub(now) != want || !strings.Contains(got.Because, "the 2 nodes") {
+			if got := known[uid]; got.Until.Sub(now) != want || !strings.Contains(got.Because, "the 3 nodes") {
 				t.Errorf("round %d: pod %s waits %s: %s", i, uid, got.Until.Sub(now), got.Because)
 			}
 		}

@@ -153,6 +153,7 @@ func (r *Run) begins() {
 	r.gather()
 	r.storms()
 	r.shortages()
+	r.keepComing()
 }
 
 // shift changes the number of a workload's pods from time to time, until the calm begins.

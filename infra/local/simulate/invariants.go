@@ -355,7 +355,8 @@ func (r *Run) settled() {
 		r.violate("the cluster was never ready")
 		return
 	}
-	problems := slices.Concat(r.unsettled(), r.unsettledStatic(), r.unsettledBuffers(), r.unsettledRequests())
+	problems := slices.Concat(r.unsettled(), r.unsettledStatic(), r.unsettledBuffers(), r.unsettledRequests(),
+		r.unsettledEmpties())
 	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
 		for _, letter := range r.mail[function].dead {
 			if letter.accepted {

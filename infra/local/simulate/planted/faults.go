@@ -24,6 +24,14 @@ func Faults() []Fault {
 			}},
 		},
 		{
+			Name: "new-pods-hold-every-node",
+			What: "a pod that began to wait a moment ago stops every removal of an empty node",
+			Replacements: []overlay.Replacement{{
+				File: "shared/disruption/empty.go", Old: "\tdecided.remove(s, pools, now)\n",
+				New: "\tif len(s.Recent(now)) == 0 {\n\t\tdecided.remove(s, pools, now)\n\t}\n",
+			}},
+		},
+		{
 			Name: "replacement-not-awaited",
 			What: "disrupt ends a node before its replacement is initialized",
 			Replacements: []overlay.Replacement{{
@@ -80,8 +88,8 @@ func Faults() []Fault {
 			Name: "evictions-by-deletion",
 			What: "lifecycle deletes pods where it should ask for their eviction",
 			Replacements: []overlay.Replacement{{
-				File: "functions/lifecycle/perform.go", Old: "err := p.client.Evict(ctx, pod)",
-				New: "err := p.client.DeletePod(ctx, pod, nil)",
+				File: "functions/lifecycle/perform.go", Old: "err := p.client.Evict(inTime, pod)",
+				New: "err := p.client.DeletePod(inTime, pod, nil)",
 			}},
 		},
 		{
