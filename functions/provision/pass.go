@@ -189,7 +189,8 @@ func (r *pass) reportMisfits(ctx context.Context, held []sight.Held) {
 		if pod.Reason != sight.HeldMisfit {
 			continue
 		}
-		slog.WarnContext(ctx, "the node launched for the pod does not serve it", "Pod", pod.Pod.String(), "error", pod.Message)
+		slog.WarnContext(ctx, "the node launched for the pod does not serve it",
+			"Pod", pod.Pod.String(), "error", pod.Message)
 		if events++; events <= maximumPodEvents {
 			r.record(warning(aboutPod(pod.Pod), "FailedScheduling", pod.Message))
 		}

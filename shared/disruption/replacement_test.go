@@ -346,7 +346,8 @@ func TestAReplacementThatBootsSlowlyIsLaunchedOnce(t *testing.T) {
 			now := monday.Add(at)
 			s := &disruption.Cluster{Pools: []api.NodePool{pool("default", "0s", "10%")}, Nodes: []disruption.Node{old}}
 			if replacement != nil {
-				if born := replacement.Claim.CreationTimestamp; now.Sub(born.Time) >= boot && len(replacement.Claim.Status.Conditions) < 3 {
+				born, came := replacement.Claim.CreationTimestamp, len(replacement.Claim.Status.Conditions) > 2
+				if now.Sub(born.Time) >= boot && !came {
 					came := node(replacement.Claim.Name, 0)
 					came.Claim.CreationTimestamp, came.Claim.Annotations = born, replacement.Claim.Annotations
 					initialized := api.GetCondition(came.Claim.Status.Conditions, api.ConditionTypeInitialized)

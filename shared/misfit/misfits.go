@@ -60,8 +60,9 @@ type Origin struct {
 func originOf(claim *api.NodeClaim) Origin {
 	origin := Origin{
 		Pool:     claim.Labels[api.NodePoolLabelKey],
-		PoolHash: claim.Annotations[api.NodePoolHashAnnotationKey], ClassHash: claim.Annotations[api.AnnotationEC2NodeClassHash],
+		PoolHash: claim.Annotations[api.NodePoolHashAnnotationKey],
 	}
+	origin.ClassHash = claim.Annotations[api.AnnotationEC2NodeClassHash]
 	if ref := claim.Spec.NodeClassRef; ref != nil {
 		origin.Class = ref.Name
 	}
@@ -72,7 +73,8 @@ func originOf(claim *api.NodeClaim) Origin {
 func (o Origin) hasChanged(s *plan.Snapshot) bool {
 	differs := func(was, is string) bool { return was != "" && is != "" && was != is }
 	for i := range s.NodePools {
-		if pool := &s.NodePools[i]; pool.Name == o.Pool && differs(o.PoolHash, pool.Annotations[api.NodePoolHashAnnotationKey]) {
+		pool := &s.NodePools[i]
+		if pool.Name == o.Pool && differs(o.PoolHash, pool.Annotations[api.NodePoolHashAnnotationKey]) {
 			return true
 		}
 	}
@@ -174,7 +176,9 @@ func subtract(amounts, less corev1.ResourceList) {
 
 // Returned adds to the misfits those of the waiting pods whose claims were launched for a part of a gang and
 // are given back, because EC2 has no room for the other part.
-func Returned(known map[string]Misfit, claims []*api.NodeClaim, waiting []*corev1.Pod, now time.Time) map[string]Misfit {
+func Returned(
+	known map[string]Misfit, claims []*api.NodeClaim, waiting []*corev1.Pod, now time.Time,
+) map[string]Misfit {
 	misfits, waits := maps.Clone(known), map[string]bool{}
 	if misfits == nil {
 		misfits = map[string]Misfit{}

@@ -66,7 +66,8 @@ func (r *Run) unsettledEmpties() []string {
 	var problems []string
 	for _, claim := range claims {
 		since, err := time.Parse(time.RFC3339, claim.Annotations[api.EmptySinceAnnotationKey])
-		if claim.Labels[api.NodePoolLabelKey] == staticPool || err != nil || time.Since(since) < 30*time.Second+emptyPatience {
+		late := err == nil && time.Since(since) >= 30*time.Second+emptyPatience
+		if claim.Labels[api.NodePoolLabelKey] == staticPool || !late {
 			continue
 		}
 		problems = append(problems, fmt.Sprintf("nodeclaim %s has been empty for %s", claim.Name,
