@@ -228,6 +228,12 @@ func TestAnswered(t *testing.T) {
 			want:   "LeaveOut, ClearRefusal, WriteInstances a=i-1",
 		},
 		{
+			name: "a shortage does not clear it", group: group(true, claim("a", 0, 1)), class: refused,
+			answer: attempt.Answer{Short: []attempt.Shortage{quota}},
+			want: "LeaveOut, Record SpotQuotaExceeded, PlanAgain, " +
+				"GiveUp(1 InsufficientCapacityError true)",
+		},
+		{
 			name: "EC2 has room for one of two", group: pair(0),
 			answer: attempt.Answer{Instances: []attempt.Instance{instance("i-1")}, Short: []attempt.Shortage{quota}},
 			want: "LeaveOut, Record SpotQuotaExceeded, WriteInstances a=i-1, PlanAgain, " +
