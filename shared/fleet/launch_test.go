@@ -241,6 +241,14 @@ func TestShortagesNameWhatToLeaveOut(t *testing.T) {
 			},
 			15 * time.Minute, "",
 		},
+		{
+			"InvalidInstanceType", "on-demand",
+			[]string{
+				"on-demand:m5.large:us-east-1a", "on-demand:m5.large:us-east-1b", "on-demand:m6i.large:us-east-1a",
+				"on-demand:m6i.large:us-east-1b",
+			},
+			15 * time.Minute, "",
+		},
 		{"MaxSpotInstanceCountExceeded", "spot", []string{"quota:spot:standard"}, 5 * time.Minute, "quota"},
 		{"VcpuLimitExceeded", "on-demand", []string{"quota:on-demand:standard"}, 5 * time.Minute, "quota"},
 		{"MaxFleetCountExceeded", "spot", []string{"*:*:*"}, time.Minute, "quota"},

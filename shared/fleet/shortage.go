@@ -51,7 +51,10 @@ func lackOf(code string) (lack, bool) {
 		"SpotMaxPriceTooLow": {ofOffering, catalog.UnavailableFor},
 		// The zone does not have the type, or not with these settings. AWS adds types within days,
 		// but a change of the EC2NodeClass may help sooner.
-		"Unsupported": {ofOffering, 15 * time.Minute},
+		codeUnsupported:       {ofOffering, 15 * time.Minute},
+		"InvalidInstanceType": {ofOffering, 15 * time.Minute},
+		// EBS has no room for the root volume in the zone.
+		"InsufficientVolumeCapacity": {ofOffering, catalog.UnavailableFor},
 		// The reservation is used up. Its count is read again each minute.
 		"ReservationCapacityExceeded": {ofOffering, time.Minute},
 		// The reservation has ended or is being changed.
@@ -72,6 +75,14 @@ func lackOf(code string) (lack, bool) {
 	return known, has
 }
 
+const (
+	codeUnsupported = "Unsupported"
+	// codeInvalidFleet is about an override or about the whole request. zoneWords are in the message of the
+	// first, where the zone does not have the type.
+	codeInvalidFleet = "InvalidFleetConfiguration"
+	zoneWords        = "not supported in your requested Availability Zone"
+)
+
 // codeNoSpotRole is EC2's answer to the first spot request of an account whose caller may not
 // create the service-linked role for spot.
 const codeNoSpotRole = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
@@ -84,7 +95,11 @@ const spreadWords = "spread placement group"
 // shortage returns the shortage that an error about one override of the request stands for, or
 // false where it stands for none.
 func shortage(request *launch.Request, override launch.Override, reservationID, code, message string) (Shortage, bool) {
-	about, short := lackOf(code)
+	known := code
+	if code == codeInvalidFleet && strings.Contains(message, zoneWords) {
+		known = codeUnsupported
+	}
+	about, short := lackOf(known)
 	group := ""
 	if len(request.Templates) > 0 {
 		group = request.Templates[0].Content.PlacementGroup // all templates have the group of their class

@@ -25,6 +25,11 @@ func TestWhatAPlacementGroupLacksOthersMayHave(t *testing.T) {
 			"reservation:cr-1",
 		},
 		{"a reservation is used up for everyone", "pg-1", "cr-1", "ReservationCapacityExceeded", "", "reservation:cr-1"},
+		{
+			"a zone without the type", "", "", "InvalidFleetConfiguration",
+			"Your requested instance type (m5.large) is not supported in your requested Availability Zone (us-east-1a).",
+			"spot:m5.large:us-east-1a",
+		},
 		{"a quota is everyone's", "pg-1", "", "VcpuLimitExceeded", "", "quota:spot:standard"},
 	} {
 		request := &launch.Request{
@@ -34,6 +39,16 @@ func TestWhatAPlacementGroupLacksOthersMayHave(t *testing.T) {
 		if got, short := shortage(request, override, test.reservation, test.code, test.message); !short ||
 			got.Key != test.want {
 			t.Errorf("%s: %v %q, want %q", test.name, short, got.Key, test.want)
+		}
+	}
+}
+
+// TestAFaultOfTheRequestIsNoShortage has the code of a missing type with another message.
+func TestAFaultOfTheRequestIsNoShortage(t *testing.T) {
+	override := launch.Override{InstanceType: "m5.large", Zone: "us-east-1a"}
+	for _, message := range []string{"", "The fleet has 301 overrides: at most 300 are allowed"} {
+		if got, short := shortage(&launch.Request{CapacityType: "spot"}, override, "", "InvalidFleetConfiguration", message); short {
+			t.Errorf("%q is the shortage %+v", message, got)
 		}
 	}
 }
