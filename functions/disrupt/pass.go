@@ -120,8 +120,7 @@ func (p *pass) restart(ctx context.Context, node *disruption.Node) (waits bool, 
 }
 
 func (p *pass) rollBack(ctx context.Context, node *disruption.Node, why string) error {
-	back := disruption.RollBack{Node: node, Again: disruption.ReplaceAgainAfter, Why: why}
-	return p.do(ctx, decide.RollBack(back, p.now()))
+	return p.do(ctx, decide.RollBack(disruption.RollBack{Node: node, Why: why}, p.now()))
 }
 
 // removeEmpty removes nodes without pods. It goes on where it cannot find out which nodes recent pods
