@@ -42,15 +42,21 @@ func (r *pass) returnParts(ctx context.Context, returned []*api.NodeClaim, decid
 			requested = append(requested, requests[i].Pods...)
 		}
 	}
-	still := intent.StillReturned(returned, seen, requested)
-	// The memory is written first: a pass that died after the deletions would leave none.
-	inVain := intent.WithoutPlace(still, decided)
-	failures := []error{r.remember(ctx, misfit.Returned(r.view.Misfits, inVain, seen.Waiting, r.now()), len(inVain) > 0)}
-	for _, claim := range still {
+	var failures []error
+	var gone []*api.NodeClaim
+	for _, claim := range intent.StillReturned(returned, seen, requested) {
 		slog.InfoContext(ctx, "deleting nodeclaim of a gang that is not whole", "NodeClaim", claim.Name)
 		if err := r.client.DeleteUnchangedNodeClaim(ctx, claim); !cluster.IsConflict(err) {
 			failures = append(failures, err)
+			if err == nil {
+				gone = append(gone, claim)
+			}
 		}
 	}
+	// The memory comes last. Pods that wait are in no plan, and a claim that stayed would run beside them
+	// until they wait no more. A pass that dies before this buys the part once more.
+	inVain := intent.WithoutPlace(gone, decided)
+	misfits := misfit.Returned(r.view.Misfits, inVain, seen.Waiting, r.now())
+	failures = append(failures, r.remember(ctx, misfits, len(inVain) > 0))
 	return errors.Join(failures...)
 }
