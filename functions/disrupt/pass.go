@@ -120,7 +120,8 @@ func (p *pass) restart(ctx context.Context, node *disruption.Node) (waits bool, 
 }
 
 func (p *pass) rollBack(ctx context.Context, node *disruption.Node, why string) error {
-	return p.do(ctx, decide.RollBack(disruption.RollBack{Node: node, Why: why}, p.now()))
+	back := disruption.RollBack{Node: node, Again: disruption.ReplaceAgainAfter, Why: why}
+	return p.do(ctx, decide.RollBack(back, p.now()))
 }
 
 // removeEmpty removes nodes without pods. It goes on where it cannot find out which nodes recent pods
@@ -232,7 +233,7 @@ func (p *pass) endStuck(
 	}
 	snapshot.FreeSlot(freed, stuck.Reservation())
 	decided := solve(ctx, freed)
-	if len(disruption.MovesOf([]disruption.Candidate{*stuck}, decided, p.now()).Stay) > 0 {
+	if len(p.fleet.Seen.Moves([]disruption.Candidate{*stuck}, decided, p.now()).Stay) > 0 {
 		return moves, nil
 	}
 	moves.Stay = without(moves.Stay, stuck.Node)
@@ -259,7 +260,7 @@ func (p *pass) replacePlanned(ctx context.Context, candidates []disruption.Candi
 		return fmt.Errorf("planning replacements for %d nodes: %w", len(candidates), err)
 	}
 	decided := solve(ctx, without)
-	moves, ended := p.endStuck(ctx, candidates, disruption.MovesOf(candidates, decided, p.now()))
+	moves, ended := p.endStuck(ctx, candidates, p.fleet.Seen.Moves(candidates, decided, p.now()))
 	return errors.Join(ended, p.carryOut(ctx, moves))
 }
 

@@ -398,10 +398,13 @@ func TestMoves(t *testing.T) {
 		Nominations: []plan.Nomination{
 			{Pod: ref("a2")[0], NodeClaimName: "onitsway"},
 			{Pod: ref("b1")[0], NodeName: "there", NodeClaimName: "there"},
+			{Pod: ref("b1")[0], NodeName: "joined", NodeClaimName: "joined"},
+			{Pod: ref("b1")[0], NodeName: "foreign"},
 		},
 		Unplaced: []plan.Unplaced{{Pod: ref("c1")[0], Reasons: []plan.Reason{{Message: "too large"}}}},
 	}
-	moves := disruption.MovesOf(candidates, decided, monday)
+	cluster := &disruption.Cluster{Nodes: []disruption.Node{a, b, c, node("there", 0), node("joined", 0, booting)}}
+	moves := cluster.Moves(candidates, decided, monday)
 	if len(moves.Begin) != 2 || len(moves.Create) != 1 || len(moves.Stay) != 1 || moves.Stay[0].Node != &c ||
 		!strings.Contains(moves.Stay[0].Message, "too large") {
 		t.Fatalf("moves %+v", moves)
@@ -415,10 +418,10 @@ func TestMoves(t *testing.T) {
 	if got := strings.Join(moves.Begin[0].By, ","); got != created.Name+",onitsway" {
 		t.Errorf("a is replaced by %q", got)
 	}
-	if got := strings.Join(moves.Begin[1].By, ","); got != created.Name {
+	if got := strings.Join(moves.Begin[1].By, ","); got != created.Name+",joined" {
 		t.Errorf("b is replaced by %q", got)
 	}
-	again := disruption.MovesOf(candidates, decided, monday.Add(time.Second))
+	again := cluster.Moves(candidates, decided, monday.Add(time.Second))
 	if again.Create[0].Claim.Name == created.Name {
 		t.Error("another attempt takes the same name")
 	}

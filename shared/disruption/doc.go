@@ -16,7 +16,7 @@
 //	   |- proposal.go   moves that package consolidation has proposed, until they are validated
 //	   |
 //	reboot.go        Reboots: unhealthy nodes that a reboot may repair, instead of a replacement
-//	moves.go         MovesOf: what a plan for the candidates' pods comes to
+//	moves.go         Cluster.Moves: what a plan for the candidates' pods comes to
 //	replicas.go      Replicas: pools with spec.replicas replace node by node
 //	terminatefirst.go  TerminateFirst: nodes that may end before anything replaces them
 //	   |

@@ -39,7 +39,7 @@ type Emptiness struct {
 func Empty(s *Cluster, now time.Time) Emptiness {
 	var decided Emptiness
 	pools := s.poolsByName()
-	moving, waiting, expected := s.moving(), s.waiting(), s.expected()
+	moving, waiting, expected := s.moving(), s.waiting(), s.expected(now)
 	for i := range s.Nodes {
 		// Replacing decides about nodes that replace others, or are replaced.
 		node := &s.Nodes[i]

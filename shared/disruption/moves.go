@@ -36,9 +36,9 @@ type Created struct {
 	Replaces []string
 }
 
-// MovesOf reads the destinations of the candidates' pods from the plan, which was made without the
+// Moves reads the destinations of the candidates' pods from the plan, which was made without the
 // candidates. It leaves out new nodes for other pods only, because provisioning launches those.
-func MovesOf(candidates []Candidate, decided *plan.Plan, now time.Time) Moves {
+func (s *Cluster) Moves(candidates []Candidate, decided *plan.Plan, now time.Time) Moves {
 	r := planReader{
 		candidates: candidates,
 		owner:      map[string]int{},
@@ -53,7 +53,7 @@ func MovesOf(candidates []Candidate, decided *plan.Plan, now time.Time) Moves {
 	var moves Moves
 	moves.Stay = r.unplaced(decided)
 	moves.Create = r.created(decided, now)
-	r.awaited(decided)
+	r.awaited(decided, s.initialized())
 	for i, candidate := range candidates {
 		if !r.stays[i] {
 			moves.Begin = append(moves.Begin, Move{Candidate: candidate, By: r.by[i]})
@@ -125,12 +125,22 @@ func (r *planReader) candidatesOf(pods []plan.PodRef) []int {
 	return indexes
 }
 
-// awaited adds the nodes in flight that take pods, because they have to be initialized too.
-func (r *planReader) awaited(decided *plan.Plan) {
+// awaited adds the nodes that take pods and have not been ready yet, whether they have joined or not.
+func (r *planReader) awaited(decided *plan.Plan, initialized map[string]bool) {
 	for _, nomination := range decided.Nominations {
 		i, ours := r.owner[nomination.Pod.UID]
-		if ours && nomination.NodeName == "" && !slices.Contains(r.by[i], nomination.NodeClaimName) {
-			r.by[i] = append(r.by[i], nomination.NodeClaimName)
+		name := nomination.NodeClaimName
+		if ours && name != "" && !initialized[name] && !slices.Contains(r.by[i], name) {
+			r.by[i] = append(r.by[i], name)
 		}
 	}
+}
+
+// initialized returns the names of the claims whose nodes have been ready for pods.
+func (s *Cluster) initialized() map[string]bool {
+	initialized := map[string]bool{}
+	for i := range s.Nodes {
+		initialized[s.Nodes[i].Claim.Name] = s.Nodes[i].initialized()
+	}
+	return initialized
 }

@@ -26,6 +26,9 @@ import (
 // missing or leaves, or takes too long. The same happens if protection came after the choice: a
 // person annotated the node, or a protected pod was bound before the taint. The node then stays as it
 // was.
+//
+// A replacement that has an instance is progress. If only its time is over, it stays, and the node is
+// chosen again a moment later: the plan finds the replacement and launches nothing.
 const (
 	// ReplacedByAnnotationKey is, on a NodeClaim, the names of the claims that replace it,
 	// separated by commas. It is empty if other nodes have room for its pods.
@@ -40,11 +43,15 @@ const (
 
 const (
 	// replaceWithin is how long a replacement may take to be initialized: Karpenter's ten minutes. In a pool
-	// whose nodes take long to boot it is twice their time, up to replaceWithinMost.
-	replaceWithin     = 10 * time.Minute
-	replaceWithinMost = time.Hour
+	// whose nodes take long to boot it is twice their time, and never more than giveUpAfter.
+	replaceWithin = 10 * time.Minute
+	// giveUpAfter is the age at which a replacement that is not initialized is deleted. Drivers of devices
+	// take half an hour, and what takes longer will not end.
+	giveUpAfter = time.Hour
 	// ReplaceAgainAfter is how long a node stays after its replacement failed.
 	ReplaceAgainAfter = 10 * time.Minute
+	// findAgainAfter is how long a node stays whose replacement is not ready in time, and stays too.
+	findAgainAfter = time.Minute
 )
 
 // Replacements has the steps that the replacements under way need.
@@ -65,9 +72,11 @@ type Replacements struct {
 // RollBack is a replacement that has failed.
 type RollBack struct {
 	Node *Node
-	// Delete are the claims made for it that are not initialized.
+	// Delete are the claims made for it that are not initialized, and are not kept.
 	Delete []*Node
-	Why    string
+	// Again is how long the node stays at least.
+	Again time.Duration
+	Why   string
 }
 
 // Replacing looks at the nodes that are being replaced.
@@ -77,7 +86,8 @@ func Replacing(s *Cluster, now time.Time) Replacements {
 	for i := range s.Nodes {
 		byName[s.Nodes[i].Claim.Name] = &s.Nodes[i]
 	}
-	within := s.replaceWithin()
+	pools := s.poolsByName()
+	within := s.replaceWithin(pools)
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
 		if !node.replaced() || node.leaving() {
@@ -104,15 +114,17 @@ func Replacing(s *Cluster, now time.Time) Replacements {
 			r.wait(progress.waiting)
 		}
 		if why != "" {
-			r.RollBack = append(r.RollBack, RollBack{Node: node, Delete: madeFor(node, byName), Why: why})
+			deleted, again := letGo(madeFor(node, byName), pools, now)
+			r.RollBack = append(r.RollBack, RollBack{Node: node, Delete: deleted, Again: again, Why: why})
 		}
 	}
 	return r
 }
 
 // replaceWithin returns how long replacements may take: twice as long as nodes of their pools have taken,
-// within bounds.
-func (s *Cluster) replaceWithin() func(waiting []*Node) time.Duration {
+// within bounds. A pool with a fixed number of nodes waits as long as it can, because a replacement that is
+// let go would be one node too many.
+func (s *Cluster) replaceWithin(pools map[string]*api.NodePool) func(waiting []*Node) time.Duration {
 	boots := map[string][]time.Duration{}
 	for i := range s.Nodes {
 		if node := &s.Nodes[i]; node.initialized() {
@@ -122,12 +134,15 @@ func (s *Cluster) replaceWithin() func(waiting []*Node) time.Duration {
 	return func(waiting []*Node) time.Duration {
 		longest := replaceWithin
 		for _, node := range waiting {
+			if node.fixed(pools) {
+				return giveUpAfter
+			}
 			// Half of the nodes took as long or longer. One that was rebooted counts with a wrong time.
 			if of := slices.Sorted(slices.Values(boots[node.pool()])); len(of) > 0 {
 				longest = max(longest, 2*of[len(of)/2])
 			}
 		}
-		return min(longest, replaceWithinMost)
+		return min(longest, giveUpAfter)
 	}
 }
 
@@ -138,6 +153,28 @@ func (n *Node) bootTime() time.Duration {
 		return 0
 	}
 	return n.initializedAt().Sub(launched.LastTransitionTime.Time)
+}
+
+// letGo returns which of the late replacements are deleted, and how long their node stays. Those that have
+// an instance are kept for a while, so that the money for them is not spent again. A pool with a fixed
+// number of nodes keeps none, because nothing finds one there.
+func letGo(late []*Node, pools map[string]*api.NodePool, now time.Time) (deleted []*Node, again time.Duration) {
+	for _, replacement := range late {
+		old := now.Sub(replacement.Claim.CreationTimestamp.Time) >= giveUpAfter
+		if replacement.Claim.Status.ProviderID == "" || old || replacement.fixed(pools) {
+			deleted = append(deleted, replacement)
+		}
+	}
+	if len(deleted) < len(late) {
+		return deleted, findAgainAfter
+	}
+	return deleted, ReplaceAgainAfter
+}
+
+// fixed tells whether the node's pool has a fixed number of nodes.
+func (n *Node) fixed(pools map[string]*api.NodePool) bool {
+	pool := pools[n.pool()]
+	return pool != nil && pool.Spec.Replicas != nil
 }
 
 // wait adds replacements that nodes wait for. Several nodes may wait for the same one.
@@ -233,14 +270,28 @@ func namesIn(claim *api.NodeClaim, key string) []string {
 }
 
 // expected returns the names of the claims that replace others. They may be empty, and are not
-// surplus.
-func (s *Cluster) expected() map[string]bool {
-	expected := map[string]bool{}
+// surplus. A replacement that came late waits a moment for the node that was let go.
+func (s *Cluster) expected(now time.Time) map[string]bool {
+	expected, stays := map[string]bool{}, map[string]bool{}
 	for i := range s.Nodes {
-		if node := &s.Nodes[i]; node.replaced() && !node.leaving() {
+		node := &s.Nodes[i]
+		if node.leaving() {
+			continue
+		}
+		stays[node.Claim.Name] = true
+		if node.replaced() {
 			for _, name := range node.replacements() {
 				expected[name] = true
 			}
+		}
+	}
+	for i := range s.Nodes {
+		node := &s.Nodes[i]
+		if !node.initialized() || now.Sub(node.initializedAt()) >= 2*findAgainAfter {
+			continue
+		}
+		for _, name := range namesIn(node.Claim, ReplacesAnnotationKey) {
+			expected[node.Claim.Name] = expected[node.Claim.Name] || stays[name]
 		}
 	}
 	return expected
@@ -257,12 +308,12 @@ func NotBegun(claim *api.NodeClaim) map[string]any {
 	return annotateVersion(claim, map[string]any{ReplacedByAnnotationKey: nil})
 }
 
-// NotReplaced is the patch that ends a failed replacement. The claim stays, and the next
-// replacement waits for ReplaceAgainAfter.
-func NotReplaced(now time.Time) map[string]any {
+// NotReplaced is the patch that ends a failed replacement. The claim stays, and the next replacement does
+// not begin before the time.
+func NotReplaced(until time.Time) map[string]any {
 	return annotate(map[string]any{
 		ReplacedByAnnotationKey: nil, RestartingSinceAnnotationKey: nil,
-		ReplaceAfterAnnotationKey: now.Add(ReplaceAgainAfter).UTC().Format(time.RFC3339),
+		ReplaceAfterAnnotationKey: until.UTC().Format(time.RFC3339),
 	})
 }
 

@@ -85,7 +85,7 @@ func TestAPoolAtItsLimitReplacesItsNodes(t *testing.T) {
 		solve := func(o *snapshot.Objects) (made, unplaced int, moves disruption.Moves) {
 			decided := planning.Solve(snapshot.NewOffer(o, catalogtest.Catalog(t), catalog.Observed{}, now).Assemble(o, now))
 			drifted := disruption.Candidate{Node: &seen.Nodes[0], Pool: &o.NodePools[0], Reason: api.DisruptionReasonDrifted}
-			moves = disruption.MovesOf([]disruption.Candidate{drifted}, decided, now)
+			moves = seen.Moves([]disruption.Candidate{drifted}, decided, now)
 			return len(decided.NodeClaims), len(decided.Unplaced), moves
 		}
 		_, _, moves := solve(snapshot.Without(o, seen, []*api.NodeClaim{seen.Nodes[0].Claim}, now))

@@ -93,7 +93,7 @@ func RollBack(back disruption.RollBack, now time.Time) Task {
 	task.add(Restore(node).Steps...)
 	task.add(
 		// Unseen: the node has had its turn in this pass.
-		PatchClaim{Patch: disruption.NotReplaced(now), Unseen: true},
+		PatchClaim{Patch: disruption.NotReplaced(now.Add(back.Again)), Unseen: true},
 		Log{Warning: true, Message: "replacement rolled back",
 			Attributes: []any{"NodeClaim", node.Claim.Name, "reason", back.Why}},
 		Record{
@@ -140,7 +140,7 @@ func Begin(move disruption.Move) Task {
 func Postpone(notice disruption.Notice, now time.Time) Task {
 	return Task{Node: notice.Node, Steps: []Step{
 		normal(disruption.AboutClaim(notice.Node.Claim), "DisruptionBlocked", notice.Message),
-		PatchClaim{Patch: disruption.NotReplaced(now)},
+		PatchClaim{Patch: disruption.NotReplaced(now.Add(disruption.ReplaceAgainAfter))},
 	}}
 }
 

@@ -149,9 +149,9 @@ func disruptScenarios() []Scenario {
 			Done: rolledBack,
 		},
 		{
-			// The rollback happens after ten minutes, and the next try ten minutes later.
+			// The replacement is given up after an hour, and the next try is ten minutes later.
 			Function: "disrupt", Name: "a replacement that never becomes ready", Launches: 1, NodesNeverReady: true,
-			Step:    2 * time.Minute,
+			Step:    9 * time.Minute,
 			Arrange: recommended, Done: rolledBack, RolledBack: rolledBack, PartDone: takenBack,
 		},
 	}
