@@ -63,6 +63,7 @@ func layers() []layer {
 			deciding: true,
 		},
 		{path: "shared/planning", imports: "shared/plan shared/planner", deciding: true},
+		{path: "shared/registration", imports: "shared/api shared/scheduling", deciding: true},
 		{
 			path:     "shared/misfit",
 			imports:  "shared/api shared/plan shared/planner/workload shared/scheduling shared/volumes",
@@ -79,8 +80,9 @@ func layers() []layer {
 		{path: "shared/disruption/reboot", imports: "shared/api", deciding: true},
 		{path: "shared/disruption/repair", imports: "shared/api shared/disruption/reboot", deciding: true},
 		{
-			path:     "shared/disruption",
-			imports:  "shared/api shared/catalog shared/disruption shared/guard shared/plan shared/scheduling",
+			path: "shared/disruption",
+			imports: "shared/api shared/catalog shared/disruption shared/guard shared/plan shared/registration " +
+				"shared/scheduling",
 			deciding: true,
 		},
 		// Consolidation, in the order of its pipeline.
@@ -126,7 +128,7 @@ func layers() []layer {
 		{
 			path: "shared/snapshot",
 			imports: "shared/api shared/catalog shared/disruption shared/guard shared/nodeclass shared/nodecost " +
-				"shared/plan shared/scheduling shared/volumes",
+				"shared/plan shared/registration shared/scheduling shared/volumes",
 			deciding: true,
 		},
 		{path: "shared/virtual", imports: "shared/plan shared/scheduling shared/snapshot", deciding: true},

@@ -179,8 +179,9 @@ func (p *pass) reboot(ctx context.Context, reboots []disruption.Reboot) error {
 
 // replaceFixed replaces each node of a pool with spec.replicas by one of the same pool.
 func (p *pass) replaceFixed(ctx context.Context, candidates []disruption.Candidate) error {
+	candidates, unjoined := p.fleet.Seen.Joining(candidates, p.now())
 	if len(candidates) == 0 {
-		return nil
+		return p.carryOut(ctx, disruption.Moves{Stay: unjoined})
 	}
 	if full, err := p.fullReplica(ctx, candidates); full != nil || err != nil {
 		if err != nil {
@@ -194,6 +195,7 @@ func (p *pass) replaceFixed(ctx context.Context, candidates []disruption.Candida
 		moves.Stay = without(moves.Stay, stuck.Node)
 		ended = p.do(ctx, decide.TerminateFirst(stuck, "its pool is at spec.limits.nodes", p.now()))
 	}
+	moves.Stay = append(moves.Stay, unjoined...)
 	carried := p.carryOut(ctx, moves)
 	return errors.Join(failed, ended, carried)
 }

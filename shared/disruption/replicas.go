@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/registration"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -136,6 +137,32 @@ func (s *Cluster) Replicas(candidates []Candidate, now time.Time) (Moves, error)
 		moves.Begin = append(moves.Begin, Move{Candidate: candidate, By: []string{created.Claim.Name}})
 	}
 	return moves, nil
+}
+
+// Joining divides candidates of pools with spec.replicas into those that may get a replacement and those
+// that stay, because the last nodes of their pool have not joined. Such a pool gets one node at a time.
+func (s *Cluster) Joining(candidates []Candidate, now time.Time) (may []Candidate, stay []Notice) {
+	var claims []api.NodeClaim
+	for i := range s.Nodes {
+		claims = append(claims, *s.Nodes[i].Claim)
+	}
+	gets := map[string]bool{}
+	for _, candidate := range candidates {
+		pool := candidate.Pool
+		brake := registration.BrakeOf(pool, nil, claims, now)
+		why := brake.Closed
+		if brake.OneNode && gets[pool.Name] {
+			why = "its last nodes have not joined the cluster, and it gets one node at a time"
+		}
+		if why != "" {
+			stay = append(stay, Notice{
+				Node: candidate.Node, Message: fmt.Sprintf("nodepool %q gets no node for a replacement: %s", pool.Name, why)})
+			continue
+		}
+		gets[pool.Name] = true
+		may = append(may, candidate)
+	}
+	return may, stay
 }
 
 // Replica is a claim of the pool for no pod in particular. The template's requirements decide its

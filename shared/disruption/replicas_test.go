@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/registration"
 )
 
 func TestReplicas(t *testing.T) {
@@ -195,5 +196,34 @@ func TestAReplicaOfAProvisionerRequiresNoLabelOfIt(t *testing.T) {
 	}
 	if required[api.ProvisionerNameLabelKey] || !required["team"] || claim.Labels[api.ProvisionerNameLabelKey] != "old" {
 		t.Errorf("the claim has the labels %v and requires %v", claim.Labels, claim.Spec.Requirements)
+	}
+}
+
+// TestReplicasWhoseReplacementsDoNotJoinStay has three drifted nodes of a pool with spec.replicas, whose last
+// two nodes have not joined.
+func TestReplicasWhoseReplacementsDoNotJoinStay(t *testing.T) {
+	three := int64(3)
+	fixed := pool("default", "0s", "100%")
+	fixed.Spec.Replicas = &three
+	seen := &disruption.Cluster{Nodes: []disruption.Node{node("a", 0), node("b", 0), node("c", 0)}}
+	var candidates []disruption.Candidate
+	for i := range seen.Nodes {
+		seen.Nodes[i].Claim.Status.NodeName = seen.Nodes[i].Claim.Name
+		candidates = append(candidates, disruption.Candidate{Node: &seen.Nodes[i], Pool: &fixed, Reason: api.DisruptionReasonDrifted})
+	}
+	for minutes, want := range map[int]string{1: "0 may, 3 stay", 11: "1 may, 2 stay"} {
+		at := monday.Add(-time.Duration(minutes) * time.Minute)
+		launches := registration.Launches{Since: monday.Add(-time.Hour)}
+		launches.Add(registration.Outcome{Claim: "x", Result: registration.Failed, At: at},
+			registration.Outcome{Claim: "y", Result: registration.Failed, At: at})
+		fixed.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeNodeRegistrationHealthy, Message: launches.String()}}
+		may, stay := seen.Joining(candidates, monday)
+		if got := fmt.Sprintf("%d may, %d stay", len(may), len(stay)); got != want {
+			t.Errorf("%d minutes after the last one: %s, want %s: %+v", minutes, got, want, stay)
+		}
+	}
+	fixed.Status.Conditions = nil
+	if may, stay := seen.Joining(candidates, monday); len(may) != 3 || len(stay) != 0 {
+		t.Errorf("of a pool whose nodes join, %d may and %d stay", len(may), len(stay))
 	}
 }

@@ -41,6 +41,12 @@ func IsLeaving(claim *api.NodeClaim, node *corev1.Node) bool {
 // may stay after all. It is never written to the cluster.
 const CountsAnnotationKey = api.OwnGroup + "/counts-against-limits"
 
+// CountsAgainstLimits reports whether the node counts against the limits of its pool. One that leaves for
+// certain does not, so that a pool at its limit can replace it.
+func CountsAgainstLimits(claim *api.NodeClaim, node *corev1.Node) bool {
+	return !IsLeaving(claim, node) || claim != nil && claim.Annotations[CountsAnnotationKey] != ""
+}
+
 // IsClosedToPods reports whether no more pods may be planned for the node. Unlike IsLeaving it is
 // also true for a node that was deleted before its claim, and for one with the taint of a
 // disruption. Where there is neither claim nor node, nothing takes pods.

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -11,6 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/registration"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // Offer holds the NodePools and what can be bought for them: one reading of pools, classes and
@@ -31,6 +34,9 @@ type Offer struct {
 	// WellKnownLabels and MaximumTypes are those of plan.Snapshot.
 	WellKnownLabels []string
 	MaximumTypes    int
+	// oneNode are the pools that may have one node more than they have, because their last ones have not
+	// joined.
+	oneNode map[string]bool
 }
 
 // Unusable is a NodePool that gets no nodes. The message contains the remedy. It is empty for a
@@ -61,7 +67,7 @@ func NewOffer(o *Objects, known *catalog.Catalog, observed catalog.Observed, now
 			return nil
 		})
 	}
-	offer.Pools, offer.Unusable = pools(o, unread)
+	offer.Pools, offer.Unusable, offer.oneNode = pools(o, unread, now)
 	offer.Types, offer.Problems = catalog.Overlays(offer.Pools, func(pool *api.NodePool) []catalog.InstanceType {
 		return offer.ClassTypes[pool.Spec.Template.Spec.NodeClassRef.Name]
 	}, o.NodeOverlays)
@@ -75,15 +81,39 @@ func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
 	types := func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }
 	made := Assemble(&offered, types, offer.Extras, now)
 	made.WellKnownLabels, made.MaximumTypes = offer.WellKnownLabels, offer.MaximumTypes
+	offer.limit(made)
 	for i := range offer.Unusable {
 		made.UnusablePools = append(made.UnusablePools, offer.Unusable[i].Plan())
 	}
 	return made
 }
 
+// limit limits the pools that may have one node more.
+func (offer *Offer) limit(made *plan.Snapshot) {
+	if len(offer.oneNode) == 0 {
+		return
+	}
+	count := map[string]int64{}
+	for i := range made.Nodes {
+		if node := &made.Nodes[i]; scheduling.CountsAgainstLimits(node.NodeClaim, node.Node) {
+			count[node.Label(api.NodePoolLabelKey)]++
+		}
+	}
+	made.NodePools = slices.Clone(made.NodePools)
+	for i, pool := range made.NodePools {
+		if offer.oneNode[pool.Name] {
+			made.NodePools[i].Spec.Limits = registration.OneMore(pool.Spec.Limits, count[pool.Name])
+		}
+	}
+}
+
 // pools divides the pools into those that may get nodes and the others. It sets the defaults of all.
-// Unread are the errors of classes that cannot be read, by their names.
-func pools(o *Objects, unread map[string]error) (usable []api.NodePool, others []Unusable) {
+// Unread are the errors of classes that cannot be read, by their names. A pool whose nodes do not join
+// waits, or gets oneNode.
+func pools(
+	o *Objects, unread map[string]error, now time.Time,
+) (usable []api.NodePool, others []Unusable, oneNode map[string]bool) {
+	oneNode = map[string]bool{}
 	for _, pool := range o.NodePools {
 		reason, message := "", ""
 		err := guard.Run(func() error {
@@ -94,13 +124,23 @@ func pools(o *Objects, unread map[string]error) (usable []api.NodePool, others [
 		if err != nil {
 			reason, message = api.ReasonNodePoolValidationFailed, err.Error()
 		}
+		brake := registration.Brake{}
+		if reason == "" {
+			brake = registration.BrakeOf(&pool, api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, o.NodeClasses), o.NodeClaims, now)
+		}
+		if brake.Closed != "" {
+			reason, message = api.ReasonRegistrationFailed, brake.Closed
+		}
+		if brake.OneNode {
+			oneNode[pool.Name] = true
+		}
 		if reason == "" && pool.DeletionTimestamp == nil {
 			usable = append(usable, pool)
 		} else {
 			others = append(others, Unusable{pool, reason, message})
 		}
 	}
-	return usable, others
+	return usable, others, oneNode
 }
 
 // unusable returns the reason why a pool gets no nodes, or nothing.

@@ -82,6 +82,12 @@ func Surplus(pool *api.NodePool, nodes []disruption.Node, managedCosts bool, now
 func Missing(
 	pool *api.NodePool, snapshot *plan.Snapshot, now time.Time,
 ) (claims []api.NodeClaim, count int, err error) {
+	// The snapshot's pool may have a lower limit, while its nodes do not join.
+	for i := range snapshot.NodePools {
+		if snapshot.NodePools[i].Name == pool.Name {
+			pool = &snapshot.NodePools[i]
+		}
+	}
 	count = disruption.Replicas(pool, nodesOf(snapshot, pool.Name), snapshot.ManagedDeletionCosts, now).Create
 	types, usable := snapshot.InstanceTypes[pool.Name]
 	if count == 0 || !usable {

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -37,19 +36,13 @@ func (ix *Index) readLimits() {
 	for i := range ix.Work.Snapshot.Nodes {
 		node := &ix.Work.Snapshot.Nodes[i]
 		pool := byName[node.Label(api.NodePoolLabelKey)]
-		if pool == nil || len(pool.Limits) == 0 || goes(node) {
+		if pool == nil || len(pool.Limits) == 0 || !scheduling.CountsAgainstLimits(node.NodeClaim, node.Node) {
 			continue
 		}
 		for j, amount := range pool.limitUse(ix.capacityOf(node)) {
 			pool.Limits[j].Used += amount
 		}
 	}
-}
-
-// goes reports whether the node leaves for certain.
-func goes(node *plan.Node) bool {
-	return scheduling.IsLeaving(node.NodeClaim, node.Node) &&
-		(node.NodeClaim == nil || node.NodeClaim.Annotations[scheduling.CountsAnnotationKey] == "")
 }
 
 // limitUse is what a node of this capacity takes of the pool's limits, in the order of Pool.Limits.
