@@ -185,15 +185,25 @@ func (e *environment) uid(name string) string {
 	return ""
 }
 
-// TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain has a gang of 24 cores, and a quota for 20. The part is
-// launched and given back, and the gang waits then.
+// TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain has a gang of 24 cores, and a quota for 20. EC2 is
+// asked for equal nodes in one zone for ten minutes, all or none. Later, or where nodes differ, a part is
+// launched and given back, and the gang waits.
 func TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain(t *testing.T) {
+	for _, instanceType := range []string{"", "m5.xlarge"} {
+		t.Run("on nodes of one type "+instanceType, func(t *testing.T) { buyInVain(t, instanceType) })
+	}
+}
+
+func buyInVain(t *testing.T, instanceType string) {
 	e := newEnvironment(t)
 	e.podGroup("quota", 8)
 	for i := range 8 {
 		e.pod(fmt.Sprint("rank-", i), "3", func(pod *corev1.Pod) {
 			pod.Labels = map[string]string{api.PodGroupLabelKey: "quota"}
 			pod.Spec.NodeSelector = map[string]string{api.CapacityTypeLabelKey: api.CapacityTypeOnDemand}
+			if instanceType != "" {
+				pod.Spec.NodeSelector[corev1.LabelInstanceTypeStable] = instanceType
+			}
 		})
 	}
 	e.ec2.SetLimits(ec2.Limits{OnDemandVCPUs: 20, SpotInstances: -1})
@@ -211,6 +221,9 @@ func TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain(t *testing.T) {
 		}
 		if e.endReturned(); len(e.ec2.Instances()) > before {
 			purchases++
+			if instanceType != "" && ahead < 10*time.Minute {
+				t.Errorf("after %s a part was bought, where one zone may still have room for all", ahead)
+			}
 		}
 		ahead += 5 * time.Minute
 	}

@@ -345,6 +345,7 @@ func (r *pass) solve(
 		slog.ErrorContext(ctx, "the plan leaves pods out because of a defect", "error", fault)
 	}
 	intent.MarkGangs(snapshot, made)
+	intent.KeepGangsInOneZone(snapshot, made, r.now())
 	decided, returned, r.placed = made, intent.Returns(snapshot, made), slices.Clone(made.Nominations)
 	outcome = virtual.Take(decided)
 	pods := len(snapshot.Pods) - len(outcome.Known)

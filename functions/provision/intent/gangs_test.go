@@ -1,9 +1,11 @@
 package intent_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -143,5 +145,76 @@ func TestNothingGoesBackOnAnOldRead(t *testing.T) {
 	}
 	if want := []string{"idle"}; !slices.Equal(names, want) {
 		t.Errorf("returns %q, want %q", names, want)
+	}
+}
+
+// TestGangsComeFromOneZone has plans whose nodes could come from several zones.
+func TestGangsComeFromOneZone(t *testing.T) {
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	two := 2
+	tests := []struct {
+		name string
+		// offerings are those of each claim: its type, the last letter of its zone, and its price.
+		offerings []string
+		waits     time.Duration
+		alone     bool
+		minimum   *int
+		want      string // the zones of each claim
+	}{
+		{name: "the cheapest zone for all", offerings: []string{"x a 1, x b 2", "y b 2, y a 4"}, want: "b b"},
+		{name: "the first of two zones with one price", offerings: []string{"x b 1, x a 1", "x b 1, x a 1"}, want: "a a"},
+		{name: "a zone that has all", offerings: []string{"x a 1, x b 2", "y b 9"}, want: "b b"},
+		{name: "no zone has all", offerings: []string{"x a 1", "y b 9"}, want: "a b"},
+		{name: "it waits for long", offerings: []string{"x a 1, x b 2"}, waits: 10 * time.Minute, want: "ab"},
+		{name: "it has waited for a while", offerings: []string{"x a 1, x b 2"}, waits: 9 * time.Minute, want: "a"},
+		{name: "no gang", offerings: []string{"x a 1, x b 2"}, alone: true, want: "ab"},
+		{name: "a minimum of values", offerings: []string{"x a 1, x b 2"}, minimum: &two, want: "ab"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, decided := &plan.Snapshot{}, &plan.Plan{}
+			for i, offerings := range test.offerings {
+				pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+					Name: fmt.Sprint("rank-", i), CreationTimestamp: metav1.NewTime(now.Add(-test.waits)),
+				}}
+				planned := plan.PlannedNodeClaim{Pods: []plan.PodRef{plan.RefOf(&pod)}}
+				planned.NodeClaim.Annotations = map[string]string{api.GangAnnotationKey: "default/gang"}
+				if test.alone {
+					planned.NodeClaim.Annotations = nil
+				}
+				planned.NodeClaim.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
+					{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: test.minimum},
+					{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{"a", "b"}},
+				}
+				for _, offering := range strings.Split(offerings, ", ") {
+					choice := plan.Choice{}
+					if _, err := fmt.Sscan(offering, &choice.InstanceType, &choice.Zone, &choice.Price); err != nil {
+						t.Fatal(err)
+					}
+					planned.Offerings = append(planned.Offerings, choice)
+				}
+				planned.InstanceTypes, planned.PricePerHour = []string{"x", "y"}, planned.Offerings[0].Price
+				s.Pods, decided.NodeClaims = append(s.Pods, pod), append(decided.NodeClaims, planned)
+			}
+			intent.KeepGangsInOneZone(s, decided, now)
+			var got []string
+			for _, planned := range decided.NodeClaims {
+				zones := ""
+				for _, offering := range planned.Offerings {
+					zones += offering.Zone
+				}
+				got = append(got, zones)
+				asked := planned.NodeClaim.Spec.Requirements[0]
+				if pinned := asked.Key == corev1.LabelTopologyZone; pinned && asked.Values[0] != zones {
+					t.Errorf("it asks for %v", planned.NodeClaim.Spec.Requirements)
+				}
+				if planned.PricePerHour != planned.Offerings[0].Price {
+					t.Errorf("the price is %g", planned.PricePerHour)
+				}
+			}
+			if strings.Join(got, " ") != test.want {
+				t.Errorf("zones %q, want %q", got, test.want)
+			}
+		})
 	}
 }

@@ -23,7 +23,7 @@ const (
 // keepComing lets pods come that no node may run, until the end: a wrong selector, or a job that waits for a
 // node group of somebody else. Whatever else is due has to go on.
 func (r *Run) keepComing() {
-	if !r.engine.Chance(0.5, "pods that fit nowhere") {
+	if !r.engine.Chance(0.25, "pods that fit nowhere") {
 		return
 	}
 	made := 0
