@@ -31,6 +31,9 @@ const (
 // them no pod gets more than three nodes in an hour that do not serve it.
 func waits() []time.Duration { return []time.Duration{time.Minute, 8 * time.Minute, time.Hour} }
 
+// unjoinedWaits are the same after a node that has not joined, which takes a quarter of an hour to fail.
+func unjoinedWaits() []time.Duration { return waits()[:2] }
+
 // gangWaits are the same for the pods of a gang. Each launch for a gang costs several nodes.
 func gangWaits() []time.Duration {
 	return []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour}
@@ -121,7 +124,11 @@ func Note(
 			if because == "" || originOf(node.NodeClaim).hasChanged(snapshot) {
 				continue
 			}
-			misfits[uid] = after(misfit, node.NodeClaim, waits(), because, now)
+			pause := waits()
+			if neverJoined(node.NodeClaim) {
+				pause = unjoinedWaits()
+			}
+			misfits[uid] = after(misfit, node.NodeClaim, pause, because, now)
 			changed = true
 		}
 	}

@@ -1,6 +1,7 @@
 package misfit_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -293,6 +294,23 @@ func TestAGangWithoutRoomWaits(t *testing.T) {
 			if got := known[uid]; got.Until.Sub(now) != want || !strings.Contains(got.Because, "the 3 nodes") {
 				t.Errorf("round %d: pod %s waits %s: %s", i, uid, got.Until.Sub(now), got.Because)
 			}
+		}
+	}
+}
+
+// TestNodesThatNeverJoinLetAPodWaitForMinutes has a pod whose nodes are given up, a quarter of an hour each.
+func TestNodesThatNeverJoinLetAPodWaitForMinutes(t *testing.T) {
+	var known map[string]misfit.Misfit
+	for i, want := range []time.Duration{time.Minute, 8 * time.Minute, 8 * time.Minute} {
+		node := launchedFor(fmt.Sprint("claim-", i))
+		node.NodeClaim.Status.Conditions = []metav1.Condition{{
+			Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-15 * time.Minute)),
+		}}
+		node.NodeClaim.DeletionTimestamp, node.Node = &metav1.Time{Time: now}, nil
+		s := &plan.Snapshot{Pods: []corev1.Pod{requesting("web", "3")}, Nodes: []plan.Node{node}}
+		known, _ = misfit.Note(s, known, now)
+		if got := known["web"].Until.Sub(now); got != want {
+			t.Errorf("after node %d the pod waits %s, want %s", i+1, got, want)
 		}
 	}
 }

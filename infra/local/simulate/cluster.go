@@ -154,6 +154,7 @@ func (r *Run) begins() {
 	r.storms()
 	r.shortages()
 	r.keepComing()
+	r.changeTemplate()
 }
 
 // shift changes the number of a workload's pods from time to time, until the calm begins.

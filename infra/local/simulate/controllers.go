@@ -39,6 +39,7 @@ func (r *Run) react(change apiserver.Change) {
 		r.soon("budgets", 50*time.Millisecond, time.Second, r.countBudgets)
 		if change.After != nil {
 			pod, _ := change.After.Typed.(*corev1.Pod)
+			r.serves(pod)
 			r.kubeletSees(pod)
 		}
 	case apiserver.Requests:

@@ -356,7 +356,7 @@ func (r *Run) settled() {
 		return
 	}
 	problems := slices.Concat(r.unsettled(), r.unsettledStatic(), r.unsettledBuffers(), r.unsettledRequests(),
-		r.unsettledEmpties())
+		r.unsettledEmpties(), r.unsettledDrift())
 	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
 		for _, letter := range r.mail[function].dead {
 			if letter.accepted {

@@ -45,16 +45,18 @@ type Run struct {
 	machines   map[string]*machine // by instance
 	workloads  []*workload
 	soonTasks  map[string]bool
-	changed    bool                 // since the invariants were checked
-	over       chan struct{}        // closed at the end
-	unclaimed  map[string]time.Time // instances without a claim, and since when
-	evictions  map[string]string    // what functions ordered about a pod, by its UID
-	started    map[string]bool      // requests whose jobs run
-	zones      map[string]string    // of persistent volumes, by their names
-	unwanted   map[string]time.Time // attachments that no pod needs, and since when
-	scales     []scale              // of the static pool, the oldest first; none without one
-	voluntary  map[string]time.Time // claims that disrupt has deleted, and when
-	freed      map[string]time.Time // pools, and when one of their claims last went
+	changed    bool                   // since the invariants were checked
+	over       chan struct{}          // closed at the end
+	unclaimed  map[string]time.Time   // instances without a claim, and since when
+	evictions  map[string]string      // what functions ordered about a pod, by its UID
+	started    map[string]bool        // requests whose jobs run
+	zones      map[string]string      // of persistent volumes, by their names
+	unwanted   map[string]time.Time   // attachments that no pod needs, and since when
+	scales     []scale                // of the static pool, the oldest first; none without one
+	voluntary  map[string]time.Time   // claims that disrupt has deleted, and when
+	freed      map[string]time.Time   // pools, and when one of their claims last went
+	served     map[string]bool        // nodes on which a pod of a workload has run
+	vain       map[string][]time.Time // by the UID of a pod: when a node that was bought for it went unused
 	violations map[string]bool
 }
 
@@ -73,7 +75,7 @@ func Simulate(options Options) Result {
 		machines: map[string]*machine{}, soonTasks: map[string]bool{}, unclaimed: map[string]time.Time{},
 		started: map[string]bool{}, zones: map[string]string{}, unwanted: map[string]time.Time{},
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
-		freed: map[string]time.Time{},
+		freed: map[string]time.Time{}, served: map[string]bool{}, vain: map[string][]time.Time{},
 	}
 	r.result = Result{Seed: options.Seed, Done: map[string]int{}}
 	r.engine = engine.New(options.Seed, r.step)
@@ -166,6 +168,7 @@ func (r *Run) observe(change apiserver.Change) {
 	if change.After == nil && change.Before != nil && change.Before.Kind == apiserver.NodeClaims {
 		if claim, ok := change.Before.Typed.(*api.NodeClaim); ok {
 			r.released(claim)
+			r.boughtInVain(claim)
 		}
 	}
 	r.announce(change)

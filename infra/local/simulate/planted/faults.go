@@ -32,6 +32,25 @@ func Faults() []Fault {
 			}},
 		},
 		{
+			Name: "limits-count-what-leaves",
+			What: "a pool at its limit has no room for what replaces its nodes",
+			Replacements: []overlay.Replacement{{
+				File: "shared/scheduling/leaving.go", Old: "\treturn !IsLeaving(claim, node) || claim != nil &&",
+				New: "\treturn true || claim != nil &&",
+			}},
+		},
+		{
+			Name: "late-replacements-deleted",
+			What: "a replacement that boots for more than ten minutes is deleted, and launched again later",
+			Replacements: []overlay.Replacement{{
+				File: "shared/disruption/replacement.go", Old: "\t\told := now.Sub(replacement.Claim.CreationTimestamp.Time) >= giveUpAfter\n",
+				New: "\t\told := true\n",
+			}, {
+				File: "shared/disruption/replacement.go", Old: "\treturn func(waiting []*Node) time.Duration {\n",
+				New: "\treturn func(waiting []*Node) time.Duration {\n\t\tif len(waiting) >= 0 {\n\t\t\treturn replaceWithin\n\t\t}\n",
+			}},
+		},
+		{
 			Name: "replacement-not-awaited",
 			What: "disrupt ends a node before its replacement is initialized",
 			Replacements: []overlay.Replacement{{

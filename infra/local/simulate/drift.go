@@ -1,0 +1,119 @@
+package simulate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+const (
+	// driftedPool is the pool whose template a person changes.
+	driftedPool = "default"
+	// driftPatience is how long no drifted node of a pool may go, although one may. A slow boot and a search
+	// are shorter.
+	driftPatience = 18 * time.Minute
+	// vainMost is how many nodes may be bought for one pod within an hour and end without a pod.
+	vainMost = 3
+)
+
+// changeTemplate lets a person change the template of a pool, in some seeds at its limit or with machines
+// that boot for longer than a replacement may take.
+func (r *Run) changeTemplate() {
+	e := r.engine
+	if !e.Chance(0.3, "template") {
+		return
+	}
+	e.In(e.Between(3*time.Minute, 9*time.Minute, "template", "changes"), func() {
+		used := r.usedOf(driftedPool)
+		full := e.Chance(0.4, "template", "at its limit") && used > 0 && used < 1000
+		if r.mayBootSlowly() && e.Chance(0.4, "template", "slow boots") {
+			r.weather.leastBoot, r.weather.mostBoot = 11*time.Minute, 13*time.Minute
+		}
+		r.trace("nodepool %s: another template, full %t, boots of %s", driftedPool, full, r.weather.mostBoot)
+		apiserver.Update(r.store, apiserver.NodePools, "", driftedPool, func(pool *api.NodePool) bool {
+			pool.Spec.Template.Labels = map[string]string{"example.com/release": "2"}
+			if full {
+				pool.Spec.Limits = api.Limits{corev1.ResourceCPU: *resource.NewQuantity(used, resource.DecimalSI)}
+			}
+			return true
+		})
+	})
+}
+
+// mayBootSlowly reports whether no law of this seed counts on a boot of a few minutes: nothing expires, and
+// nobody asks for a number of nodes or for room.
+func (r *Run) mayBootSlowly() bool {
+	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
+		if pool.Spec.Replicas != nil || pool.Spec.Template.Spec.ExpireAfter.Duration != nil {
+			return false
+		}
+	}
+	return len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) == 0
+}
+
+// unsettledDrift lists a drifted node that may go, where no node of its pool has gone for long.
+func (r *Run) unsettledDrift() []string {
+	if time.Since(r.freed[driftedPool]) < driftPatience {
+		return nil
+	}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		drifted := api.GetCondition(claim.Status.Conditions, api.ConditionTypeDrifted)
+		if claim.Labels[api.NodePoolLabelKey] == driftedPool && claim.DeletionTimestamp == nil && drifted != nil &&
+			time.Since(drifted.LastTransitionTime.Time) >= driftPatience && !r.keptByPods(claim) {
+			return []string{fmt.Sprintf("nodeclaim %s has been drifted for %s, and no node of its pool has gone for %s", claim.Name,
+				time.Since(drifted.LastTransitionTime.Time).Truncate(time.Second),
+				time.Since(r.freed[driftedPool]).Truncate(time.Second))}
+		}
+	}
+	return nil
+}
+
+// keptByPods reports whether a pod of the claim's node must not be disrupted.
+func (r *Run) keptByPods(claim *api.NodeClaim) bool {
+	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+		if pod.Spec.NodeName == claim.Status.NodeName && pod.Annotations[api.DoNotDisruptAnnotationKey] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// serves notes the nodes on which a pod of a workload has run.
+func (r *Run) serves(pod *corev1.Pod) {
+	if pod.Spec.NodeName != "" && pod.Labels["app"] != "" {
+		r.served[pod.Spec.NodeName] = true
+	}
+}
+
+// boughtInVain holds that no pod gets node after node that serves nobody. Hardware that fails and spot
+// instances that EC2 takes back are nobody's fault.
+func (r *Run) boughtInVain(claim *api.NodeClaim) {
+	id, launched := api.InstanceID(claim.Status.ProviderID)
+	m := r.machines[id]
+	if !launched || m == nil || m.doomed || m.failed || r.served[claim.Status.NodeName] {
+		return
+	}
+	waiting := map[string]string{}
+	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+		if pod.Spec.NodeName == "" {
+			waiting[string(pod.UID)] = pod.Name
+		}
+	}
+	for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
+		name, waits := waiting[uid]
+		if !waits {
+			continue
+		}
+		if r.vain[uid] = append(r.vain[uid], time.Now()); len(r.vain[uid]) > vainMost &&
+			time.Since(r.vain[uid][len(r.vain[uid])-1-vainMost]) < time.Hour {
+			r.violate("%d nodes were bought for pod %s within an hour, and none has served", len(r.vain[uid]), name)
+			return
+		}
+	}
+}
