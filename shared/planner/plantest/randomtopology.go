@@ -110,7 +110,11 @@ func (g *generator) podTerm(a *app, zonal int) corev1.PodAffinityTerm {
 	case g.chance(8):
 		term.NamespaceSelector = &metav1.LabelSelector{}
 	case g.chance(10):
-		term.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "product"}}
+		tier := "product"
+		if len(a.spec.Containers)%2 == 0 {
+			tier = "nobody" // which no namespace has
+		}
+		term.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": tier}}
 		if g.chance(40) {
 			term.Namespaces = []string{"default"}
 		}

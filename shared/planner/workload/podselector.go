@@ -14,12 +14,23 @@ import (
 // PodSelector selects pods by namespace and labels. Terms that select the same pods share one, so a
 // pointer identifies it.
 type PodSelector struct {
-	Selector labels.Selector
-	// namespaces are sorted; nil selects every namespace.
-	namespaces []string
+	Selector   labels.Selector
+	namespaces namespaces
 	key        string
 	// matches remembers the answer for each selector class: unknown, no or yes.
 	matches []uint8
+}
+
+// namespaces are those of which a term selects pods. All of them and none are two things: a selector may
+// match no namespace.
+type namespaces struct {
+	all   bool
+	names []string // sorted; empty if all is set
+}
+
+func (n namespaces) has(name string) bool {
+	_, found := slices.BinarySearch(n.names, name)
+	return n.all || found
 }
 
 // The values of PodSelector.matches.
@@ -31,12 +42,7 @@ const (
 
 // Matches reports whether the selector selects the pod.
 func (s *PodSelector) Matches(pod *corev1.Pod) bool {
-	if s.namespaces != nil {
-		if _, ok := slices.BinarySearch(s.namespaces, pod.Namespace); !ok {
-			return false
-		}
-	}
-	return s.Selector.Matches(labels.Set(pod.Labels))
+	return s.namespaces.has(pod.Namespace) && s.Selector.Matches(labels.Set(pod.Labels))
 }
 
 // MatchesClass reports whether the selector selects the pods of a selector class.
@@ -58,15 +64,15 @@ func (s *PodSelector) MatchesClass(classes *Classes, class int) bool {
 func (s *PodSelector) Key() string { return s.key }
 
 // podSelector returns the shared PodSelector for these namespaces and labels.
-func (w *Workload) podSelector(namespaces []string, selector labels.Selector) *PodSelector {
-	key := "* " + selector.String()
-	if namespaces != nil {
-		key = strings.Join(namespaces, ",") + " " + selector.String()
+func (w *Workload) podSelector(of namespaces, selector labels.Selector) *PodSelector {
+	key := strings.Join(of.names, ",") + " " + selector.String()
+	if of.all {
+		key = "* " + selector.String()
 	}
 	if known, ok := w.selectors[key]; ok {
 		return known
 	}
-	s := &PodSelector{namespaces: namespaces, Selector: selector, key: key}
+	s := &PodSelector{namespaces: of, Selector: selector, key: key}
 	w.selectors[key] = s
 	return s
 }
@@ -81,15 +87,15 @@ type selectorResult struct {
 // of the labels in match and mismatch. Equal terms of equal pods are read once.
 func (w *Workload) podSelectorFor(
 	pod *corev1.Pod,
-	namespaces []string,
+	of namespaces,
 	selector *metav1.LabelSelector,
 	match, mismatch []string,
 ) (*PodSelector, error) {
 	k := &w.selectorKey
 	k.buffer = k.buffer[:0]
-	k.flag(namespaces != nil)
-	k.number(int64(len(namespaces)))
-	for _, namespace := range namespaces {
+	k.flag(of.all)
+	k.number(int64(len(of.names)))
+	for _, namespace := range of.names {
 		k.text(namespace)
 	}
 	k.selector(selector)
@@ -111,7 +117,7 @@ func (w *Workload) podSelectorFor(
 	if err != nil {
 		result.err = err
 	} else {
-		result.selector = w.podSelector(slices.Clone(namespaces), labelSelector)
+		result.selector = w.podSelector(namespaces{of.all, slices.Clone(of.names)}, labelSelector)
 	}
 	w.selectorResults[key] = result
 	return result.selector, result.err
@@ -147,19 +153,19 @@ func labelSelectorFor(
 	return result, nil
 }
 
-// namespacesOf returns the namespaces of a pod affinity term, sorted; nil means all.
-func (w *Workload) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) ([]string, error) {
+// namespacesOf returns the namespaces of a pod affinity term.
+func (w *Workload) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) (namespaces, error) {
 	switch s := term.NamespaceSelector; {
 	case s == nil && len(term.Namespaces) == 0:
-		return []string{pod.Namespace}, nil
+		return namespaces{names: []string{pod.Namespace}}, nil
 	case s == nil:
-		return slices.Compact(slices.Sorted(slices.Values(term.Namespaces))), nil
+		return namespaces{names: slices.Compact(slices.Sorted(slices.Values(term.Namespaces)))}, nil
 	case len(s.MatchLabels)+len(s.MatchExpressions) == 0:
-		return nil, nil
+		return namespaces{all: true}, nil
 	}
 	selector, err := metav1.LabelSelectorAsSelector(term.NamespaceSelector)
 	if err != nil {
-		return nil, err
+		return namespaces{}, err
 	}
 	names := slices.Clone(term.Namespaces)
 	for i := range w.Snapshot.Namespaces {
@@ -171,5 +177,5 @@ func (w *Workload) namespacesOf(pod *corev1.Pod, term *corev1.PodAffinityTerm) (
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	return namespaces{names: slices.Compact(names)}, nil
 }

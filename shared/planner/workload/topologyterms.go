@@ -66,7 +66,7 @@ func (w *Workload) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferenc
 			list = spread.Setting
 		}
 		field := w.fieldOf(list, i)
-		selector, err := w.podSelectorFor(pod, []string{pod.Namespace}, c.LabelSelector, c.MatchLabelKeys, nil)
+		selector, err := w.podSelectorFor(pod, namespaces{names: []string{pod.Namespace}}, c.LabelSelector, c.MatchLabelKeys, nil)
 		if err != nil {
 			return terms, fmt.Errorf("%s: %w", field, err)
 		}
@@ -124,8 +124,8 @@ func (w *Workload) ReadAffinity(
 ) ([]AffinityTerm, error) {
 	var terms []AffinityTerm
 	add := func(t *corev1.PodAffinityTerm, field string, preferred bool) error {
-		namespaces, namespacesErr := w.namespacesOf(pod, t)
-		selector, err := w.podSelectorFor(pod, namespaces, t.LabelSelector, t.MatchLabelKeys, t.MismatchLabelKeys)
+		of, namespacesErr := w.namespacesOf(pod, t)
+		selector, err := w.podSelectorFor(pod, of, t.LabelSelector, t.MatchLabelKeys, t.MismatchLabelKeys)
 		if err != nil {
 			return fmt.Errorf("%s: %w", field, err)
 		}
