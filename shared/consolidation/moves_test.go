@@ -160,8 +160,8 @@ func TestNoLaunchIsDearerThanTheDeletedNodes(t *testing.T) {
 	}
 }
 
-// TestMovesThatAreTheFirstWaitForNothing has pods that are spread over hosts by 2, 1, 1 and 1. All on one
-// host is allowed, and so is 2, 2 and 1. The first step towards one host, 3, 1 and 1, is not.
+// TestMovesThatAreTheFirstWaitForNothing has pods that are spread over racks of one node by 2, 1, 1 and 1. All
+// in one rack is allowed, and so is 2, 2 and 1. The first step towards one rack, 3, 1 and 1, is not.
 func TestMovesThatAreTheFirstWaitForNothing(t *testing.T) {
 	s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
 	addNode(t, s, "n0", "m5.large", api.CapacityTypeOnDemand, 200, 200)
@@ -169,11 +169,12 @@ func TestMovesThatAreTheFirstWaitForNothing(t *testing.T) {
 		addNode(t, s, name, "m5.large", api.CapacityTypeOnDemand, 200)
 	}
 	for i := range s.Nodes {
+		s.Nodes[i].Node.Labels["example.com/rack"] = s.Nodes[i].Node.Name
 		for j := range s.Nodes[i].Pods {
 			pod := &s.Nodes[i].Pods[j]
 			pod.Labels = map[string]string{"app": "spread"}
 			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-				MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
+				MaxSkew: 1, TopologyKey: "example.com/rack", WhenUnsatisfiable: corev1.DoNotSchedule,
 				LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
 			}}
 		}

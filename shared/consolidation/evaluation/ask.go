@@ -120,9 +120,11 @@ func (e *Evaluator) ask(leaving, others []*state.Node, o Options) *plan.Plan {
 	for _, n := range leaving {
 		price += n.Price
 	}
-	if o.Launch {
+	switch {
+	case e.WantsNodes(leaving): // every node counts that could be had
+	case o.Launch:
 		s.InstanceTypes = e.fleet.TypesBelow(price)
-	} else {
+	default:
 		s.NodePools = nil
 	}
 	for _, n := range leaving {
@@ -139,7 +141,7 @@ func (e *Evaluator) ask(leaving, others []*state.Node, o Options) *plan.Plan {
 		}
 		s.Nodes = append(s.Nodes, shown)
 	}
-	if o.Launch {
+	if s.NodePools != nil {
 		s.Nodes = append(s.Nodes, e.counting()...)
 	}
 	return planning.Solve(&s)

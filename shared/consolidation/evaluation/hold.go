@@ -16,7 +16,10 @@ import (
 // the work of the question.
 func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	asked := e.fleet.Planner()
-	asked.SkipImprovement, asked.NodePools = true, nil
+	asked.SkipImprovement = true
+	if !e.WantsNodes(s.Delete) {
+		asked.NodePools = nil
+	}
 	leaving := map[*state.Node]bool{}
 	for _, n := range s.Delete {
 		leaving[n] = true
@@ -27,7 +30,7 @@ func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	byName := e.showForHold(&asked, s, leaving)
 	work = Cost(len(asked.Nodes), s.PodsMoved())
 	decided := planning.Solve(&asked)
-	if len(decided.Unplaced) > 0 {
+	if len(decided.Unplaced)+len(decided.NodeClaims) > 0 {
 		return nil, work
 	}
 	held = &Step{Change: state.Change{Delete: s.Delete, Launch: s.Launch, To: map[string]state.Destination{}}}

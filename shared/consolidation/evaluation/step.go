@@ -34,12 +34,16 @@ type Evaluator struct {
 	fleet  *state.Fleet
 	totals map[*state.Pool]poolTotals
 	shown  map[*state.Node]shownNode
+	// respects is set if preferences count, and avoided if a node has a taint that pods avoid if they can.
+	respects, avoided bool
 }
 
 // New reads the pools' totals, which the policy Balanced compares steps with, from the fleet. No
 // step may have been applied yet.
 func New(f *state.Fleet) *Evaluator {
-	return &Evaluator{fleet: f, totals: readTotals(f), shown: map[*state.Node]shownNode{}}
+	return &Evaluator{
+		fleet: f, totals: readTotals(f), shown: map[*state.Node]shownNode{}, respects: respects(f), avoided: hasAvoided(f),
+	}
 }
 
 // Cost is the work of one question to the planner that shows so many nodes and places so many pods.
@@ -70,6 +74,10 @@ func (e *Evaluator) Evaluate(leaving, others []*state.Node, o Options) []*Step {
 		}
 	}
 	for _, s := range ordered {
+		if len(s.Launch) > 0 && !o.Launch && s.Refusal.IsZero() {
+			s.Refusal = state.Refusal{Because: state.Needed, Message: fmt.Sprintf(
+				"pod %s would get a new node, for a preference or a spread", s.Launch[0].Pods[0])}
+		}
 		if s.Refusal.IsZero() {
 			e.weigh(s)
 		}

@@ -26,7 +26,10 @@ func (s *searcher) stays() []Stay {
 
 // whyNeeded is the reason why a candidate stays.
 func (s *searcher) whyNeeded(n *state.Node) state.Refusal {
-	waste := n.Price - n.DualPrice()
+	waste, room := n.Price-n.DualPrice(), "no other node has room for them"
+	if s.evaluator.WantsNodes([]*state.Node{n}) {
+		room += " that fulfils their preferences and keeps their spread"
+	}
 	refusal, refused := s.refusals[n]
 	switch {
 	case len(n.Pods) > 0 && !slices.ContainsFunc(n.Pods, func(p *state.Pod) bool { return p.From == n }):
@@ -35,12 +38,11 @@ func (s *searcher) whyNeeded(n *state.Node) state.Refusal {
 		return refusal
 	case waste <= evaluation.PriceError:
 		return state.Refusal{Because: state.Needed, Message: fmt.Sprintf(
-			"new nodes for its %s would cost no less than its $%.4f/h, and no other node has room for them",
-			state.Pods(len(n.Pods)), n.Price)}
+			"new nodes for its %s would cost no less than its $%.4f/h, and %s", state.Pods(len(n.Pods)), n.Price, room)}
 	case waste < n.MinimumSavings():
 		return state.Refusal{Because: state.TooLittle, Message: fmt.Sprintf(
 			"new nodes for its %s would save $%.4f/h at most, less than the $%.4f/h that its NodePool requires, "+
-				"and no other node has room for them", state.Pods(len(n.Pods)), waste, n.MinimumSavings())}
+				"and %s", state.Pods(len(n.Pods)), waste, n.MinimumSavings(), room)}
 	}
 	return state.Refusal{Because: state.Needed, Message: fmt.Sprintf(
 		"it costs $%.4f/h, its %s need $%.4f/h at least, and no plan was found that saves enough",
