@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,21 +44,38 @@ func DaemonPodRequests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 }
 
 // SetRequestsFromLimits gives containers with a limit and no request the limit as their request, as
-// the API server does. It changes the containers in place.
+// the API server does. A pod with limits of its own gets its containers' requests, and the limit where they
+// have none. It changes the spec in place.
 func SetRequestsFromLimits(spec *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
-			for name, limit := range containers[i].Resources.Limits {
-				if _, ok := containers[i].Resources.Requests[name]; ok {
-					continue
-				}
-				if containers[i].Resources.Requests == nil {
-					containers[i].Resources.Requests = corev1.ResourceList{}
-				}
-				containers[i].Resources.Requests[name] = limit
-			}
+			resources := &containers[i].Resources
+			resources.Requests = Completed(resources.Requests, resources.Limits)
 		}
 	}
+	of := spec.Resources
+	if of == nil || len(of.Limits) == 0 {
+		return
+	}
+	together := podresource.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, podresource.PodResourcesOptions{})
+	maps.DeleteFunc(together, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		return name != corev1.ResourceCPU && name != corev1.ResourceMemory
+	})
+	of.Requests = Completed(Completed(of.Requests, together), of.Limits)
+}
+
+// Completed are the amounts, with others where there are none. The map may be the given one.
+func Completed(amounts, others corev1.ResourceList) corev1.ResourceList {
+	for name, quantity := range others {
+		if _, ok := amounts[name]; ok {
+			continue
+		}
+		if amounts == nil {
+			amounts = corev1.ResourceList{}
+		}
+		amounts[name] = quantity
+	}
+	return amounts
 }
 
 // VirtualUIDPrefix begins the UID of a virtual pod, which exists in plans only. No API server gives

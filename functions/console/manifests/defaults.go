@@ -9,11 +9,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 func finishPod(_ *reader, _ *document.Document, pod *corev1.Pod) []document.Problem {
@@ -24,45 +23,26 @@ func finishPod(_ *reader, _ *document.Document, pod *corev1.Pod) []document.Prob
 // defaultPod sets the API server's defaults that matter for scheduling.
 func defaultPod(pod *corev1.Pod) {
 	spec := &pod.Spec
-	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		for i := range containers {
-			resources := &containers[i].Resources
-			resources.Requests = withDefaults(resources.Requests, resources.Limits)
-		}
-	}
-	defaultPodLevelRequests(pod)
+	scheduling.SetRequestsFromLimits(spec)
 	defaultPorts(spec)
 	if spec.SchedulerName == "" {
 		spec.SchedulerName = corev1.DefaultSchedulerName
 	}
 }
 
-// withDefaults returns the requests, with limits as requests where there are none.
-func withDefaults(requests, limits corev1.ResourceList) corev1.ResourceList {
-	for name, limit := range limits {
-		if _, ok := requests[name]; ok {
+// finishLimitRange completes the limits of containers as the API server does: the default limit from the
+// maximum, the default request from the default limit, or else from the minimum.
+func finishLimitRange(_ *reader, _ *document.Document, limits *corev1.LimitRange) []document.Problem {
+	for i := range limits.Spec.Limits {
+		item := &limits.Spec.Limits[i]
+		if item.Type != corev1.LimitTypeContainer {
 			continue
 		}
-		if requests == nil {
-			requests = corev1.ResourceList{}
-		}
-		requests[name] = limit
+		item.Default = scheduling.Completed(item.Default, item.Max)
+		item.DefaultRequest = scheduling.Completed(item.DefaultRequest, item.Default)
+		item.DefaultRequest = scheduling.Completed(item.DefaultRequest, item.Min)
 	}
-	return requests
-}
-
-// defaultPodLevelRequests sets the requests of a pod with limits of its own. A missing request is
-// the sum of the containers' requests, otherwise the limit.
-func defaultPodLevelRequests(pod *corev1.Pod) {
-	resources := pod.Spec.Resources
-	if resources == nil || len(resources.Limits) == 0 {
-		return
-	}
-	together := podresource.AggregateContainerRequests(pod, podresource.PodResourcesOptions{})
-	maps.DeleteFunc(together, func(name corev1.ResourceName, _ resource.Quantity) bool {
-		return name != corev1.ResourceCPU && name != corev1.ResourceMemory
-	})
-	resources.Requests = withDefaults(withDefaults(resources.Requests, together), resources.Limits)
+	return nil
 }
 
 // defaultPorts sets the host ports of a pod on the host's network.

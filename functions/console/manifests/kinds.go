@@ -147,7 +147,7 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 		func(r *reader) *[]corev1.Namespace { return &r.manifests.Namespaces }, false, nil,
 	),
 	"v1 LimitRange": kind(
-		func(r *reader) *[]corev1.LimitRange { return &r.manifests.LimitRanges }, true, nil,
+		func(r *reader) *[]corev1.LimitRange { return &r.manifests.LimitRanges }, true, finishLimitRange,
 	),
 	"v1 Service": kind(
 		func(r *reader) *[]corev1.Service { return &r.services }, true, nil,

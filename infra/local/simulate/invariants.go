@@ -20,6 +20,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/registration"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -508,7 +509,7 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 	ownCPU, ownMemory := r.agentTakes()
 	cpu, memory = cpu+ownCPU, memory+ownMemory
 	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
-		if time.Since(r.freed[pool.Name]) < 2*time.Minute {
+		if time.Since(r.freed[pool.Name]) < 2*time.Minute || r.braked(pool) {
 			continue
 		}
 		if pool.Name == "default" || pool.Name != staticPool && pod.Spec.NodeSelector[api.CapacityTypeLabelKey] != "spot" {
@@ -527,6 +528,11 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 		}
 	}
 	return true
+}
+
+// braked reports whether the pool gets one node at a time, because its last ones have not joined.
+func (r *Run) braked(pool *api.NodePool) bool {
+	return registration.BrakeOf(pool, nil, nil, time.Now()) != registration.Brake{}
 }
 
 // usedOf is what a pool's claims take of its limit, in processors. Those that leave take nothing. A claim
