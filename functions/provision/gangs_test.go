@@ -185,9 +185,9 @@ func (e *environment) uid(name string) string {
 	return ""
 }
 
-// TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain has a gang of 24 cores, and a quota for 20. EC2 is
-// asked for equal nodes in one zone for ten minutes, all or none. Later, or where nodes differ, a part is
-// launched and given back, and the gang waits.
+// TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain has a gang of 24 cores, and a quota for 20.
+// EC2 is asked for equal nodes in one zone for ten minutes, all or none. Later, or where nodes
+// differ, a part is launched and given back, and the gang waits.
 func TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain(t *testing.T) {
 	for _, instanceType := range []string{"", "m5.xlarge"} {
 		t.Run("on nodes of one type "+instanceType, func(t *testing.T) { buyInVain(t, instanceType) })

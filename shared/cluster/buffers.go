@@ -45,6 +45,9 @@ type Template struct {
 // TemplateOf reads the pod template of a PodTemplate, Deployment, StatefulSet or ReplicaSet. It
 // returns nil, and no error, for an object that does not exist.
 func (c *Client) TemplateOf(ctx context.Context, kind, namespace, name string) (*Template, error) {
+	if !canBeName(name) {
+		return nil, nil
+	}
 	path := fmt.Sprintf("/api/v1/namespaces/%s/podtemplates/%s", url.PathEscape(namespace), url.PathEscape(name))
 	plurals := map[string]string{"Deployment": "deployments", "StatefulSet": "statefulsets", "ReplicaSet": "replicasets"}
 	if plural := plurals[kind]; plural != "" {

@@ -38,6 +38,9 @@ func (c *Client) CSINodes(ctx context.Context) ([]storagev1.CSINode, error) {
 // VolumeName returns the name of the PersistentVolume that the claim is bound to. It returns "",
 // and no error, for a claim that is not bound, or has gone.
 func (c *Client) VolumeName(ctx context.Context, namespace, claim string) (string, error) {
+	if !canBeName(claim) {
+		return "", nil
+	}
 	var stored corev1.PersistentVolumeClaim
 	path := "/api/v1/namespaces/" + url.PathEscape(namespace) + "/persistentvolumeclaims/" + url.PathEscape(claim)
 	err := c.rest.Get().AbsPath(path).Do(ctx).Into(&stored)

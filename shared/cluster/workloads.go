@@ -20,7 +20,7 @@ import (
 // returns IsForbidden in a namespace that has not given the right to restart.
 func (c *Client) DeploymentOf(ctx context.Context, pod *corev1.Pod) (*appsv1.Deployment, error) {
 	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.Kind != "ReplicaSet" {
+	if owner == nil || owner.Kind != "ReplicaSet" || !canBeName(owner.Name) {
 		return nil, nil
 	}
 	var set appsv1.ReplicaSet
@@ -28,7 +28,7 @@ func (c *Client) DeploymentOf(ctx context.Context, pod *corev1.Pod) (*appsv1.Dep
 		return nil, ignoreGone(err)
 	}
 	owner = metav1.GetControllerOf(&set)
-	if owner == nil || owner.Kind != "Deployment" {
+	if owner == nil || owner.Kind != "Deployment" || !canBeName(owner.Name) {
 		return nil, nil
 	}
 	var deployment appsv1.Deployment

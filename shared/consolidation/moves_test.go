@@ -160,8 +160,9 @@ func TestNoLaunchIsDearerThanTheDeletedNodes(t *testing.T) {
 	}
 }
 
-// TestMovesThatAreTheFirstWaitForNothing has pods that are spread over racks of one node by 2, 1, 1 and 1. All
-// in one rack is allowed, and so is 2, 2 and 1. The first step towards one rack, 3, 1 and 1, is not.
+// TestMovesThatAreTheFirstWaitForNothing has pods that are spread over racks of one node by 2, 1, 1
+// and 1. All in one rack is allowed, and so is 2, 2 and 1. The first step towards one rack, 3, 1
+// and 1, is not.
 func TestMovesThatAreTheFirstWaitForNothing(t *testing.T) {
 	s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
 	addNode(t, s, "n0", "m5.large", api.CapacityTypeOnDemand, 200, 200)

@@ -86,8 +86,8 @@ func provisioned(t *testing.T, s *plan.Snapshot) *plan.Snapshot {
 	return &made
 }
 
-// TestConsolidationDoesNotUndoWhatProvisionLaunches launches nodes for pods with preferences and spreads. While
-// pods, prices and pools stay the same, no node of them goes.
+// TestConsolidationDoesNotUndoWhatProvisionLaunches launches nodes for pods with preferences and
+// spreads. While pods, prices and pools stay the same, no node of them goes.
 func TestConsolidationDoesNotUndoWhatProvisionLaunches(t *testing.T) {
 	const soft, hard = corev1.ScheduleAnyway, corev1.DoNotSchedule
 	zones, hosts := corev1.LabelTopologyZone, corev1.LabelHostname

@@ -125,7 +125,8 @@ func (r *planReader) candidatesOf(pods []plan.PodRef) []int {
 	return indexes
 }
 
-// awaited adds the nodes that take pods and have not been ready yet, whether they have joined or not.
+// awaited adds the nodes that take pods and have not been ready yet, whether they have joined or
+// not.
 func (r *planReader) awaited(decided *plan.Plan, initialized map[string]bool) {
 	for _, nomination := range decided.Nominations {
 		i, ours := r.owner[nomination.Pod.UID]

@@ -24,11 +24,11 @@ import (
 // Replacing then looks at the node in each pass. Once every replacement is initialized the claim is
 // deleted, and its pods move. The replacement is rolled back in the other order if a replacement is
 // missing or leaves, or takes too long. The same happens if protection came after the choice: a
-// person annotated the node, or a protected pod was bound before the taint. The node then stays as it
-// was.
+// person annotated the node, or a protected pod was bound before the taint. The node then stays as
+// it was.
 //
-// A replacement that has an instance is progress. If only its time is over, it stays, and the node is
-// chosen again a moment later: the plan finds the replacement and launches nothing.
+// A replacement that has an instance is progress. If only its time is over, it stays, and the node
+// is chosen again a moment later: the plan finds the replacement and launches nothing.
 const (
 	// ReplacedByAnnotationKey is, on a NodeClaim, the names of the claims that replace it,
 	// separated by commas. It is empty if other nodes have room for its pods.
@@ -45,8 +45,8 @@ const (
 	// replaceWithin is how long a replacement may take to be initialized: Karpenter's ten minutes. In a pool
 	// whose nodes take long to boot it is twice their time, and never more than giveUpAfter.
 	replaceWithin = 10 * time.Minute
-	// giveUpAfter is the age at which a replacement that is not initialized is deleted. Drivers of devices
-	// take half an hour, and what takes longer will not end.
+	// giveUpAfter is the age at which a replacement that is not initialized is deleted. Drivers of
+	// devices take half an hour, and what takes longer will not end.
 	giveUpAfter = time.Hour
 	// ReplaceAgainAfter is how long a node stays after its replacement failed.
 	ReplaceAgainAfter = 10 * time.Minute
@@ -121,9 +121,9 @@ func Replacing(s *Cluster, now time.Time) Replacements {
 	return r
 }
 
-// replaceWithin returns how long replacements may take: twice as long as nodes of their pools have taken,
-// within bounds. A pool with a fixed number of nodes waits as long as it can, because a replacement that is
-// let go would be one node too many.
+// replaceWithin returns how long replacements may take: twice as long as nodes of their pools have
+// taken, within bounds. A pool with a fixed number of nodes waits as long as it can, because a
+// replacement that is let go would be one node too many.
 func (s *Cluster) replaceWithin(pools map[string]*api.NodePool) func(waiting []*Node) time.Duration {
 	boots := map[string][]time.Duration{}
 	for i := range s.Nodes {
@@ -155,9 +155,9 @@ func (n *Node) bootTime() time.Duration {
 	return n.initializedAt().Sub(launched.LastTransitionTime.Time)
 }
 
-// letGo returns which of the late replacements are deleted, and how long their node stays. Those that have
-// an instance are kept for a while, so that the money for them is not spent again. A pool with a fixed
-// number of nodes keeps none, because nothing finds one there.
+// letGo returns which of the late replacements are deleted, and how long their node stays. Those
+// that have an instance are kept for a while, so that the money for them is not spent again. A pool
+// with a fixed number of nodes keeps none, because nothing finds one there.
 func letGo(late []*Node, pools map[string]*api.NodePool, now time.Time) (deleted []*Node, again time.Duration) {
 	for _, replacement := range late {
 		old := now.Sub(replacement.Claim.CreationTimestamp.Time) >= giveUpAfter
@@ -308,8 +308,8 @@ func NotBegun(claim *api.NodeClaim) map[string]any {
 	return annotateVersion(claim, map[string]any{ReplacedByAnnotationKey: nil})
 }
 
-// NotReplaced is the patch that ends a failed replacement. The claim stays, and the next replacement does
-// not begin before the time.
+// NotReplaced is the patch that ends a failed replacement. The claim stays, and the next
+// replacement does not begin before the time.
 func NotReplaced(until time.Time) map[string]any {
 	return annotate(map[string]any{
 		ReplacedByAnnotationKey: nil, RestartingSinceAnnotationKey: nil,

@@ -335,8 +335,8 @@ func bootedIn(took time.Duration) func(*disruption.Node) {
 	}
 }
 
-// TestAReplacementThatBootsSlowlyIsLaunchedOnce follows a drifted node for a day. The planner finds the
-// replacement that was let go, as it finds any node in flight.
+// TestAReplacementThatBootsSlowlyIsLaunchedOnce follows a drifted node for a day. The planner finds
+// the replacement that was let go, as it finds any node in flight.
 func TestAReplacementThatBootsSlowlyIsLaunchedOnce(t *testing.T) {
 	for _, boot := range []time.Duration{9 * time.Minute, 11 * time.Minute, 14 * time.Minute, 40 * time.Minute} {
 		launches, finished := 0, time.Duration(-1)

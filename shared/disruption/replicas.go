@@ -139,8 +139,9 @@ func (s *Cluster) Replicas(candidates []Candidate, now time.Time) (Moves, error)
 	return moves, nil
 }
 
-// Joining divides candidates of pools with spec.replicas into those that may get a replacement and those
-// that stay, because the last nodes of their pool have not joined. Such a pool gets one node at a time.
+// Joining divides candidates of pools with spec.replicas into those that may get a replacement and
+// those that stay, because the last nodes of their pool have not joined. Such a pool gets one node
+// at a time.
 func (s *Cluster) Joining(candidates []Candidate, now time.Time) (may []Candidate, stay []Notice) {
 	var claims []api.NodeClaim
 	for i := range s.Nodes {

@@ -199,8 +199,8 @@ func TestAReplicaOfAProvisionerRequiresNoLabelOfIt(t *testing.T) {
 	}
 }
 
-// TestReplicasWhoseReplacementsDoNotJoinStay has three drifted nodes of a pool with spec.replicas, whose last
-// two nodes have not joined.
+// TestReplicasWhoseReplacementsDoNotJoinStay has three drifted nodes of a pool with spec.replicas,
+// whose last two nodes have not joined.
 func TestReplicasWhoseReplacementsDoNotJoinStay(t *testing.T) {
 	three := int64(3)
 	fixed := pool("default", "0s", "100%")
@@ -209,14 +209,18 @@ func TestReplicasWhoseReplacementsDoNotJoinStay(t *testing.T) {
 	var candidates []disruption.Candidate
 	for i := range seen.Nodes {
 		seen.Nodes[i].Claim.Status.NodeName = seen.Nodes[i].Claim.Name
-		candidates = append(candidates, disruption.Candidate{Node: &seen.Nodes[i], Pool: &fixed, Reason: api.DisruptionReasonDrifted})
+		candidates = append(candidates, disruption.Candidate{
+			Node: &seen.Nodes[i], Pool: &fixed, Reason: api.DisruptionReasonDrifted,
+		})
 	}
 	for minutes, want := range map[int]string{1: "0 may, 3 stay", 11: "1 may, 2 stay"} {
 		at := monday.Add(-time.Duration(minutes) * time.Minute)
 		launches := registration.Launches{Since: monday.Add(-time.Hour)}
 		launches.Add(registration.Outcome{Claim: "x", Result: registration.Failed, At: at},
 			registration.Outcome{Claim: "y", Result: registration.Failed, At: at})
-		fixed.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeNodeRegistrationHealthy, Message: launches.String()}}
+		fixed.Status.Conditions = []metav1.Condition{
+			{Type: api.ConditionTypeNodeRegistrationHealthy, Message: launches.String()},
+		}
 		may, stay := seen.Joining(candidates, monday)
 		if got := fmt.Sprintf("%d may, %d stay", len(may), len(stay)); got != want {
 			t.Errorf("%d minutes after the last one: %s, want %s: %+v", minutes, got, want, stay)

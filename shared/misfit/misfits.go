@@ -31,7 +31,8 @@ const (
 // them no pod gets more than three nodes in an hour that do not serve it.
 func waits() []time.Duration { return []time.Duration{time.Minute, 8 * time.Minute, time.Hour} }
 
-// unjoinedWaits are the same after a node that has not joined, which takes a quarter of an hour to fail.
+// unjoinedWaits are the same after a node that has not joined, which takes a quarter of an hour to
+// fail.
 func unjoinedWaits() []time.Duration { return waits()[:2] }
 
 // gangWaits are the same for the pods of a gang. Each launch for a gang costs several nodes.

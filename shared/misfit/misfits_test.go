@@ -298,13 +298,15 @@ func TestAGangWithoutRoomWaits(t *testing.T) {
 	}
 }
 
-// TestNodesThatNeverJoinLetAPodWaitForMinutes has a pod whose nodes are given up, a quarter of an hour each.
+// TestNodesThatNeverJoinLetAPodWaitForMinutes has a pod whose nodes are given up, a quarter of an
+// hour each.
 func TestNodesThatNeverJoinLetAPodWaitForMinutes(t *testing.T) {
 	var known map[string]misfit.Misfit
 	for i, want := range []time.Duration{time.Minute, 8 * time.Minute, 8 * time.Minute} {
 		node := launchedFor(fmt.Sprint("claim-", i))
 		node.NodeClaim.Status.Conditions = []metav1.Condition{{
-			Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-15 * time.Minute)),
+			Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(now.Add(-15 * time.Minute)),
 		}}
 		node.NodeClaim.DeletionTimestamp, node.Node = &metav1.Time{Time: now}, nil
 		s := &plan.Snapshot{Pods: []corev1.Pod{requesting("web", "3")}, Nodes: []plan.Node{node}}

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// brakeFrom is the number of nodes in a row that did not join from which on a pool gets one node at a
-	// time. A single one may be a broken machine.
+	// brakeFrom is the number of nodes in a row that did not join from which on a pool gets one node
+	// at a time. A single one may be a broken machine.
 	brakeFrom = 2
-	// pause is the time between a node that was given up, after a quarter of an hour, and the next one.
-	// Together they allow three nodes an hour. longPause is the same once nodes have failed for longAfter.
+	// pause is the time between a node that was given up, after a quarter of an hour, and the next
+	// one. Together they allow three nodes an hour. longPause is the same once nodes have failed for
+	// longAfter.
 	pause     = 10 * time.Minute
 	longPause = 45 * time.Minute
 	longAfter = time.Hour
@@ -23,15 +24,15 @@ const (
 
 // Brake is what a pool whose last nodes have not joined may launch. Its zero value is no brake.
 type Brake struct {
-	// Closed says why the pool gets no node now, and when it may get the next. It is empty for a pool that
-	// may get nodes.
+	// Closed says why the pool gets no node now, and when it may get the next. It is empty for a pool
+	// that may get nodes.
 	Closed string
 	// OneNode is true where the pool may get one node.
 	OneNode bool
 }
 
-// BrakeOf reads the brake of a pool from its condition. A change of the pool or of its class releases it,
-// and so does a node that joins. The class may be nil.
+// BrakeOf reads the brake of a pool from its condition. A change of the pool or of its class
+// releases it, and so does a node that joins. The class may be nil.
 func BrakeOf(pool *api.NodePool, class *api.EC2NodeClass, claims []api.NodeClaim, now time.Time) Brake {
 	condition := api.GetCondition(pool.Status.Conditions, api.ConditionTypeNodeRegistrationHealthy)
 	if condition == nil || condition.ObservedGeneration != pool.Generation ||
@@ -50,7 +51,8 @@ func BrakeOf(pool *api.NodePool, class *api.EC2NodeClass, claims []api.NodeClaim
 	}
 	const remedy = "the instances' console output and system log say why: change the EC2NodeClass or the NodePool, " +
 		"which ends the wait"
-	next, claim, until := "", underWay(pool, claims), last.At.Add(wait)
+	var next string
+	claim, until := underWay(pool, claims), last.At.Add(wait)
 	switch {
 	case now.Before(until):
 		next = "the next node is not before " + until.UTC().Format(time.RFC3339)

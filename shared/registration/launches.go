@@ -72,8 +72,8 @@ func Parse(message string) (read Launches, ok bool) {
 	return read, true
 }
 
-// Add adds outcomes since the last change. Neither their order nor one that was added before changes
-// the result.
+// Add adds outcomes since the last change. Neither their order nor one that was added before
+// changes the result.
 func (l *Launches) Add(outcomes ...Outcome) {
 	for _, seen := range outcomes {
 		added := slices.ContainsFunc(l.Last, func(o Outcome) bool { return o.Claim == seen.Claim })

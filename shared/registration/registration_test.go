@@ -98,7 +98,8 @@ func TestBrake(t *testing.T) {
 	}
 }
 
-// TestNodesThatNeverJoinAreFew asks for nodes all day. None joins, and each is given up after a quarter of an hour.
+// TestNodesThatNeverJoinAreFew asks for nodes all day. None joins, and each is given up after a
+// quarter of an hour.
 func TestNodesThatNeverJoinAreFew(t *testing.T) {
 	var claims []api.NodeClaim
 	var bought []time.Time

@@ -41,8 +41,8 @@ func IsLeaving(claim *api.NodeClaim, node *corev1.Node) bool {
 // may stay after all. It is never written to the cluster.
 const CountsAnnotationKey = api.OwnGroup + "/counts-against-limits"
 
-// CountsAgainstLimits reports whether the node counts against the limits of its pool. One that leaves for
-// certain does not, so that a pool at its limit can replace it.
+// CountsAgainstLimits reports whether the node counts against the limits of its pool. One that
+// leaves for certain does not, so that a pool at its limit can replace it.
 func CountsAgainstLimits(claim *api.NodeClaim, node *corev1.Node) bool {
 	return !IsLeaving(claim, node) || claim != nil && claim.Annotations[CountsAnnotationKey] != ""
 }

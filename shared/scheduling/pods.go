@@ -44,8 +44,8 @@ func DaemonPodRequests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 }
 
 // SetRequestsFromLimits gives containers with a limit and no request the limit as their request, as
-// the API server does. A pod with limits of its own gets its containers' requests, and the limit where they
-// have none. It changes the spec in place.
+// the API server does. A pod with limits of its own gets its containers' requests, and the limit
+// where they have none. It changes the spec in place.
 func SetRequestsFromLimits(spec *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {

@@ -17,8 +17,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// TestAPoolWhoseNodesDoNotJoinGetsOneAtATime has four nodes that serve, and eight pods that wait. The last
-// two nodes of the pool have not joined.
+// TestAPoolWhoseNodesDoNotJoinGetsOneAtATime has four nodes that serve, and eight pods that wait.
+// The last two nodes of the pool have not joined.
 func TestAPoolWhoseNodesDoNotJoinGetsOneAtATime(t *testing.T) {
 	now := catalogtest.Now
 	for _, test := range []struct {

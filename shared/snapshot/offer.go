@@ -34,8 +34,8 @@ type Offer struct {
 	// WellKnownLabels and MaximumTypes are those of plan.Snapshot.
 	WellKnownLabels []string
 	MaximumTypes    int
-	// oneNode are the pools that may have one node more than they have, because their last ones have not
-	// joined.
+	// oneNode are the pools that may have one node more than they have, because their last ones have
+	// not joined.
 	oneNode map[string]bool
 }
 
@@ -107,9 +107,9 @@ func (offer *Offer) limit(made *plan.Snapshot) {
 	}
 }
 
-// pools divides the pools into those that may get nodes and the others. It sets the defaults of all.
-// Unread are the errors of classes that cannot be read, by their names. A pool whose nodes do not join
-// waits, or gets oneNode.
+// pools divides the pools into those that may get nodes and the others. It sets the defaults of
+// all. Unread are the errors of classes that cannot be read, by their names. A pool whose nodes do
+// not join waits, or gets oneNode.
 func pools(
 	o *Objects, unread map[string]error, now time.Time,
 ) (usable []api.NodePool, others []Unusable, oneNode map[string]bool) {
@@ -126,7 +126,8 @@ func pools(
 		}
 		brake := registration.Brake{}
 		if reason == "" {
-			brake = registration.BrakeOf(&pool, api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, o.NodeClasses), o.NodeClaims, now)
+			class := api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, o.NodeClasses)
+			brake = registration.BrakeOf(&pool, class, o.NodeClaims, now)
 		}
 		if brake.Closed != "" {
 			reason, message = api.ReasonRegistrationFailed, brake.Closed

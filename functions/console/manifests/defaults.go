@@ -30,8 +30,8 @@ func defaultPod(pod *corev1.Pod) {
 	}
 }
 
-// finishLimitRange completes the limits of containers as the API server does: the default limit from the
-// maximum, the default request from the default limit, or else from the minimum.
+// finishLimitRange completes the limits of containers as the API server does: the default limit
+// from the maximum, the default request from the default limit, or else from the minimum.
 func finishLimitRange(_ *reader, _ *document.Document, limits *corev1.LimitRange) []document.Problem {
 	for i := range limits.Spec.Limits {
 		item := &limits.Spec.Limits[i]

@@ -11,8 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/report"
 )
 
-// TestCasesOfPublicReports plans inputs made after public reports of people who run autoscalers. The first
-// line of each file names the report and says what is right.
+// TestCasesOfPublicReports plans inputs made after public reports of people who run autoscalers.
+// The first line of each file names the report and says what is right.
 func TestCasesOfPublicReports(t *testing.T) {
 	for _, test := range []struct {
 		file string

@@ -11,13 +11,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// oneZoneFor is how long a gang waits for a zone with room for all of its nodes. EC2 launches all or none
-// there. Over several zones it may launch a part, which costs money until it is given back.
+// oneZoneFor is how long a gang waits for a zone with room for all of its nodes. EC2 launches all
+// or none there. Over several zones it may launch a part, which costs money until it is given back.
 const oneZoneFor = 10 * time.Minute
 
-// KeepGangsInOneZone has the nodes of each gang of the plan come from one zone: the cheapest one in which
-// every node can be had. A gang stays as planned if one of its pods has waited for oneZoneFor, if no zone
-// has all of its nodes, or if a minimum of values is asked for. MarkGangs comes before it.
+// KeepGangsInOneZone has the nodes of each gang of the plan come from one zone: the cheapest one in
+// which every node can be had. A gang stays as planned if one of its pods has waited for
+// oneZoneFor, if no zone has all of its nodes, or if a minimum of values is asked for. MarkGangs
+// comes before it.
 func KeepGangsInOneZone(snapshot *plan.Snapshot, decided *plan.Plan, now time.Time) {
 	gangs := map[string][]*plan.PlannedNodeClaim{} // by the annotation of MarkGangs
 	for i := range decided.NodeClaims {
@@ -47,8 +48,8 @@ func KeepGangsInOneZone(snapshot *plan.Snapshot, decided *plan.Plan, now time.Ti
 	}
 }
 
-// cheapestZone is the zone in which the claims cost the least together, or "" where no zone has all of
-// them. Zones of the same price are in the order of their names.
+// cheapestZone is the zone in which the claims cost the least together, or "" where no zone has all
+// of them. Zones of the same price are in the order of their names.
 func cheapestZone(claims []*plan.PlannedNodeClaim) string {
 	sums, count := map[string]float64{}, map[string]int{}
 	for _, planned := range claims {
@@ -97,5 +98,6 @@ func keepIn(zone string, planned *plan.PlannedNodeClaim) {
 	for _, offering := range planned.Offerings {
 		has[offering.InstanceType] = true
 	}
-	planned.InstanceTypes = slices.DeleteFunc(slices.Clone(planned.InstanceTypes), func(name string) bool { return !has[name] })
+	planned.InstanceTypes = slices.DeleteFunc(slices.Clone(planned.InstanceTypes),
+		func(name string) bool { return !has[name] })
 }

@@ -15,15 +15,15 @@ import (
 const (
 	// driftedPool is the pool whose template a person changes.
 	driftedPool = "default"
-	// driftPatience is how long no drifted node of a pool may go, although one may. A slow boot and a search
-	// are shorter.
+	// driftPatience is how long no drifted node of a pool may go, although one may. A slow boot and a
+	// search are shorter.
 	driftPatience = 18 * time.Minute
 	// vainMost is how many nodes may be bought for one pod within an hour and end without a pod.
 	vainMost = 3
 )
 
-// changeTemplate lets a person change the template of a pool, in some seeds at its limit or with machines
-// that boot for longer than a replacement may take.
+// changeTemplate lets a person change the template of a pool, in some seeds at its limit or with
+// machines that boot for longer than a replacement may take.
 func (r *Run) changeTemplate() {
 	e := r.engine
 	if !e.Chance(0.3, "template") {
@@ -46,8 +46,8 @@ func (r *Run) changeTemplate() {
 	})
 }
 
-// mayBootSlowly reports whether no law of this seed counts on a boot of a few minutes: nothing expires, and
-// nobody asks for a number of nodes or for room.
+// mayBootSlowly reports whether no law of this seed counts on a boot of a few minutes: nothing
+// expires, and nobody asks for a number of nodes or for room.
 func (r *Run) mayBootSlowly() bool {
 	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
 		if pool.Spec.Replicas != nil || pool.Spec.Template.Spec.ExpireAfter.Duration != nil {
@@ -91,8 +91,8 @@ func (r *Run) serves(pod *corev1.Pod) {
 	}
 }
 
-// boughtInVain holds that no pod gets node after node that serves nobody. Hardware that fails and spot
-// instances that EC2 takes back are nobody's fault.
+// boughtInVain holds that no pod gets node after node that serves nobody. Hardware that fails and
+// spot instances that EC2 takes back are nobody's fault.
 func (r *Run) boughtInVain(claim *api.NodeClaim) {
 	id, launched := api.InstanceID(claim.Status.ProviderID)
 	m := r.machines[id]

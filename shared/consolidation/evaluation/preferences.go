@@ -9,12 +9,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Provision launches a node where a preference or a spread of a pod asks for one: a host or a zone to come
-// counts as empty. Without pools, or with cheap types only, the planner would find no such node and do without
-// it. The next pass would then undo what provision has paid for. Karpenter keeps preferences for this reason:
+// Provision launches a node where a preference or a spread of a pod asks for one: a host or a zone
+// to come counts as empty. Without pools, or with cheap types only, the planner would find no such
+// node and do without it. The next pass would then undo what provision has paid for. Karpenter
+// keeps preferences for this reason:
 // https://karpenter.sh/docs/concepts/disruption/#consolidation
 
-// WantsNodes reports whether a new node could be planned for a pod of these nodes, though others have room.
+// WantsNodes reports whether a new node could be planned for a pod of these nodes, though others
+// have room.
 func (e *Evaluator) WantsNodes(leaving []*state.Node) bool {
 	return slices.ContainsFunc(leaving, func(n *state.Node) bool {
 		return slices.ContainsFunc(n.Pods, func(pod *state.Pod) bool {

@@ -34,7 +34,8 @@ type Evaluator struct {
 	fleet  *state.Fleet
 	totals map[*state.Pool]poolTotals
 	shown  map[*state.Node]shownNode
-	// respects is set if preferences count, and avoided if a node has a taint that pods avoid if they can.
+	// respects is set if preferences count, and avoided if a node has a taint that pods avoid if they
+	// can.
 	respects, avoided bool
 }
 

@@ -21,8 +21,8 @@ type PodSelector struct {
 	matches []uint8
 }
 
-// namespaces are those of which a term selects pods. All of them and none are two things: a selector may
-// match no namespace.
+// namespaces are those of which a term selects pods. All of them and none are two things: a
+// selector may match no namespace.
 type namespaces struct {
 	all   bool
 	names []string // sorted; empty if all is set

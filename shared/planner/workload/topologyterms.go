@@ -66,7 +66,8 @@ func (w *Workload) readTopology(pod *corev1.Pod, spec *corev1.PodSpec, preferenc
 			list = spread.Setting
 		}
 		field := w.fieldOf(list, i)
-		selector, err := w.podSelectorFor(pod, namespaces{names: []string{pod.Namespace}}, c.LabelSelector, c.MatchLabelKeys, nil)
+		own := namespaces{names: []string{pod.Namespace}}
+		selector, err := w.podSelectorFor(pod, own, c.LabelSelector, c.MatchLabelKeys, nil)
 		if err != nil {
 			return terms, fmt.Errorf("%s: %w", field, err)
 		}
