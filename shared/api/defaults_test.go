@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -126,6 +127,7 @@ func TestNillableDuration(t *testing.T) {
 		{`"720h"`, 720 * time.Hour, false, false, `"720h"`},
 		{`"1h30m"`, 90 * time.Minute, false, false, `"1h30m"`},
 		{`"0s"`, 0, false, false, `"0s"`},
+		{`"8760000h"`, math.MaxInt64, false, false, `"8760000h"`},
 		{`"Never"`, 0, true, false, `"Never"`},
 		{`null`, 0, false, true, `null`},
 	}

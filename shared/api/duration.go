@@ -3,6 +3,8 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"regexp"
 	"time"
 )
 
@@ -62,8 +64,12 @@ func (d NillableDuration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(d.String())
 }
 
-// UnmarshalJSON reads null or a JSON string that is Never or a Go duration. It returns an error for
-// anything else.
+// isLong matches what the API server takes for a duration.
+var isLong = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
+
+// UnmarshalJSON reads null or a JSON string that is Never or a Go duration. One of more than 292 years,
+// which Go cannot express and the API server accepts, counts as that long. It returns an error for anything
+// else.
 func (d *NillableDuration) UnmarshalJSON(data []byte) error {
 	var text *string
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -78,6 +84,9 @@ func (d *NillableDuration) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	parsed, err := time.ParseDuration(*text)
+	if err != nil && isLong.MatchString(*text) {
+		parsed, err = math.MaxInt64, nil
+	}
 	if err != nil {
 		return fmt.Errorf("reading a duration: want a number with h, m or s such as \"10m\", or \"Never\", got %q", *text)
 	}
