@@ -67,8 +67,8 @@ func (p *planning) largestTypes(pool *offering.Pool, set dense.Set) (types int, 
 // lacksText says that the best of so many pool types has too little of a resource.
 func lacksText(name corev1.ResourceName, need int64, best *offering.PoolType, types int, free int64) string {
 	if has := best.Type.Allocatable[name]; has.Sign() <= 0 {
-		return fmt.Sprintf("requires %s %s, of which %s has any: allow types that do in spec.template.spec.requirements",
-			name, amountText(name, need), noneOf(types))
+		return fmt.Sprintf("requires %s %s, of which %s has any: %s", name, amountText(name, need), noneOf(types),
+			remedyOf(name, "allow types that do in spec.template.spec.requirements"))
 	}
 	largest, beside := "its one instance type", ""
 	if types > 1 {
@@ -77,9 +77,23 @@ func lacksText(name corev1.ResourceName, need int64, best *offering.PoolType, ty
 	if len(best.DaemonRequests) > 0 {
 		beside = " beside its daemon sets"
 	}
-	return fmt.Sprintf("requires %s %s, %s offers %s (%s)%s: "+
-		"lower the request or allow larger types in spec.template.spec.requirements",
-		name, amountText(name, need), largest, amountText(name, max(free, 0)), best.Type.Name, beside)
+	return fmt.Sprintf("requires %s %s, %s offers %s (%s)%s: %s", name, amountText(name, need), largest,
+		amountText(name, max(free, 0)), best.Type.Name, beside,
+		remedyOf(name, "lower the request or allow larger types in spec.template.spec.requirements"))
+}
+
+// remedyOf is what a person can do about a resource of which nodes have too little. Of some the EC2NodeClass
+// decides, whatever the type.
+func remedyOf(name corev1.ResourceName, otherwise string) string {
+	switch name {
+	case corev1.ResourceEphemeralStorage:
+		return "lower the request, or raise spec.blockDeviceMappings[].ebs.volumeSize of the root volume in its " +
+			"EC2NodeClass, or set spec.instanceStorePolicy: RAID0 there and allow types with disks of their own"
+	case corev1.ResourcePods:
+		return "raise spec.kubelet.maxPods or spec.kubelet.podsPerCore of its EC2NodeClass, or allow types with more network " +
+			"interfaces in spec.template.spec.requirements"
+	}
+	return otherwise
 }
 
 // amountText is an amount as people write it: cores with decimals, bytes in Mi or Gi.

@@ -51,6 +51,11 @@ func TestCasesOfPublicReports(t *testing.T) {
 		{file: "58-pdb-misconfigured", moves: true, want: "p0 stays; p1 stays", because: []string{"2 pod disruption budgets"}},
 		{file: "63-limitrange-default-only", want: "m6i.4xlarge us-east-1a: 6 pods"},
 		{file: "65-virtual-buffer-pod-level", want: "m6i.2xlarge us-east-1a: 2 pods"},
+		{file: "67-mindomains-zones-needed",
+			want: "default/q-2 has no place; default/q-3 has no place; m6i.large us-east-1a: 1 pods; " +
+				"m6i.large us-east-1b: 1 pods", because: []string{"minDomains of 3"}},
+		{file: "10a-instance-store-off", want: "default/cache has no place",
+			because: []string{"volumeSize", "instanceStorePolicy"}},
 		{file: "79-priority-under-limit",
 			want: "default/low-0 has no place; default/low-1 has no place; default/low-2 has no place; " +
 				"default/low-3 has no place; default/low-4 has no place; default/low-5 has no place; " +

@@ -119,10 +119,13 @@ func (s *Skew) over() []string {
 	return over
 }
 
+// tooFew reports whether there are fewer domains than minDomains.
+func (s *Skew) tooFew() bool { return len(s.Domains)+len(s.others) < s.term.MinDomains }
+
 // Least is the lowest count of all domains, from which Kubernetes measures the skew. It is zero
 // while there are fewer domains than minDomains.
 func (s *Skew) Least() int {
-	if len(s.Domains)+len(s.others) < s.term.MinDomains {
+	if s.tooFew() {
 		return 0
 	}
 	lowest := -1
@@ -170,7 +173,12 @@ func (t *Topology) spread(g *workload.Group, whole Part, term *workload.SpreadTe
 		return s.Counts[value]+pods-least <= term.MaxSkew
 	}
 	return t.level(whole, term.Key, s.Domains, s.Counts, allowed, func(left Part) {
-		t.leave(g, left, fmt.Sprintf("%s allows no more of its pods in any %q that can get a node", term.Field, term.Key))
+		text := fmt.Sprintf("%s allows no more of its pods in any %q that can get a node", term.Field, term.Key)
+		if s.tooFew() && term.MinDomains != math.MaxInt {
+			text += fmt.Sprintf(": there are %d, fewer than its minDomains of %d, so that the least count is none; "+
+				"lower minDomains, or let the pools have more of them", len(s.Domains)+len(s.others), term.MinDomains)
+		}
+		t.leave(g, left, text)
 	})
 }
 
