@@ -90,8 +90,8 @@ func remedyOf(name corev1.ResourceName, otherwise string) string {
 		return "lower the request, or raise spec.blockDeviceMappings[].ebs.volumeSize of the root volume in its " +
 			"EC2NodeClass, or set spec.instanceStorePolicy: RAID0 there and allow types with disks of their own"
 	case corev1.ResourcePods:
-		return "raise spec.kubelet.maxPods or spec.kubelet.podsPerCore of its EC2NodeClass, or allow types with more network " +
-			"interfaces in spec.template.spec.requirements"
+		return "raise spec.kubelet.maxPods or spec.kubelet.podsPerCore of its EC2NodeClass, or allow types with more " +
+			"network interfaces in spec.template.spec.requirements"
 	}
 	return otherwise
 }
