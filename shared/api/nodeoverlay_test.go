@@ -97,7 +97,9 @@ func TestNodeOverlayValidate(t *testing.T) {
 			[]string{`spec.capacity[cpu]: "1" cannot be overlaid: an overlay adds extended resources only`},
 		},
 		{"pods", of("pods", "10"), []string{"extended resources only"}},
-		{"a GPU", of(ResourceNVIDIAGPU, "1"), []string{"EC2 gives its amount for each instance type"}},
+		{"a GPU that is shared", of(ResourceNVIDIAGPU, "4"), nil},
+		{"a GPU of another maker", of(ResourceAMDGPU, "4"), nil},
+		{"an accelerator", of(ResourceAWSNeuron, "1"), []string{"EC2 gives its amount for each instance type"}},
 		{"less than none", of("example.com/a", "-1"), []string{`spec.capacity[example.com/a]: "-1" is negative`}},
 		{"no resource's name", of("a b", "1"), []string{"is not a resource name"}},
 	}

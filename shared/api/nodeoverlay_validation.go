@@ -71,7 +71,8 @@ func (f *findings) validateOverlayPrice(spec NodeOverlaySpec) {
 	}
 }
 
-// validateOverlayCapacity refuses resources whose amount EC2 or the node class determines.
+// validateOverlayCapacity refuses resources whose amount EC2 or the node class determines, as Karpenter does. GPUs
+// are not among them: device plugins share or divide them under their usual names.
 func (f *findings) validateOverlayCapacity(path string, capacity corev1.ResourceList) {
 	for _, name := range resourceNames(capacity) {
 		at, quantity := fmt.Sprintf("%s[%s]", path, name), capacity[name]
@@ -84,8 +85,7 @@ func (f *findings) validateOverlayCapacity(path string, capacity corev1.Resource
 		switch name {
 		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods:
 			f.add(at, quantity.String(), "cannot be overlaid: an overlay adds extended resources only, remove it")
-		case ResourceNVIDIAGPU, ResourceAMDGPU, ResourceAWSNeuron, ResourceAWSNeuronCore, ResourceHabanaGaudi,
-			ResourceAWSPodENI, ResourceEFA:
+		case ResourceAWSNeuron, ResourceAWSNeuronCore, ResourceHabanaGaudi, ResourceAWSPodENI, ResourceEFA:
 			f.add(at, quantity.String(), "cannot be overlaid, because EC2 gives its amount for each instance type: remove it")
 		}
 	}

@@ -120,7 +120,8 @@ func (p *planning) tranches() [][]*workload.Group {
 	return p.groupsWithin(trancheOf, current+1)
 }
 
-// sizes are the cpu and memory of each pod, as a part of what got new nodes.
+// sizes are what each pod requests, as a part of what got new nodes: the mean over all resources that were
+// requested. The resource of pods counts where nothing else is.
 func (p *planning) sizes() map[*corev1.Pod]float64 {
 	needs := map[*corev1.Pod]resource.Vector{}
 	for _, g := range p.work.Groups {
@@ -128,14 +129,26 @@ func (p *planning) sizes() map[*corev1.Pod]float64 {
 			needs[pod] = g.Need
 		}
 	}
-	cpu, memory := 1.0, 1.0
+	totals := make([]float64, len(p.work.Axes.Names))
 	for _, pod := range p.podsOnNewNodes() {
-		cpu += float64(needs[pod][resource.CPU])
-		memory += float64(needs[pod][resource.Memory])
+		for axis, amount := range needs[pod] {
+			totals[axis] += float64(amount)
+		}
+	}
+	var axes []int
+	for axis, total := range totals {
+		if total > 0 && p.work.Axes.Names[axis] != corev1.ResourcePods {
+			axes = append(axes, axis)
+		}
+	}
+	if len(axes) == 0 {
+		axes = []int{slices.Index(p.work.Axes.Names, corev1.ResourcePods)}
 	}
 	sizes := map[*corev1.Pod]float64{}
 	for pod, need := range needs {
-		sizes[pod] = float64(need[resource.CPU])/cpu/2 + float64(need[resource.Memory])/memory/2
+		for _, axis := range axes {
+			sizes[pod] += float64(need[axis]) / (totals[axis] + 1) / float64(len(axes))
+		}
 	}
 	return sizes
 }

@@ -23,58 +23,62 @@ func TestCasesOfPublicReports(t *testing.T) {
 		// because are parts of the reasons.
 		because []string
 	}{
-		{file: "01-sidecar-overhead", want: "m6i.2xlarge us-east-1a: 1 pods"},
-		{file: "02-pod-level-resources", want: "m6i.2xlarge us-east-1a: 1 pods"},
-		{file: "04-daemonset-by-size", want: "m6i.2xlarge us-east-1a: 1 pods"},
-		{file: "09-ephemeral-exact", want: "default/scratch has no place; m6i.large us-east-1a: 1 pods"},
-		{file: "12-affinity-and-volume-zone", want: "m6i.xlarge us-east-1c: 2 pods"},
-		{file: "18a-impossible-zone",
+		{file: "planning/01-sidecar-overhead", want: "m6i.2xlarge us-east-1a: 1 pods"},
+		{file: "planning/02-pod-level-resources", want: "m6i.2xlarge us-east-1a: 1 pods"},
+		{file: "planning/04-daemonset-by-size", want: "m6i.2xlarge us-east-1a: 1 pods"},
+		{file: "planning/09-ephemeral-exact", want: "default/scratch has no place; m6i.large us-east-1a: 1 pods"},
+		{file: "planning/12-affinity-and-volume-zone", want: "m6i.xlarge us-east-1c: 2 pods"},
+		{file: "planning/18a-impossible-zone",
 			want: "m6i.large us-east-1a: 1 pods; m6i.large us-east-1b: 1 pods; " +
 				"m6i.large us-east-1c: 1 pods; m6i.xlarge us-east-1a: 3 pods; " +
 				"m6i.xlarge us-east-1b: 3 pods; m6i.xlarge us-east-1c: 3 pods"},
-		{file: "18b-affinity-policy-honor", want: "m6i.large us-east-1a: 1 pods; m6i.xlarge us-east-1a: 3 pods"},
-		{file: "20-match-label-keys-rollout", want: "b1: 1 pods; m6i.large us-east-1a: 1 pods"},
-		{file: "23-node-limit",
+		{file: "planning/18b-affinity-policy-honor", want: "m6i.large us-east-1a: 1 pods; m6i.xlarge us-east-1a: 3 pods"},
+		{file: "planning/20-match-label-keys-rollout", want: "b1: 1 pods; m6i.large us-east-1a: 1 pods"},
+		{file: "planning/23-node-limit",
 			want: "2 of m6i.large us-east-1a: 1 pods; default/lone-3 has no place; default/lone-4 has no place; " +
 				"default/lone-5 has no place", because: []string{"limit of nodes 3 reached"}},
-		{file: "25a-besteffort-minvalues-zone", want: "default/kafka has no place", because: []string{"minValues 2 of topology.kubernetes.io/zone"}},
-		{file: "27a-namespace-selector", want: "m6i.large us-east-1a: 1 pods; n1: 1 pods"},
-		{file: "27c-namespace-selector-none", want: "n1: 1 pods; team-a/aff has no place", because: []string{"wants pods app=db"}},
-		{file: "27d-namespace-selector-none-inverse", want: "m6i.xlarge us-east-1a: 3 pods"},
-		{file: "28-terminating-in-spread", want: "m6i.xlarge us-east-1b: 1 pods"},
-		{file: "39-ds-weight-small-nodes", want: "c6i.8xlarge us-east-1a: 40 pods"},
-		{file: "50c-spread-2-1-1-1", moves: true, want: "h0 stays; h1 stays; h2 stays; h3 stays"},
-		{file: "51-consolidate-pdb-spread", moves: true,
+		{file: "planning/25a-besteffort-minvalues-zone", want: "default/kafka has no place", because: []string{"minValues 2 of topology.kubernetes.io/zone"}},
+		{file: "planning/27a-namespace-selector", want: "m6i.large us-east-1a: 1 pods; n1: 1 pods"},
+		{file: "planning/27c-namespace-selector-none", want: "n1: 1 pods; team-a/aff has no place", because: []string{"wants pods app=db"}},
+		{file: "planning/27d-namespace-selector-none-inverse", want: "m6i.xlarge us-east-1a: 3 pods"},
+		{file: "planning/28-terminating-in-spread", want: "m6i.xlarge us-east-1b: 1 pods"},
+		{file: "planning/39-ds-weight-small-nodes", want: "c6i.8xlarge us-east-1a: 40 pods"},
+		{file: "planning/50c-spread-2-1-1-1", moves: true, want: "h0 stays; h1 stays; h2 stays; h3 stays"},
+		{file: "planning/51-consolidate-pdb-spread", moves: true,
 			want: "h0 to m6i.large us-east-1a; h1 to m6i.large us-east-1a; h2 to m6i.large us-east-1a; " +
 				"h3 to m6i.large us-east-1a"},
-		{file: "56-consolidate-pvc-zone", moves: true, want: "za to m6i.large us-east-1a; zb to m6i.large us-east-1b"},
-		{file: "58-pdb-misconfigured", moves: true, want: "p0 stays; p1 stays", because: []string{"2 pod disruption budgets"}},
-		{file: "63-limitrange-default-only", want: "m6i.4xlarge us-east-1a: 6 pods"},
-		{file: "65-virtual-buffer-pod-level", want: "m6i.2xlarge us-east-1a: 2 pods"},
-		{file: "67-mindomains-zones-needed",
+		{file: "planning/56-consolidate-pvc-zone", moves: true, want: "za to m6i.large us-east-1a; zb to m6i.large us-east-1b"},
+		{file: "planning/58-pdb-misconfigured", moves: true, want: "p0 stays; p1 stays", because: []string{"2 pod disruption budgets"}},
+		{file: "planning/63-limitrange-default-only", want: "m6i.4xlarge us-east-1a: 6 pods"},
+		{file: "planning/65-virtual-buffer-pod-level", want: "m6i.2xlarge us-east-1a: 2 pods"},
+		{file: "planning/67-mindomains-zones-needed",
 			want: "default/q-2 has no place; default/q-3 has no place; m6i.large us-east-1a: 1 pods; " +
 				"m6i.large us-east-1b: 1 pods", because: []string{"minDomains of 3"}},
-		{file: "10a-instance-store-off", want: "default/cache has no place",
+		{file: "planning/10a-instance-store-off", want: "default/cache has no place",
 			because: []string{"volumeSize", "instanceStorePolicy"}},
-		{file: "79-priority-under-limit",
+		{file: "planning/79-priority-under-limit",
 			want: "default/low-0 has no place; default/low-1 has no place; default/low-2 has no place; " +
 				"default/low-3 has no place; default/low-4 has no place; default/low-5 has no place; " +
 				"m6i.2xlarge us-east-1a: 2 pods"},
-		{file: "82-anti-affinity-zone-4-of-3",
+		{file: "planning/82-anti-affinity-zone-4-of-3",
 			want: "default/z-3 has no place; m6i.large us-east-1a: 1 pods; m6i.large us-east-1b: 1 pods; " +
 				"m6i.large us-east-1c: 1 pods", because: []string{"podAntiAffinity"}},
-		{file: "84-dedicated-hostname-spread", moves: true, want: "h0 stays; h1 stays; h2 stays; h3 stays", because: []string{"keeps their spread"}},
-		{file: "87-preferred-spread-consolidation", moves: true,
+		{file: "planning/84-dedicated-hostname-spread", moves: true, want: "h0 stays; h1 stays; h2 stays; h3 stays", because: []string{"keeps their spread"}},
+		{file: "planning/87-preferred-spread-consolidation", moves: true,
 			want: "n0 to m6i.large us-east-1a; n1 to m6i.large us-east-1b; n2 to m6i.large us-east-1c"},
-		{file: "114-chart-default-spread",
+		{file: "planning/114-chart-default-spread",
 			want: "4 of m6i.large us-east-1a: 1 pods; 4 of m6i.large us-east-1b: 1 pods; " +
 				"4 of m6i.large us-east-1c: 1 pods"},
-		{file: "114b-chart-default-spread-settled", moves: true,
+		{file: "planning/114b-chart-default-spread-settled", moves: true,
 			want: "n0 stays; n1 stays; n10 stays; n11 stays; n2 stays; n3 stays; n4 stays; n5 stays; " +
 				"n6 stays; n7 stays; n8 stays; n9 stays"},
+		{file: "ml/39c-limits-only-age-reversed",
+			want: "3 of g5.xlarge us-east-1c: 1 pods; default/new-0 has no place; default/new-1 has no place; " +
+				"default/new-2 has no place"},
+		{file: "ml/41-timeslice-by-overlay", want: "g4dn.xlarge us-east-1a: 4 pods"},
 	} {
 		t.Run(test.file, func(t *testing.T) {
-			file := filepath.Join("..", "..", "..", "testdata", "cases", "planning", test.file+".yaml")
+			file := filepath.Join("..", "..", "..", "testdata", "cases", test.file+".yaml")
 			answer := answerOf
 			if test.moves {
 				answer = movesOf
