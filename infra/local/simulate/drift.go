@@ -26,13 +26,13 @@ const (
 // machines that boot for longer than a replacement may take.
 func (r *Run) changeTemplate() {
 	e := r.engine
-	if !e.Chance(0.3, "template") {
+	if !e.Chance(0.4, "template") {
 		return
 	}
 	e.In(e.Between(3*time.Minute, 9*time.Minute, "template", "changes"), func() {
 		used := r.usedOf(driftedPool)
 		full := e.Chance(0.4, "template", "at its limit") && used > 0 && used < 1000
-		if r.mayBootSlowly() && e.Chance(0.4, "template", "slow boots") {
+		if r.mayBootSlowly() && e.Chance(0.8, "template", "slow boots") {
 			r.weather.leastBoot, r.weather.mostBoot = 11*time.Minute, 13*time.Minute
 		}
 		r.trace("nodepool %s: another template, full %t, boots of %s", driftedPool, full, r.weather.mostBoot)
