@@ -37,7 +37,7 @@ export GOTOOLCHAIN := auto
 kubernetes ?=
 export WHITTLE_KUBERNETES := $(kubernetes)
 
-.PHONY: help run up down compare kueue build functions zips deploy release uninstall clean local test quick pages lint \
+.PHONY: help run up down compare day kueue build functions zips deploy release uninstall clean local test quick pages lint \
   generate fuzz synth \
   browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages gangs storm \
   fidelity contract test-product test-world FORCE
@@ -68,6 +68,10 @@ compare: export COMPARE_SHORT := $(short)
 compare: export COMPARE_RUNS := $(runs)
 compare: local ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, runs=5 for medians, short=1 to only migrate
 	@build/local compare
+
+day: export DAY_ARGUMENTS := $(arguments)
+day: local ## let Karpenter and Whittle serve one compressed day in turn, 40 minutes; arguments=-short for 5, "-seed N" for another day
+	@build/local day
 
 kueue: local ## let Kueue admit jobs of up to 64 pods that Whittle makes room for, also while EC2 is short
 	@build/local kueue

@@ -58,17 +58,22 @@ func runChaos(ctx context.Context) (failure error) {
 	}
 	defer func() { failure = errors.Join(failure, w.Close()) }()
 	report, err := chaos.Run(ctx, w, options)
-	for _, name := range functionNames() {
-		log := strings.Join(w.FunctionLog(name), "\n")
-		err = errors.Join(err, os.WriteFile(filepath.Join(w.Directory(), name+".log"), []byte(log), 0o644))
-	}
-	if err != nil {
+	if err := errors.Join(err, saveLogs(w)); err != nil {
 		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
 	}
 	if err := report.Write(os.Stdout); err != nil {
 		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
 	}
 	return nil
+}
+
+// saveLogs writes what each function has logged into the world's folder.
+func saveLogs(w *world.World) (failure error) {
+	for _, name := range functionNames() {
+		log := strings.Join(w.FunctionLog(name), "\n")
+		failure = errors.Join(failure, os.WriteFile(filepath.Join(w.Directory(), name+".log"), []byte(log), 0o644))
+	}
+	return failure
 }
 
 // settable builds the functions with clocks that can be set, each as NAME/bootstrap.

@@ -14,6 +14,7 @@
 // local fidelity measures how many bursts of pods run where the plan has them
 // local crash kills each function at each call that it makes, and checks the recovery
 // local compare Karpenter and Whittle serve the same workload, and the cluster moves to and fro
+// local day Karpenter and Whittle serve the same compressed day, and their figures stand side by side
 // local gangs counts the random gangs that run as a whole, while EC2 lacks most of its offerings
 // local kueue lets Kueue admit jobs that Whittle makes room for
 // local simulate runs the whole system in virtual time, in an order that a seed decides
@@ -54,7 +55,7 @@ func main() {
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
 		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale, "bench-reaction": benchReaction,
 		"storm": storm, "fidelity": measureFidelity, "crash": killEverywhere, "chaos": runChaos,
-		"simulate": runSimulation, "kueue": runKueue, "gangs": measureGangs, "compare": compare,
+		"simulate": runSimulation, "kueue": runKueue, "gangs": measureGangs, "compare": compare, "day": runDay,
 		"contract": observeContract, "prepare": prepare, "controllers": controllers}
 	name := ""
 	if len(os.Args) == 2 {
@@ -64,7 +65,7 @@ func main() {
 	if !known {
 		fmt.Fprintln(os.Stderr,
 			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|fidelity|crash|"+
-				"chaos|gangs|kueue|compare|contract|prepare|controllers")
+				"chaos|gangs|kueue|compare|day|contract|prepare|controllers")
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {

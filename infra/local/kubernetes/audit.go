@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"time"
 )
 
 // Request is one that the API server was asked, as RBAC sees it.
 type Request struct {
+	// At is when the API server received it.
+	At time.Time
 	// Groups are the user's.
 	Groups []string
 	Verb   string
@@ -53,6 +56,7 @@ func (c *ControlPlane) AuditedRequests() ([]Request, error) {
 			User           struct{ Groups []string }
 			ObjectRef      struct{ Resource, Subresource, Namespace, Name, APIGroup string }
 			ResponseStatus struct{ Code int }
+			Received       time.Time `json:"requestReceivedTimestamp"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			return nil, fmt.Errorf("reading the audit log: line %q: %w", lines.Text(), err)
@@ -62,7 +66,7 @@ func (c *ControlPlane) AuditedRequests() ([]Request, error) {
 			about.Resource += "/" + about.Subresource
 		}
 		requests = append(requests, Request{
-			Groups: line.User.Groups, Verb: line.Verb, APIGroup: about.APIGroup, Resource: about.Resource,
+			At: line.Received, Groups: line.User.Groups, Verb: line.Verb, APIGroup: about.APIGroup, Resource: about.Resource,
 			Namespace: about.Namespace, Name: about.Name,
 			Status: line.ResponseStatus.Code,
 		})

@@ -102,8 +102,16 @@ func (c *Comparison) Let(ctx context.Context, who Autoscaler) error {
 	if err := who.Start(ctx); err != nil {
 		return err
 	}
-	err := Until(ctx, comparePatience, "a NodePool that is ready", func(ctx context.Context) (bool, string, error) {
-		pool, err := c.Setup.Client.Objects.Resource(api.NodePoolGVR()).Get(ctx, "default", metav1.GetOptions{})
+	err := WaitForPool(ctx, c.Setup.Client, "default")
+	c.timeline.Add("started", "%s", who.Name)
+	return err
+}
+
+// WaitForPool waits until a NodePool is ready.
+func WaitForPool(ctx context.Context, client *Client, name string) error {
+	what := fmt.Sprintf("NodePool %q to be ready", name)
+	return Until(ctx, comparePatience, what, func(ctx context.Context) (bool, string, error) {
+		pool, err := client.Objects.Resource(api.NodePoolGVR()).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, "", err
 		}
@@ -113,8 +121,6 @@ func (c *Comparison) Let(ctx context.Context, who Autoscaler) error {
 			return of["type"] == "Ready" && of["status"] == "True"
 		}), fmt.Sprint(conditions), err
 	})
-	c.timeline.Add("started", "%s", who.Name)
-	return err
 }
 
 // Runs has an autoscaler serve the whole workload so many times, and returns the medians. The
