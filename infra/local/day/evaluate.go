@@ -26,6 +26,8 @@ type Figures struct {
 	Instances            int
 	Unserved             int
 	Requests, Calls      int
+	// Settled is how long the day was over until every pod ran, or the patience.
+	Settled time.Duration
 }
 
 // Renewal is the exchange of a NodePool's nodes.
@@ -39,6 +41,7 @@ type Renewal struct {
 func Evaluate(r *Record) Figures {
 	f := Figures{
 		Instances: len(r.Instances), Requests: r.Requests, Calls: r.Calls,
+		Settled: r.Settled,
 		Renewed: r.renewal(openPool), RenewedFull: r.renewal(fullPool),
 	}
 	for _, i := range r.Instances {

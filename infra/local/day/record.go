@@ -14,6 +14,10 @@ type Record struct {
 	// Requests counts the autoscaler's requests to the API server without watches, and Calls its
 	// calls to AWS.
 	Requests, Calls int
+	// Settled is how long the day was over until every pod ran. Late says what did not run within the
+	// patience; empty if everything did.
+	Settled time.Duration
+	Late    string
 }
 
 // Pod is one pod of the workload. A zero time means that it has not happened.

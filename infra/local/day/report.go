@@ -32,7 +32,7 @@ func rows() []row {
 		return number(name, "%.1f s", func(f Figures) float64 { return of(f).Seconds() })
 	}
 	renewal := func(name string, of func(Figures) Renewal) row {
-		// Nodes that are left at the end weigh more than any time.
+		// A node that is left at the end weighs more than any time.
 		value := func(f Figures) float64 { return of(f).Took.Seconds() + float64(of(f).Left)*1e6 }
 		return row{name: name, value: value, text: func(f Figures) string { return of(f).String() }}
 	}
@@ -43,6 +43,7 @@ func rows() []row {
 		number("processors paid over processors requested", "%.2f", func(f Figures) float64 { return f.Ratio }),
 		seconds("pod created to bound, 50th percentile", func(f Figures) time.Duration { return f.PendingMedian }),
 		seconds("pod created to bound, 99th percentile", func(f Figures) time.Duration { return f.PendingWorst }),
+		seconds("end of the day to the last running pod", func(f Figures) time.Duration { return f.Settled }),
 		limited,
 		count("evictions", func(f Figures) int { return f.Evictions }),
 		count(fmt.Sprintf("pods evicted within %.0f s of their predecessor", again.Seconds()),
@@ -59,7 +60,7 @@ func rows() []row {
 
 func (r Renewal) String() string {
 	if r.Left > 0 {
-		return fmt.Sprintf("%d left after %.1f s", r.Left, r.Took.Seconds())
+		return fmt.Sprintf("%d left at the end", r.Left)
 	}
 	return fmt.Sprintf("%.1f s", r.Took.Seconds())
 }

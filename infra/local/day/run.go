@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,7 +21,7 @@ import (
 const (
 	// patience limits the time after the day until every pod runs. A batch that is late has some
 	// tick intervals and a boot.
-	patience = 90 * time.Second
+	patience = time.Minute
 	// clearPatience limits the removal of the workload and of its nodes.
 	clearPatience = 3 * time.Minute
 )
@@ -32,7 +32,9 @@ type Options struct {
 	Size Size
 	// NodeRole is the nodes' role, in the class.
 	NodeRole string
-	Out      io.Writer
+	// Number tells the days of a world apart, in the names of volumes.
+	Number int
+	Out    io.Writer
 }
 
 // day is a day in progress.
@@ -66,7 +68,9 @@ func Run(ctx context.Context, w *world.World, who scenario.Autoscaler, options O
 			return nil, err
 		}
 	}
-	if err := d.client.Apply(ctx, filepath.Join(manifests, "day.yaml"), nil); err != nil {
+	if err := d.client.Apply(ctx, filepath.Join(manifests, "day.yaml"), map[string]string{
+		"DAY": strconv.Itoa(options.Number),
+	}); err != nil {
 		return nil, err
 	}
 	record, err := d.serve(ctx, who, options)
@@ -76,7 +80,7 @@ func Run(ctx context.Context, w *world.World, who scenario.Autoscaler, options O
 	return record, d.clear(ctx)
 }
 
-// serve follows the plan and records the day. Afterwards every pod must run.
+// serve follows the plan and records the day. Afterwards it waits until every pod runs.
 func (d *day) serve(ctx context.Context, who scenario.Autoscaler, options Options) (*Record, error) {
 	calls := sum(who.Calls())
 	requests, err := who.Requests()
@@ -110,10 +114,14 @@ func (d *day) serve(ctx context.Context, who scenario.Autoscaler, options Option
 	}
 	record.Evictions = evictions(audited, record.Began, record.Ended)
 	began := time.Now()
-	if err := scenario.Until(ctx, patience, "every pod of the day to run", d.served); err != nil {
-		return nil, err
+	err = scenario.Until(ctx, patience, "every pod of the day to run", d.served)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	fmt.Fprintf(options.Out, "%-10s  every pod runs, %.1f s after the end of the day\n", "24:00", time.Since(began).Seconds())
+	if record.Settled = time.Since(began); err != nil {
+		record.Late = err.Error()
+	}
+	fmt.Fprintf(options.Out, "%-10s  the day was over for %.1f s %s\n", "24:00", record.Settled.Seconds(), record.Late)
 	return record, nil
 }
 
@@ -170,14 +178,25 @@ func evictions(requests []kubernetes.Request, from, to time.Time) []Eviction {
 	return all
 }
 
-// served reports whether each pod runs or has succeeded, and no Deployment lacks one.
+// served reports whether each pod runs or has succeeded, and no Deployment or StatefulSet lacks one.
 func (d *day) served(ctx context.Context) (bool, string, error) {
 	deployments, err := d.client.Core.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return false, "", err
 	}
 	for i := range deployments.Items {
-		if said := lacks(&deployments.Items[i]); said != "" {
+		one := &deployments.Items[i]
+		if said := lacks("deployment "+one.Name, one.Status.AvailableReplicas, one.Spec.Replicas); said != "" {
+			return false, said, nil
+		}
+	}
+	sets, err := d.client.Core.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, "", err
+	}
+	for i := range sets.Items {
+		one := &sets.Items[i]
+		if said := lacks("statefulset "+one.Name, one.Status.AvailableReplicas, one.Spec.Replicas); said != "" {
 			return false, said, nil
 		}
 	}
@@ -187,20 +206,19 @@ func (d *day) served(ctx context.Context) (bool, string, error) {
 	}
 	for i := range pods {
 		pod := &pods[i]
-		switch pod.Status.Phase {
-		case corev1.PodRunning, corev1.PodSucceeded:
-		default:
-			return false, fmt.Sprintf("pod %s of workload %s is %s on node %q", pod.Name, pod.Labels[appLabel],
-				pod.Status.Phase, pod.Spec.NodeName), nil
+		runs := pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodSucceeded
+		if !runs || pod.DeletionTimestamp != nil {
+			return false, fmt.Sprintf("pod %s of workload %s is %s on node %q (ending: %t)", pod.Name, pod.Labels[appLabel],
+				pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp != nil), nil
 		}
 	}
 	return true, "", nil
 }
 
-// lacks says which pods a Deployment lacks; empty for none.
-func lacks(deployment *appsv1.Deployment) string {
-	if have, want := deployment.Status.AvailableReplicas, *deployment.Spec.Replicas; have < want {
-		return fmt.Sprintf("deployment %s has %d available pods of %d", deployment.Name, have, want)
+// lacks says which pods an owner lacks; empty for none.
+func lacks(owner string, have int32, want *int32) string {
+	if want != nil && have < *want {
+		return fmt.Sprintf("%s has %d available pods of %d", owner, have, *want)
 	}
 	return ""
 }
