@@ -24,8 +24,9 @@ type Figures struct {
 	Renewed, RenewedFull Renewal
 	EmptyMinutes         float64
 	Instances            int
-	Unserved             int
-	Requests, Calls      int
+	// Unserved counts the instances that ended without having run a pod, replacements among them.
+	Unserved        int
+	Requests, Calls int
 	// Settled is how long the day was over until every pod ran, or the patience.
 	Settled time.Duration
 }
@@ -46,7 +47,7 @@ func Evaluate(r *Record) Figures {
 	}
 	for _, i := range r.Instances {
 		f.Dollars += i.PricePerHour * earlier(i.Ended, r.Ended).Sub(later(i.Launched, r.Began)).Hours()
-		if i.unserved() {
+		if !i.Ended.IsZero() && !i.Served {
 			f.Unserved++
 		}
 	}

@@ -52,7 +52,7 @@ func rows() []row {
 		renewal("image change to the last node, full pool", func(f Figures) Renewal { return f.RenewedFull }),
 		number("node-minutes without a pod", "%.1f", func(f Figures) float64 { return f.EmptyMinutes }),
 		count("instances launched", func(f Figures) int { return f.Instances }),
-		count("instances that ended without use", func(f Figures) int { return f.Unserved }),
+		count("instances that ended without a pod", func(f Figures) int { return f.Unserved }),
 		count("requests to the API server", func(f Figures) int { return f.Requests }),
 		count("calls to AWS", func(f Figures) int { return f.Calls }),
 	}
@@ -88,7 +88,7 @@ func (r row) ahead(names [2]string, figures [2]Figures) string {
 
 // WriteWaste prints what each workload bought in vain.
 func WriteWaste(out io.Writer, wasted []Waste) error {
-	lines := []string{"instances that ended without use, by workload\tall\tmost in a row"}
+	lines := []string{"instances that ended without use, by Whittle's workloads\tall\tmost in a row"}
 	for _, waste := range wasted {
 		lines = append(lines, fmt.Sprintf("%s\t%d\t%d", waste.Workload, waste.Instances, waste.Row))
 	}
