@@ -147,8 +147,8 @@ func jobs(dice *rand.Rand, size Size, hour func(float64) time.Duration) []Step {
 	runs := func(hours float64) time.Duration { return max(leastRun, hour(hours)) }
 	for at := 1.5; at < 23; at += size.CronEvery {
 		steps = append(steps, Step{
-			At: hour(at), Kind: StartJob, Name: fmt.Sprintf("cron-%02.0f", math.Floor(at)), Count: 2 + dice.IntN(3), Processors: 1,
-			Runs: runs(0.3 + dice.Float64()*0.3),
+			At: hour(at), Kind: StartJob, Name: fmt.Sprintf("cron-%02.0f", math.Floor(at)), Count: 2 + dice.IntN(3),
+			Processors: 1, Runs: runs(0.3 + dice.Float64()*0.3),
 		})
 	}
 	for i, from := range []float64{3, 19} {

@@ -22,8 +22,9 @@ const (
 	// patience limits the time after the day until every pod runs. A batch that is late has some
 	// tick intervals and a boot.
 	patience = time.Minute
-	// clearPatience limits the removal of the workload and of its nodes.
-	clearPatience = 3 * time.Minute
+	// clearPatience limits the removal of the workload and of its nodes. Karpenter may have to start
+	// anew meanwhile, because it exits when a busy machine costs it its Lease.
+	clearPatience = 5 * time.Minute
 )
 
 // Options configure the days of a world.
@@ -249,7 +250,8 @@ func (d *day) clear(ctx context.Context) error {
 }
 
 func (d *day) deleteClaims(ctx context.Context) error {
-	return d.client.Objects.Resource(api.NodeClaimGVR()).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	claims := d.client.Objects.Resource(api.NodeClaimGVR())
+	return claims.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 }
 
 // empty reports whether nothing of the day is left.
