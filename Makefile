@@ -70,7 +70,7 @@ compare: local ## let Karpenter and Whittle serve one cluster in turn; karpenter
 	@build/local compare
 
 day: export DAY_ARGUMENTS := $(arguments)
-day: local ## let Karpenter and Whittle serve one compressed day in turn, 40 minutes; arguments=-short for 5, "-seed N" for another day
+day: local ## let Karpenter and Whittle serve one compressed day in turn, 40 minutes; arguments=-short for about 5, "-seed N" for another day
 	@build/local day
 
 kueue: local ## let Kueue admit jobs of up to 64 pods that Whittle makes room for, also while EC2 is short
