@@ -17,7 +17,8 @@ import (
 // dayArguments is the variable with the flags of a day, such as -short.
 const dayArguments = "DAY_ARGUMENTS"
 
-// runDay has Karpenter and Whittle serve the same compressed day in one cluster, one after the other.
+// runDay has Karpenter and Whittle serve the same compressed day in one cluster, one after the
+// other.
 func runDay(ctx context.Context) (failure error) {
 	began := time.Now()
 	options, err := dayOptions(os.Getenv(dayArguments))
