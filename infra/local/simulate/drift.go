@@ -66,8 +66,8 @@ func (r *Run) unsettledDrift() []string {
 		drifted := api.GetCondition(claim.Status.Conditions, api.ConditionTypeDrifted)
 		if claim.Labels[api.NodePoolLabelKey] == driftedPool && claim.DeletionTimestamp == nil && drifted != nil &&
 			time.Since(drifted.LastTransitionTime.Time) >= driftPatience && !r.keptByPods(claim) {
-			return []string{fmt.Sprintf("nodeclaim %s has been drifted for %s, and no node of its pool has gone for %s", claim.Name,
-				time.Since(drifted.LastTransitionTime.Time).Truncate(time.Second),
+			return []string{fmt.Sprintf("nodeclaim %s has been drifted for %s, and no node of its pool has gone for %s",
+				claim.Name, time.Since(drifted.LastTransitionTime.Time).Truncate(time.Second),
 				time.Since(r.freed[driftedPool]).Truncate(time.Second))}
 		}
 	}

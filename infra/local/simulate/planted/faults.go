@@ -43,11 +43,13 @@ func Faults() []Fault {
 			Name: "late-replacements-deleted",
 			What: "a replacement that boots for more than ten minutes is deleted, and launched again later",
 			Replacements: []overlay.Replacement{{
-				File: "shared/disruption/replacement.go", Old: "\t\told := now.Sub(replacement.Claim.CreationTimestamp.Time) >= giveUpAfter\n",
-				New: "\t\told := true\n",
+				File: "shared/disruption/replacement.go",
+				Old:  "\t\told := now.Sub(replacement.Claim.CreationTimestamp.Time) >= giveUpAfter\n",
+				New:  "\t\told := true\n",
 			}, {
 				File: "shared/disruption/replacement.go", Old: "\treturn func(waiting []*Node) time.Duration {\n",
-				New: "\treturn func(waiting []*Node) time.Duration {\n\t\tif len(waiting) >= 0 {\n\t\t\treturn replaceWithin\n\t\t}\n",
+				New: "\treturn func(waiting []*Node) time.Duration {\n" +
+					"\t\tif len(waiting) >= 0 {\n\t\t\treturn replaceWithin\n\t\t}\n",
 			}},
 		},
 		{
