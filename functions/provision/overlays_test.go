@@ -68,7 +68,7 @@ func TestOverlaysReportWhetherTheyCount(t *testing.T) {
 	e := newEnvironment(t)
 	e.overlays(nodeOverlay("a", map[string]any{"price": "0.001"}, "m5.4xlarge"),
 		nodeOverlay("b", map[string]any{"price": "0.5"}, "m5.4xlarge"),
-		nodeOverlay("gpu", map[string]any{"capacity": map[string]any{"nvidia.com/gpu": "1"}}, "m5.4xlarge"))
+		nodeOverlay("neuron", map[string]any{"capacity": map[string]any{"aws.amazon.com/neuron": "1"}}, "m5.4xlarge"))
 	e.pod("one", "1", nil)
 	e.pass()
 	seen := map[string]string{}
@@ -89,9 +89,9 @@ func TestOverlaysReportWhetherTheyCount(t *testing.T) {
 		return true
 	})
 	for name, want := range map[string]string{
-		"a":   `False Conflict nodeoverlay "a": spec.weight: 0 is also that of nodeoverlay "b"`,
-		"b":   "True ValidationSucceeded",
-		"gpu": "False RuntimeValidation NodeOverlay \"gpu\": spec.capacity[nvidia.com/gpu]",
+		"a":      `False Conflict nodeoverlay "a": spec.weight: 0 is also that of nodeoverlay "b"`,
+		"b":      "True ValidationSucceeded",
+		"neuron": "False RuntimeValidation NodeOverlay \"neuron\": spec.capacity[aws.amazon.com/neuron]",
 	} {
 		if !strings.HasPrefix(seen[name], want) {
 			t.Errorf("overlay %s says %q, want %q", name, seen[name], want)
