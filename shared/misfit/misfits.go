@@ -118,7 +118,8 @@ func Note(
 		}
 		for uid := range strings.SplitSeq(node.NodeClaim.Annotations[api.NominatedPodsAnnotationKey], ",") {
 			pod, misfit := pending[uid], misfits[uid]
-			if pod == nil || slices.Contains(misfit.Claims, node.NodeClaim.Name) || len(misfits) >= misfitsMost {
+			full := len(misfits) >= misfitsMost && len(misfit.Claims) == 0
+			if pod == nil || slices.Contains(misfit.Claims, node.NodeClaim.Name) || full {
 				continue
 			}
 			because := failure(node, pod, &attach, now)

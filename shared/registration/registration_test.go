@@ -144,3 +144,25 @@ func TestOneMoreNode(t *testing.T) {
 		}
 	}
 }
+
+func TestAPoolIsUnhealthyFromTwoOfItsLastFourLaunchesOn(t *testing.T) {
+	const failed, unlaunched, registered = registration.Failed, registration.Unlaunched, registration.Registered
+	for _, test := range []struct {
+		results []registration.Result // the newest last
+		want    bool
+	}{
+		{nil, false},
+		{[]registration.Result{failed}, false},
+		{[]registration.Result{failed, unlaunched}, true},
+		{[]registration.Result{failed, registered, registered, failed}, true},
+		{[]registration.Result{failed, registered, registered, registered, failed}, false},
+	} {
+		launches := registration.Launches{Since: noon.Add(-time.Hour)}
+		for i, result := range test.results {
+			launches.Add(ago(30-i, result))
+		}
+		if read, ok := registration.Parse(launches.String()); !ok || read.Unhealthy() != test.want {
+			t.Errorf("after %v it is unhealthy: %t", test.results, read.Unhealthy())
+		}
+	}
+}
