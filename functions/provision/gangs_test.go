@@ -251,3 +251,27 @@ func (e *environment) endReturned() {
 	}
 	e.untilCached()
 }
+
+// TestAGangComesFromTheNextZone lets EC2 sell nothing in the first zone. The equal nodes of a gang without a
+// required topology come from one other zone.
+func TestAGangComesFromTheNextZone(t *testing.T) {
+	e := newEnvironment(t)
+	e.podGroup("training", 2)
+	for _, name := range []string{"first", "second"} {
+		e.pod(name, "3", func(pod *corev1.Pod) {
+			pod.Labels = map[string]string{api.PodGroupLabelKey: "training"}
+			pod.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: "m5.xlarge"}
+		})
+	}
+	e.ec2.Starve(ec2.Starvation{Zone: "us-east-1a"})
+	e.pass()
+	e.untilCached()
+	e.pass()
+	zones := map[string]int{}
+	for _, claim := range e.standing() {
+		zones[claim.Labels[corev1.LabelTopologyZone]]++
+	}
+	if len(zones) != 1 || zones["us-east-1a"] > 0 {
+		t.Errorf("the claims are in %v, want two in one zone that has room", zones)
+	}
+}
