@@ -18,6 +18,8 @@ const (
 	// driftPatience is how long no drifted node of a pool may go, although one may. A slow boot and a
 	// search are shorter.
 	driftPatience = 18 * time.Minute
+	// mostFailed is the share of failed nodes above which repair replaces none of them.
+	mostFailed = 0.2
 	// vainMost is how many nodes may be bought for one pod within an hour and end without a pod.
 	vainMost = 3
 )
@@ -57,9 +59,10 @@ func (r *Run) mayBootSlowly() bool {
 	return len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) == 0
 }
 
-// unsettledDrift lists a drifted node that may go, where no node of its pool has gone for long.
+// unsettledDrift lists a drifted node that may go, where no node of its pool has gone for long. A pool
+// with more failed nodes than repair may replace keeps them, and they use its budget up.
 func (r *Run) unsettledDrift() []string {
-	if time.Since(r.freed[driftedPool]) < driftPatience {
+	if time.Since(r.freed[driftedPool]) < driftPatience || r.failedOf(driftedPool) > mostFailed {
 		return nil
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
@@ -72,6 +75,22 @@ func (r *Run) unsettledDrift() []string {
 		}
 	}
 	return nil
+}
+
+// failedOf is the share of a pool's nodes whose hardware has failed.
+func (r *Run) failedOf(pool string) float64 {
+	failed, all := 0, 0
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		id, launched := api.InstanceID(claim.Status.ProviderID)
+		if claim.Labels[api.NodePoolLabelKey] != pool || !launched || r.machines[id] == nil {
+			continue
+		}
+		all++
+		if r.machines[id].failed {
+			failed++
+		}
+	}
+	return float64(failed) / float64(max(all, 1))
 }
 
 // keptByPods reports whether a pod of the claim's node must not be disrupted.

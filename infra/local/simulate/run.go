@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 	"github.com/whittle-dev/whittle/infra/local/simulate/engine"
@@ -212,9 +214,21 @@ func (r *Run) show(line string) {
 // violate notes a broken invariant, which ends the simulation.
 func (r *Run) violate(format string, arguments ...any) {
 	said := fmt.Sprintf(format, arguments...)
+	r.traceEvents()
 	r.trace("VIOLATION: %s", said)
 	r.result.Violations = append(r.result.Violations, said)
 	r.engine.Stop()
+}
+
+// traceEvents traces what the product told its users within the last minutes, because a violation is
+// often a decision that an event explains.
+func (r *Run) traceEvents() {
+	for _, event := range apiserver.List[corev1.Event](r.store, apiserver.Events) {
+		if time.Since(event.LastTimestamp.Time) < 5*time.Minute {
+			r.trace("event on %s/%s: %s: %s", event.InvolvedObject.Kind, event.InvolvedObject.Name,
+				event.Reason, event.Message)
+		}
+	}
 }
 
 // end ends everything, so that no goroutine is left.
