@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
@@ -220,5 +221,46 @@ func TestFreshlyMovedPodsStay(t *testing.T) {
 				t.Errorf("%d moves at once after others: %s", len(again.Moves), asJSON(t, again.Moves[0]))
 			}
 		})
+	}
+}
+
+// limitToUsed sets the pool's limit of CPU to what its nodes use.
+func limitToUsed(s *plan.Snapshot, pool *api.NodePool) {
+	used := resource.Quantity{}
+	for i := range s.Nodes {
+		if claim := s.Nodes[i].NodeClaim; claim != nil && claim.Labels[api.NodePoolLabelKey] == pool.Name {
+			used.Add(claim.Status.Capacity[corev1.ResourceCPU])
+		}
+	}
+	pool.Spec.Limits = api.Limits{corev1.ResourceCPU: used}
+}
+
+// TestTheFirstMoveHolds checks the first move of each plan on the same cluster. A move that counts on a
+// later one, or on one for which no budget is left, would be proposed and rejected for ever.
+func TestTheFirstMoveHolds(t *testing.T) {
+	checked := 0
+	for seed := range plantest.Seeds(600) {
+		s, random := randomCluster(seed)
+		input := &consolidation.Input{Cluster: s, Now: now, Allowed: map[string]consolidation.Allowance{}}
+		for i := range s.NodePools {
+			most := random.IntN(3)
+			input.Allowed[s.NodePools[i].Name] = consolidation.Allowance{Empty: most, Underutilized: most}
+			limitToUsed(s, &s.NodePools[i])
+		}
+		p := consolidation.Solve(input)
+		if len(p.Moves) == 0 {
+			continue
+		}
+		var claims []string
+		for _, leaving := range p.Moves[0].Delete {
+			claims = append(claims, leaving.NodeClaim)
+		}
+		if _, err := consolidation.Check(input, claims); err != nil {
+			t.Errorf("seed %d: the first move, of %v, does not hold: %v", seed, claims, err)
+		}
+		checked++
+	}
+	if checked < 100 {
+		t.Errorf("%d moves were checked", checked)
 	}
 }

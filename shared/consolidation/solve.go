@@ -26,10 +26,8 @@ func Solve(s *Input) *Plan {
 	}
 	evaluator := evaluation.New(f)
 	found := search.Run(f, evaluator, underutilized(s.Allowed))
-	within, beyond := withinBudgets(bestFirst(movesOf(found.Moves)), s.Allowed)
-	var stays []search.Stay
-	p.Moves, p.Waiting, stays = newValidation(f, evaluator, found, within).validate(within)
-	p.Waiting = bestFirst(append(p.Waiting, beyond...))
+	moves, waiting, stays := validated(f, evaluator, found, bestFirst(movesOf(found.Moves)), s.Allowed)
+	p.Moves, p.Waiting = moves, bestFirst(waiting)
 	p.Stays = staysOf(append(found.Stays, stays...))
 	p.AfterPerHour = p.PricePerHour
 	for i := range p.Moves {

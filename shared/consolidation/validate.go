@@ -2,10 +2,12 @@ package consolidation
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/whittle-dev/whittle/shared/consolidation/evaluation"
 	"github.com/whittle-dev/whittle/shared/consolidation/search"
 	"github.com/whittle-dev/whittle/shared/consolidation/state"
+	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 // validationLimit bounds the work of search and validation together: see evaluation.Cost. A search
@@ -13,8 +15,8 @@ import (
 const validationLimit = search.WorkLimit + search.WorkLimit/2
 
 // validation applies the moves one after the other to the fleet before all moves. Pods that spread
-// or affinity relates to others may find no place while only some moves are made. Validation plans
-// such a move again. If the move is then not worth it, or no work is left, it waits until the
+// or affinity relates to others may find no place while only some moves are made. A launch may need
+// room within limits that only a later move leaves. Validation plans such a move again. If the move is then not worth it, or no work is left, it waits until the
 // others are carried out.
 type validation struct {
 	fleet     *state.Fleet
@@ -28,19 +30,37 @@ type validation struct {
 	deviations map[*state.Node]bool
 }
 
-func newValidation(f *state.Fleet, evaluator *evaluation.Evaluator, found search.Result, moves []Move) *validation {
+// validated splits the moves, of which the best come first. Now are those that hold and that the
+// budgets allow. Where none of these holds, the next ones get the budgets. Stays are the nodes of the
+// moves that do not hold.
+func validated(
+	f *state.Fleet, evaluator *evaluation.Evaluator, found search.Result, moves []Move, allowed map[string]Allowance,
+) (now, waiting []Move, stays []search.Stay) {
 	f.Reset()
 	v := &validation{
 		fleet: f, evaluator: evaluator, limit: max(search.WorkLimit/2, validationLimit-found.Work), byClaim: nodesByClaim(f),
-		options:    evaluation.Options{Spared: found.Spared, Closed: map[*state.Node]bool{}},
-		deviations: map[*state.Node]bool{},
 	}
+	for {
+		within, beyond := withinBudgets(moves, allowed)
+		v.start(within, found.Spared)
+		held, unmade, refused := v.validate(within)
+		stays = append(stays, refused...)
+		if len(held) > 0 || len(within) == 0 {
+			return held, append(unmade, beyond...), stays
+		}
+		moves = beyond
+	}
+}
+
+// start prepares the validation of some of the moves. No move has been applied yet.
+func (v *validation) start(moves []Move, spared map[*state.Node]bool) {
+	v.options = evaluation.Options{Spared: spared, Closed: map[*state.Node]bool{}}
+	v.deviations = map[*state.Node]bool{}
 	for i := range moves {
 		for _, leaving := range moves[i].Delete {
 			v.options.Closed[v.byClaim[leaving.NodeClaim]] = true
 		}
 	}
-	return v
 }
 
 func nodesByClaim(f *state.Fleet) map[string]*state.Node {
@@ -93,7 +113,7 @@ func (v *validation) alone(step *evaluation.Step) *evaluation.Step {
 func (v *validation) inTurn(moves []Move) (now, waiting []Move) {
 	for i := range moves {
 		planned := v.stepOf(&moves[i])
-		if !state.HasRelated(planned.Delete) && !v.goesToDeviation(planned) {
+		if !state.HasRelated(planned.Delete) && !v.goesToDeviation(planned) && !v.isLimited(planned) {
 			v.fleet.Apply(&planned.Change)
 			now = append(now, moves[i])
 			continue
@@ -121,19 +141,29 @@ func (v *validation) hold(planned *evaluation.Step) *evaluation.Step {
 	if v.work >= v.limit {
 		return nil
 	}
-	held, work := v.evaluator.Hold(planned)
-	v.work += work
-	if held != nil {
-		return held
-	}
-	if v.work >= v.limit {
-		return nil
+	if !v.isLimited(planned) {
+		held, work := v.evaluator.Hold(planned)
+		v.work += work
+		if held != nil {
+			return held
+		}
+		if v.work >= v.limit {
+			return nil
+		}
 	}
 	v.work += 2 * evaluation.Cost(len(v.fleet.Nodes), planned.PodsMoved())
 	if whole := v.evaluator.Whole(planned.Delete, v.options); whole.Refusal.IsZero() {
 		return whole
 	}
 	return nil
+}
+
+// isLimited tells whether the step launches a node of a pool with limits. Hold does not know them.
+func (v *validation) isLimited(step *evaluation.Step) bool {
+	return slices.ContainsFunc(step.Launch, func(launch *plan.PlannedNodeClaim) bool {
+		p := v.fleet.PoolOf(launch)
+		return p != nil && len(p.API.Spec.Limits) > 0
+	})
 }
 
 // goesToDeviation tells whether a pod of the step goes to a node with other pods than planned.
