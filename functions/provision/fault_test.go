@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,33 @@ func TestPoolsAndClaimsOfAnotherControllerAreIgnored(t *testing.T) {
 	}
 	if messages := e.events("theirs", api.ReasonNodeClassNotFound); len(messages) != 0 {
 		t.Errorf("their pool has the events %q", messages)
+	}
+}
+
+// TestAPoolThatCannotBeReadStopsNoOther has pools with values that their definition allows and Go cannot
+// express. An event on each names the field.
+func TestAPoolThatCannotBeReadStopsNoOther(t *testing.T) {
+	e := newEnvironment(t)
+	long, odd := nodePool("long", "default", nil), nodePool("odd", "default", nil)
+	e.try(unstructured.SetNestedField(long.Object, "8760000h", "spec", "template", "spec", "terminationGracePeriod"))
+	e.try(unstructured.SetNestedField(odd.Object, "1e1.5", "spec", "limits", "cpu"))
+	e.apply(long)
+	e.apply(odd)
+	e.pod("one", "1", nil)
+	if _, err := e.handler(alive()).handle(t.Context(), tick("1")); err != nil {
+		t.Fatal(err)
+	}
+	e.oneNode()
+	if pool := e.claims()[0].Labels[api.NodePoolLabelKey]; pool == "long" || pool == "odd" {
+		t.Errorf("the node is of pool %s", pool)
+	}
+	for name, field := range map[string]string{
+		"long": "spec.template.spec.terminationGracePeriod", "odd": "spec.limits.cpu",
+	} {
+		messages := e.events(name, api.ReasonNodePoolValidationFailed)
+		if len(messages) != 1 || !strings.Contains(messages[0], field+": it cannot be read") {
+			t.Errorf("pool %s has the events %q", name, messages)
+		}
 	}
 }
 

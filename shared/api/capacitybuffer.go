@@ -57,6 +57,10 @@ type CapacityBuffer struct {
 	Spec CapacityBufferSpec `json:"spec"`
 	// +optional
 	Status CapacityBufferStatus `json:"status,omitempty,omitzero"`
+
+	// Unreadable has the fields of a stored object that cannot be read, by path, with the reason. They are unset
+	// here. It is nil for an object whose fields are all read.
+	Unreadable map[string]string `json:"-"`
 }
 
 // CapacityBufferList is a list of CapacityBuffers.

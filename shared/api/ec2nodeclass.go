@@ -20,6 +20,10 @@ type EC2NodeClass struct {
 	Spec EC2NodeClassSpec `json:"spec"`
 	// +optional
 	Status EC2NodeClassStatus `json:"status,omitempty,omitzero"`
+
+	// Unreadable has the fields of a stored object that cannot be read, by path, with the reason. They are unset
+	// here. It is nil for an object whose fields are all read.
+	Unreadable map[string]string `json:"-"`
 }
 
 // EC2NodeClassList is a list of EC2NodeClasses.

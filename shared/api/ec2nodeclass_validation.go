@@ -10,6 +10,7 @@ import (
 // problems gets the condition ValidationSucceeded=False, and no node is launched with it.
 func (c *EC2NodeClass) Validate() error {
 	f := &findings{kind: EC2NodeClassKind, name: c.Name}
+	f.validateReadable(c.Unreadable)
 	f.validateSubnetTerms("spec.subnetSelectorTerms", c.Spec.SubnetSelectorTerms)
 	f.validateSecurityGroupTerms("spec.securityGroupSelectorTerms", c.Spec.SecurityGroupSelectorTerms)
 	f.validateCapacityReservationTerms("spec.capacityReservationSelectorTerms", c.Spec.CapacityReservationSelectorTerms)

@@ -22,6 +22,10 @@ type NodeOverlay struct {
 	Spec NodeOverlaySpec `json:"spec"`
 	// +optional
 	Status NodeOverlayStatus `json:"status,omitempty,omitzero"`
+
+	// Unreadable has the fields of a stored object that cannot be read, by path, with the reason. They are unset
+	// here. It is nil for an object whose fields are all read.
+	Unreadable map[string]string `json:"-"`
 }
 
 // NodeOverlayList is a list of NodeOverlays.

@@ -18,6 +18,7 @@ const maxOverlayWeight = 10000
 // problems gets the condition ValidationSucceeded=False, and Whittle ignores it.
 func (o *NodeOverlay) Validate() error {
 	f := &findings{kind: NodeOverlayKind, name: o.Name}
+	f.validateReadable(o.Unreadable)
 	f.validateOverlayRequirements("spec.requirements", o.Spec.Requirements)
 	f.validateOverlayPrice(o.Spec)
 	f.validateOverlayCapacity("spec.capacity", o.Spec.Capacity)

@@ -26,6 +26,10 @@ type NodePool struct {
 	Spec NodePoolSpec `json:"spec"`
 	// +optional
 	Status NodePoolStatus `json:"status,omitempty,omitzero"`
+
+	// Unreadable has the fields of a stored object that cannot be read, by path, with the reason. They are unset
+	// here. It is nil for an object whose fields are all read.
+	Unreadable map[string]string `json:"-"`
 }
 
 // NodePoolList is a list of NodePools.

@@ -16,6 +16,7 @@ const (
 // gets the condition ValidationSucceeded=False and launches nothing.
 func (p *NodePool) Validate() error {
 	f := &findings{kind: NodePoolKind, name: p.Name}
+	f.validateReadable(p.Unreadable)
 	template := p.Spec.Template
 	f.validateLabels("spec.template.metadata.labels", template.Labels)
 	f.validateTaints("spec.template.spec", template.Spec.Taints, template.Spec.StartupTaints)

@@ -58,6 +58,8 @@ func IsOurs(object *api.CapacityBuffer) bool {
 func ReferenceOf(object *api.CapacityBuffer) (of Reference, problem string) {
 	template, scalable := object.Spec.PodTemplateRef, object.Spec.ScalableRef
 	switch {
+	case len(object.Unreadable) > 0:
+		return of, api.UnreadableText(object.Unreadable)
 	case template != nil && scalable != nil:
 		return of, "spec.podTemplateRef and spec.scalableRef are both set: remove one"
 	case template != nil:

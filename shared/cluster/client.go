@@ -262,7 +262,7 @@ func contentType(verb string) string {
 func finish(result rest.Result, doing string, into any) error {
 	body, err := result.Raw()
 	if err == nil && into != nil {
-		err = json.Unmarshal(body, into)
+		err = decode(body, into)
 	}
 	if err != nil {
 		// The error of Result.Error has the server's message and reason; Raw's has not.

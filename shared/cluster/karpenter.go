@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"unsafe"
@@ -100,7 +99,7 @@ func nodeClaimKind() kind[api.NodeClaim] {
 		decoder: func() decoding[api.NodeClaim] {
 			return func(body []byte) ([]api.NodeClaim, metav1.ListMeta, error) {
 				var page api.NodeClaimList
-				err := json.Unmarshal(body, &page)
+				err := decode(body, &page)
 				for i := range page.Items {
 					page.Items[i].ManagedFields = nil
 				}

@@ -16,8 +16,8 @@ const validationLimit = search.WorkLimit + search.WorkLimit/2
 
 // validation applies the moves one after the other to the fleet before all moves. Pods that spread
 // or affinity relates to others may find no place while only some moves are made. A launch may need
-// room within limits that only a later move leaves. Validation plans such a move again. If the move is then not worth it, or no work is left, it waits until the
-// others are carried out.
+// room within limits that only a later move leaves. Validation plans such a move again. If the move is
+// then not worth it, or no work is left, it waits until the others are carried out.
 type validation struct {
 	fleet     *state.Fleet
 	evaluator *evaluation.Evaluator

@@ -35,6 +35,9 @@ type PoolCount struct {
 // cannot be read allows no disruption of the pool for any reason. The error says how to mend it.
 // https://karpenter.sh/docs/concepts/disruption/#nodepool-disruption-budgets
 func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time) (int, error) {
+	if len(pool.Unreadable) > 0 {
+		return 0, fmt.Errorf("nodepool %q: %s", pool.Name, api.UnreadableText(pool.Unreadable))
+	}
 	least := Unlimited
 	for i, budget := range pool.Spec.Disruption.Budgets {
 		granted, active, err := grant(budget, count.Nodes, now)

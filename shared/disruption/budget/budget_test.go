@@ -207,3 +207,11 @@ func TestNodesThatAreNotReadyDoNotCountAgainstTheirRepair(t *testing.T) {
 		}
 	}
 }
+
+func TestAPoolThatCannotBeReadAllowsNothing(t *testing.T) {
+	pool := &api.NodePool{Unreadable: map[string]string{"spec.disruption.budgets": "odd"}}
+	allowed, err := budget.Allowed(pool, budget.PoolCount{Nodes: 10}, api.DisruptionReasonEmpty, monday)
+	if allowed != 0 || err == nil || !strings.Contains(err.Error(), "spec.disruption.budgets cannot be read") {
+		t.Errorf("%d allowed, %v", allowed, err)
+	}
+}

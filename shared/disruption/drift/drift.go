@@ -34,7 +34,8 @@ type finding struct{ reason, message string }
 
 // SetDrifted updates the claim's condition Drifted, and tells whether that changed it. The machine
 // is nil if EC2 does not list the instance or was not asked. If a reason cannot be checked now, a
-// condition with this reason stays as it is. A claim that is not launched has not drifted.
+// condition with this reason stays as it is, and so does any for a pool with fields that cannot be read. A
+// claim that is not launched has not drifted.
 //
 // It checks the reasons in Karpenter's order.
 // https://karpenter.sh/docs/concepts/disruption/#drift
@@ -46,6 +47,9 @@ func (o *Origin) SetDrifted(
 ) bool {
 	if !api.ConditionTrue(*conditions, api.ConditionTypeLaunched) {
 		return api.RemoveCondition(conditions, api.ConditionTypeDrifted)
+	}
+	if len(o.Pool.Unreadable) > 0 {
+		return false
 	}
 	found, unknown := o.drift(claim, machine, now)
 	if found.reason != "" {
@@ -106,6 +110,9 @@ func (o *Origin) drift(claim *api.NodeClaim, machine *Machine, now time.Time) (f
 // returns none if the claim has these versions.
 func (o *Origin) Hashes(claim *api.NodeClaim) map[string]string {
 	wanted := map[string]string{}
+	if len(o.Pool.Unreadable) > 0 {
+		return wanted
+	}
 	poolHashKeys().migrate(claim, o.PoolHash, api.NodePoolHashVersion, wanted)
 	// The class hash is written when the claim is launched.
 	if o.Class != nil && api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) {

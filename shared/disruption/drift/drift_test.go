@@ -201,6 +201,38 @@ func TestDriftThatCannotBeToldNowStays(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeReadIsNoDrift drops fields of the pool, and then of the class, as a reader does that cannot
+// read them.
+func TestWhatCannotBeReadIsNoDrift(t *testing.T) {
+	origin, claim, machine := drifting(t)
+	conditions := slices.Clone(claim.Status.Conditions)
+	pool := *origin.Pool
+	pool.Spec.Template.Labels = map[string]string{"new": "label"}
+	pool.Unreadable = map[string]string{"spec.template.spec.terminationGracePeriod": "too long"}
+	class := *origin.Class
+	class.Status.AMIs = nil
+	class.Unreadable = map[string]string{"spec.tags": "odd"}
+	for _, test := range []struct {
+		pool  api.NodePool
+		class api.EC2NodeClass
+	}{{pool, *origin.Class}, {*origin.Pool, class}} {
+		origins, err := drift.Origins([]api.NodePool{test.pool}, []api.EC2NodeClass{test.class}, []byte("CB"), origin.Catalog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := origins["p"]
+		if other.SetDrifted(claim, &conditions, machine, monday) || len(other.Hashes(claim)) > 0 {
+			t.Errorf("drifted: %+v", conditions)
+		}
+		if len(test.pool.Unreadable) > 0 && other.PoolAnnotations(nil) != nil {
+			t.Error("the hash of a part of the pool is written on it")
+		}
+		if len(test.class.Unreadable) > 0 && other.ClassAnnotations(nil) != nil {
+			t.Error("the hash of a part of the class is written on it")
+		}
+	}
+}
+
 func TestHashesOfOtherVersionsMigrate(t *testing.T) {
 	origin, claim, _ := drifting(t)
 	if more := origin.Hashes(claim); len(more) > 0 {

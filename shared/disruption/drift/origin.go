@@ -27,6 +27,9 @@ func Origins(
 	byName := map[string]*api.EC2NodeClass{}
 	for i := range classes {
 		class := &classes[i]
+		if len(class.Unreadable) > 0 {
+			continue // nothing is known of what it makes
+		}
 		hash, err := nodeclass.Hash(class, certificateAuthority)
 		if err != nil {
 			return nil, err

@@ -9,6 +9,9 @@ import (
 // version, the pool keeps its own. Karpenter takes the pool's version as the sign that all claims
 // have it.
 func (o *Origin) PoolAnnotations(claims []api.NodeClaim) map[string]string {
+	if len(o.Pool.Unreadable) > 0 {
+		return nil
+	}
 	return poolHashKeys().stamp(o.Pool.Annotations, o.PoolHash, api.NodePoolHashVersion, claims,
 		func(claim *api.NodeClaim) bool { return claim.Labels[api.NodePoolLabelKey] == o.Pool.Name })
 }
