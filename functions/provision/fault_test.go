@@ -66,8 +66,8 @@ func TestPoolsAndClaimsOfAnotherControllerAreIgnored(t *testing.T) {
 	}
 }
 
-// TestAPoolThatCannotBeReadStopsNoOther has pools with values that their definition allows and Go cannot
-// express. An event on each names the field.
+// TestAPoolThatCannotBeReadStopsNoOther has pools with values that their definition allows and Go
+// cannot express. An event on each names the field.
 func TestAPoolThatCannotBeReadStopsNoOther(t *testing.T) {
 	e := newEnvironment(t)
 	long, odd := nodePool("long", "default", nil), nodePool("odd", "default", nil)

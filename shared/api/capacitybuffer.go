@@ -58,8 +58,8 @@ type CapacityBuffer struct {
 	// +optional
 	Status CapacityBufferStatus `json:"status,omitempty,omitzero"`
 
-	// Unreadable has the fields of a stored object that cannot be read, by path, with the reason. They are unset
-	// here. It is nil for an object whose fields are all read.
+	// Unreadable has the fields of a stored object that cannot be read, by path, with the reason. They
+	// are unset here. It is nil for an object whose fields are all read.
 	Unreadable map[string]string `json:"-"`
 }
 

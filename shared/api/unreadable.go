@@ -26,7 +26,8 @@ func (f *findings) validateReadable(unreadable map[string]string) {
 	}
 }
 
-// UnreadableText names the fields that cannot be read, each with the reason. It is empty without any.
+// UnreadableText names the fields that cannot be read, each with the reason. It is empty without
+// any.
 func UnreadableText(unreadable map[string]string) string {
 	var texts []string
 	for _, path := range slices.Sorted(maps.Keys(unreadable)) {

@@ -14,9 +14,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// A definition in the cluster may allow values that its Go type does not: a duration of a thousand years,
-// or a quantity such as 1e1.5. One such object must not hide the others of its list. It must not seem absent
-// either, because its nodes would then be nobody's. So only the fields are lost that cannot be read.
+// A definition in the cluster may allow values that its Go type does not: a duration of a thousand
+// years, or a quantity such as 1e1.5. One such object must not hide the others of its list. It must
+// not seem absent either, because its nodes would then be nobody's. So only the fields are lost
+// that cannot be read.
 
 // mostDepth bounds how deep the fields of an object are read one by one.
 const mostDepth = 16
@@ -75,9 +76,9 @@ func decodeItems[T any](body []byte, meta *metav1.ListMeta, items *[]T) error {
 	return nil
 }
 
-// decodeObject reads the fields of an object that can be read, and notes the others on it. It logs them for
-// the kinds that have no condition for them. The error is that of a body that is no object, or of one
-// without a name.
+// decodeObject reads the fields of an object that can be read, and notes the others on it. It logs
+// them for the kinds that have no condition for them. The error is that of a body that is no
+// object, or of one without a name.
 func decodeObject(body []byte, into any) error {
 	var object struct {
 		Kind     string `json:"kind"`
@@ -106,8 +107,8 @@ func decodeObject(body []byte, into any) error {
 	return nil
 }
 
-// withoutUnreadable is the value of the field at the path without what an object of the kind cannot take,
-// which it notes. It is nil for a value of which nothing is left.
+// withoutUnreadable is the value of the field at the path without what an object of the kind cannot
+// take, which it notes. It is nil for a value of which nothing is left.
 func withoutUnreadable(
 	path []string, value json.RawMessage, kind reflect.Type, unreadable map[string]string,
 ) json.RawMessage {

@@ -48,8 +48,8 @@ func pool(name, more string) string {
 		"nodeClassRef":{"group":"karpenter.k8s.aws","kind":"EC2NodeClass","name":"default"}` + more + `}`
 }
 
-// TestOneObjectDoesNotHideTheOthers lists objects with values that the definitions allow, and that Go
-// cannot express.
+// TestOneObjectDoesNotHideTheOthers lists objects with values that the definitions allow, and that
+// Go cannot express.
 func TestOneObjectDoesNotHideTheOthers(t *testing.T) {
 	createAll(t, schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}, "",
 		pool("fine", "}}}"),
@@ -112,8 +112,8 @@ func TestOneBufferDoesNotHideTheOthers(t *testing.T) {
 	}
 }
 
-// TestAnOddClaimKeepsItsInstance lists and patches a claim with a field that cannot be read. A claim that
-// seems absent would have its instance ended.
+// TestAnOddClaimKeepsItsInstance lists and patches a claim with a field that cannot be read. A
+// claim that seems absent would have its instance ended.
 func TestAnOddClaimKeepsItsInstance(t *testing.T) {
 	createAll(t, schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}, "",
 		`{"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"odd"},"spec":{"requirements":[],

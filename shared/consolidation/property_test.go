@@ -235,8 +235,8 @@ func limitToUsed(s *plan.Snapshot, pool *api.NodePool) {
 	pool.Spec.Limits = api.Limits{corev1.ResourceCPU: used}
 }
 
-// TestTheFirstMoveHolds checks the first move of each plan on the same cluster. A move that counts on a
-// later one, or on one for which no budget is left, would be proposed and rejected for ever.
+// TestTheFirstMoveHolds checks the first move of each plan on the same cluster. A move that counts
+// on a later one, or on one for which no budget is left, would be proposed and rejected for ever.
 func TestTheFirstMoveHolds(t *testing.T) {
 	checked := 0
 	for seed := range plantest.Seeds(600) {

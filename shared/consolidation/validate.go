@@ -16,8 +16,8 @@ const validationLimit = search.WorkLimit + search.WorkLimit/2
 
 // validation applies the moves one after the other to the fleet before all moves. Pods that spread
 // or affinity relates to others may find no place while only some moves are made. A launch may need
-// room within limits that only a later move leaves. Validation plans such a move again. If the move is
-// then not worth it, or no work is left, it waits until the others are carried out.
+// room within limits that only a later move leaves. Validation plans such a move again. If the move
+// is then not worth it, or no work is left, it waits until the others are carried out.
 type validation struct {
 	fleet     *state.Fleet
 	evaluator *evaluation.Evaluator
@@ -31,8 +31,8 @@ type validation struct {
 }
 
 // validated splits the moves, of which the best come first. Now are those that hold and that the
-// budgets allow. Where none of these holds, the next ones get the budgets. Stays are the nodes of the
-// moves that do not hold.
+// budgets allow. Where none of these holds, the next ones get the budgets. Stays are the nodes of
+// the moves that do not hold.
 func validated(
 	f *state.Fleet, evaluator *evaluation.Evaluator, found search.Result, moves []Move, allowed map[string]Allowance,
 ) (now, waiting []Move, stays []search.Stay) {

@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -105,7 +106,7 @@ func (p *planning) explainFitting(pool *offering.Pool, d *placement.Demand, set 
 	fitting := set.Clone()
 	p.offers.KeepFitting(fitting, pool, d.Group, d.Need)
 	if fitting.Empty() {
-		return "a host port of the pod is taken by a daemon set on every node: change hostPort"
+		return p.explainDaemons(pool, d.Group)
 	}
 	if text := p.explainLimits(pool, fitting); text != "" {
 		return text
@@ -114,6 +115,25 @@ func (p *planning) explainFitting(pool *offering.Pool, d *placement.Demand, set 
 		return p.explainMinValues(pool, d, fitting)
 	}
 	return ""
+}
+
+// explainDaemons names the daemon set that keeps the group's pods from every node of the pool.
+func (p *planning) explainDaemons(pool *offering.Pool, g *workload.Group) string {
+	for _, i := range g.Beside.Avoided {
+		if p.offers.RunsDaemonSet(pool, i) {
+			set := &p.work.Snapshot.DaemonSets[i]
+			return fmt.Sprintf("anti-affinity keeps the pod off every node, because daemon set %s/%s runs there: "+
+				"change the labels that the anti-affinity selects, or the daemon set's node selector", set.Namespace, set.Name)
+		}
+	}
+	for _, sets := range g.Beside.Wanted {
+		if !slices.ContainsFunc(sets, func(i int) bool { return p.offers.RunsDaemonSet(pool, i) }) {
+			set := &p.work.Snapshot.DaemonSets[sets[0]]
+			return fmt.Sprintf("pod affinity wants pods of daemon set %s/%s on the node, which does not run there: "+
+				"change the pod's affinity, or the daemon set's node selector", set.Namespace, set.Name)
+		}
+	}
+	return "a host port of the pod is taken by a daemon set on every node: change hostPort"
 }
 
 // explainMinValues says why no claim for the demand meets minValues. The reason is a limit, which

@@ -56,6 +56,11 @@ func TestCasesOfPublicReports(t *testing.T) {
 				"m6i.large us-east-1b: 1 pods", because: []string{"minDomains of 3"}},
 		{file: "planning/10a-instance-store-off", want: "default/cache has no place",
 			because: []string{"volumeSize", "instanceStorePolicy"}},
+		{file: "planning/91-affinity-to-daemonset", want: "default/hater-0 has no place; m6i.xlarge us-east-1a: 2 pods",
+			because: []string{"daemon set default/cachesrv runs there"}},
+		{file: "planning/106-anti-affinity-instance-label",
+			want:    "default/collector-0 has no place; default/collector-1 has no place",
+			because: []string{"daemon set default/agent runs there"}},
 		{file: "planning/79-priority-under-limit",
 			want: "default/low-0 has no place; default/low-1 has no place; default/low-2 has no place; " +
 				"default/low-3 has no place; default/low-4 has no place; default/low-5 has no place; " +

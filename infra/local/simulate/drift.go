@@ -59,8 +59,8 @@ func (r *Run) mayBootSlowly() bool {
 	return len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) == 0
 }
 
-// unsettledDrift lists a drifted node that may go, where no node of its pool has gone for long. A pool
-// with more failed nodes than repair may replace keeps them, and they use its budget up.
+// unsettledDrift lists a drifted node that may go, where no node of its pool has gone for long. A
+// pool with more failed nodes than repair may replace keeps them, and they use its budget up.
 func (r *Run) unsettledDrift() []string {
 	if time.Since(r.freed[driftedPool]) < driftPatience || r.failedOf(driftedPool) > mostFailed {
 		return nil

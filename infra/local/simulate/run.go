@@ -220,8 +220,8 @@ func (r *Run) violate(format string, arguments ...any) {
 	r.engine.Stop()
 }
 
-// traceEvents traces what the product told its users within the last minutes, because a violation is
-// often a decision that an event explains.
+// traceEvents traces what the product told its users within the last minutes, because a violation
+// is often a decision that an event explains.
 func (r *Run) traceEvents() {
 	for _, event := range apiserver.List[corev1.Event](r.store, apiserver.Events) {
 		if time.Since(event.LastTimestamp.Time) < 5*time.Minute {

@@ -34,8 +34,8 @@ type finding struct{ reason, message string }
 
 // SetDrifted updates the claim's condition Drifted, and tells whether that changed it. The machine
 // is nil if EC2 does not list the instance or was not asked. If a reason cannot be checked now, a
-// condition with this reason stays as it is, and so does any for a pool with fields that cannot be read. A
-// claim that is not launched has not drifted.
+// condition with this reason stays as it is, and so does any for a pool with fields that cannot be
+// read. A claim that is not launched has not drifted.
 //
 // It checks the reasons in Karpenter's order.
 // https://karpenter.sh/docs/concepts/disruption/#drift

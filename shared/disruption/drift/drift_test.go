@@ -201,8 +201,8 @@ func TestDriftThatCannotBeToldNowStays(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadIsNoDrift drops fields of the pool, and then of the class, as a reader does that cannot
-// read them.
+// TestWhatCannotBeReadIsNoDrift drops fields of the pool, and then of the class, as a reader does
+// that cannot read them.
 func TestWhatCannotBeReadIsNoDrift(t *testing.T) {
 	origin, claim, machine := drifting(t)
 	conditions := slices.Clone(claim.Status.Conditions)

@@ -24,7 +24,7 @@ type constraints struct {
 func constraintsOf(d *placement.Demand) (constraints, bool) {
 	g := d.Group
 	plain := d.Conflicts == nil && d.HostRules == nil && d.Feasibility.Resolves == nil && !d.DependsOnOtherPods() &&
-		len(g.Topology.AntiAffinity)+len(g.Ports)+len(g.Attachments)+len(d.Domains) == 0 &&
+		len(g.Topology.AntiAffinity)+len(g.Ports)+len(g.Attachments)+len(d.Domains) == 0 && g.Beside.IsZero() &&
 		g.Terms != nil && d.Alternatives == g.Required
 	return constraints{d.Feasibility, g.Terms, g.AvoidsTaints}, plain
 }

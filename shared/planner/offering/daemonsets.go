@@ -19,7 +19,9 @@ import (
 
 // DaemonSet says what a DaemonSet's pod takes of each node, and on which nodes one runs.
 type DaemonSet struct {
-	object   *appsv1.DaemonSet
+	object *appsv1.DaemonSet
+	// Index is its place in the snapshot.
+	Index    int
 	requests corev1.ResourceList
 	// Need is what a pod requests, along the planner's resource axes.
 	Need resource.Vector
@@ -41,7 +43,7 @@ func ReadDaemonSets(objects []appsv1.DaemonSet, axes *resource.Axes) []*DaemonSe
 			continue
 		}
 		d := &DaemonSet{
-			object: &objects[i], requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives,
+			object: &objects[i], Index: i, requests: scheduling.DaemonPodRequests(template), Alternatives: alternatives,
 			Starting: onceStarted(alternatives), Ports: workload.HostPorts(&template.Spec),
 			Tolerations: slices.Concat(template.Spec.Tolerations, scheduling.DaemonSetTolerations()),
 		}
@@ -141,6 +143,7 @@ type daemonSetSum struct {
 	requests corev1.ResourceList
 	need     resource.Vector
 	ports    []workload.HostPort
+	sets     []int // their places in the snapshot
 }
 
 // of adds up the DaemonSets that run. running has one byte for each of them: 1 if it runs.
@@ -152,6 +155,7 @@ func (s *daemonSetSums) of(daemonSets []*DaemonSet, running []byte, axes *resour
 			resource.AddLists(sum.requests, d.requests)
 			sum.need.Add(d.Need, 1)
 			sum.ports = append(sum.ports, d.Ports...)
+			sum.sets = append(sum.sets, d.Index)
 		}
 	}
 	return sum

@@ -85,7 +85,7 @@ type Feasibilities struct {
 
 // labelAnswers has the answers of LabelsFor for demands of any size.
 type labelAnswers struct {
-	// byTerms serves pods without host ports, and is faster than byText.
+	// byTerms serves pods that share a node with any DaemonSet's, and is faster than byText.
 	byTerms map[termsKey]*LabelFeasibility
 	byText  map[string]*LabelFeasibility
 	// count is how many label feasibilities there are.
@@ -181,21 +181,29 @@ func (ix *Index) HasOfferingFor(g *workload.Group, alternatives *workload.Altern
 }
 
 // KeepFitting removes the pool's offerings from the set whose empty node has no room for the need,
-// or whose DaemonSets use a host port of the pod group. Of other pools' offerings, it only removes
+// or whose DaemonSets do not go with the pod group. Of other pools' offerings, it only removes
 // those without room.
 func (ix *Index) KeepFitting(set dense.Set, pool *Pool, g *workload.Group, need resource.Vector) {
 	ix.KeepRoom(set, need)
-	ix.keepPorts(set, pool, g)
+	ix.keepBesideDaemons(set, pool, g)
 }
 
-// keepPorts removes the pool's offerings from the set whose DaemonSets use a host port of the pod
-// group.
-func (ix *Index) keepPorts(set dense.Set, pool *Pool, g *workload.Group) {
-	if len(g.Ports) == 0 {
+// RunsDaemonSet reports whether the DaemonSet at this place of the snapshot runs on nodes of the
+// pool.
+func (ix *Index) RunsDaemonSet(pool *Pool, index int) bool {
+	return slices.ContainsFunc(ix.PoolTypes[pool.FirstType:pool.EndType], func(t PoolType) bool {
+		return slices.Contains(t.daemonSets, index)
+	})
+}
+
+// keepBesideDaemons removes the pool's offerings from the set whose DaemonSets use a host port of
+// the pod group, keep its pods off by anti-affinity, or are not those that its affinity wants.
+func (ix *Index) keepBesideDaemons(set dense.Set, pool *Pool, g *workload.Group) {
+	if len(g.Ports) == 0 && g.Beside.IsZero() {
 		return
 	}
 	for i := pool.FirstType; i < pool.EndType; i++ {
-		if t := &ix.PoolTypes[i]; workload.PortsClash(g.Ports, t.daemonPorts) {
+		if t := &ix.PoolTypes[i]; workload.PortsClash(g.Ports, t.daemonPorts) || !g.Beside.Allows(t.daemonSets) {
 			for _, j := range t.Offerings {
 				set.Remove(j)
 			}

@@ -8,23 +8,23 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
 
-// termsKey is what LabelsFor reads of pods without host ports.
+// termsKey is what LabelsFor reads of pods that share a node with any DaemonSet's.
 type termsKey struct {
 	alternatives *workload.Alternatives
 	terms        *workload.NodeTerms
 	avoidsTaints bool
 }
 
-// LabelsFor is what labels, taints and host ports allow for pods of the group with these
+// LabelsFor is what labels, taints and DaemonSets allow for pods of the group with these
 // alternatives. The need matters only where it decides which alternative new nodes follow.
 func (s *Feasibilities) LabelsFor(
 	g *workload.Group, alternatives *workload.Alternatives, need resource.Vector,
 ) *LabelFeasibility {
 	key := termsKey{alternatives: alternatives, terms: g.Terms, avoidsTaints: g.AvoidsTaints}
 	l, ok := s.labels.byTerms[key]
-	if !ok || len(g.Ports) > 0 {
+	if beside := len(g.Ports) > 0 || !g.Beside.IsZero(); !ok || beside {
 		l = s.labelsOf(g, alternatives)
-		if len(g.Ports) == 0 {
+		if !beside {
 			s.labels.byTerms[key] = l
 		}
 	}
@@ -62,6 +62,16 @@ func appendLabelKey(key []byte, g *workload.Group, alternatives *workload.Altern
 		key = binary.AppendUvarint(append(key, 'P'), uint64(port.Port))
 		key = dense.AppendText(key, string(port.Protocol))
 		key = dense.AppendText(key, port.IP)
+	}
+	for _, i := range g.Beside.Avoided {
+		key = binary.AppendUvarint(append(key, 'D'), uint64(i))
+	}
+	for _, sets := range g.Beside.Wanted {
+		key = append(key, 'W')
+		for _, i := range sets {
+			key = binary.AppendUvarint(key, uint64(i)+1)
+		}
+		key = append(key, 0)
 	}
 	for _, alternative := range alternatives.List() {
 		key = append(key, 'A')
@@ -102,7 +112,7 @@ func (s *Feasibilities) readLabels(g *workload.Group, alternatives *workload.Alt
 			if set == nil {
 				continue
 			}
-			ix.keepPorts(set, pool, g)
+			ix.keepBesideDaemons(set, pool, g)
 			if set.Empty() {
 				continue
 			}

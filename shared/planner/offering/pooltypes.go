@@ -25,9 +25,11 @@ type PoolType struct {
 	NameID int
 	// Free is what a node can allocate to pods, without what its DaemonSets take.
 	Free resource.Vector
-	// DaemonRequests are the requests of the DaemonSets on a node, and daemonPorts their host ports.
+	// DaemonRequests are the requests of the DaemonSets on a node, daemonPorts their host ports, and
+	// daemonSets their places in the snapshot.
 	DaemonRequests corev1.ResourceList
 	daemonPorts    []workload.HostPort
+	daemonSets     []int
 	// DaemonRequestsID identifies DaemonRequests. It is zero if no DaemonSet runs.
 	DaemonRequestsID int
 	// LimitUse is what a node takes of the pool's limits, in the order of Pool.Limits.
@@ -175,6 +177,7 @@ func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Off
 	ix.Work.Axes.ReadSupply(t.Free, typ.Allocatable)
 	if sum := r.sum(running); sum != nil {
 		t.DaemonRequests, t.daemonPorts, t.DaemonRequestsID = sum.requests, sum.ports, sum.id
+		t.daemonSets = sum.sets
 		t.Free.Sub(sum.need)
 	}
 	if slices.ContainsFunc(t.Free, func(amount int64) bool { return amount < 0 }) {

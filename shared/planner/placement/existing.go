@@ -29,6 +29,9 @@ type ExistingNode struct {
 	// Free is what the pods on the node, its DaemonSets and the plan leave.
 	Free  resource.Vector
 	ports []workload.HostPort
+	// daemonSets are those, by their places in the snapshot, whose pods are on the node or still to
+	// come.
+	daemonSets []int
 	// running remembers how many pods of a selector run on the node.
 	running map[*workload.PodSelector]int
 	// antiAffinity are the selectors of required anti-affinity of pods on the node.
@@ -83,9 +86,16 @@ func (s *State) readNode(node *plan.Node, daemonSets []*offering.DaemonSet) *Exi
 	if node.Node != nil {
 		e.volumes.limits = s.Work.Volumes.Limits(node.Node.Name)
 	}
-	for _, d := range missingOn(daemonSets, e) {
-		e.Free.Sub(d.Need)
-		e.ports = append(e.ports, d.Ports...)
+	for _, d := range daemonSets {
+		switch {
+		case d.HasPod(node.Pods):
+		case e.awaits(d):
+			e.Free.Sub(d.Need)
+			e.ports = append(e.ports, d.Ports...)
+		default:
+			continue
+		}
+		e.daemonSets = append(e.daemonSets, d.Index)
 	}
 	return e
 }
@@ -138,20 +148,11 @@ func (s *State) readRunning(e *ExistingNode, pod *corev1.Pod) {
 	}
 }
 
-// missingOn are the DaemonSets that will run a pod on the node and do not yet.
-func missingOn(daemonSets []*offering.DaemonSet, e *ExistingNode) []*offering.DaemonSet {
-	var missing []*offering.DaemonSet
-	for _, d := range daemonSets {
-		alternatives := d.Alternatives
-		if !e.initialized {
-			alternatives = d.Starting
-		}
-		if !scheduling.ToleratesAll(e.Taints, d.Tolerations) || !slices.ContainsFunc(alternatives, e.MayMeet) {
-			continue
-		}
-		if !d.HasPod(e.Node.Pods) {
-			missing = append(missing, d)
-		}
+// awaits reports whether the DaemonSet, which has no pod on the node yet, will run one there.
+func (e *ExistingNode) awaits(d *offering.DaemonSet) bool {
+	alternatives := d.Alternatives
+	if !e.initialized {
+		alternatives = d.Starting
 	}
-	return missing
+	return scheduling.ToleratesAll(e.Taints, d.Tolerations) && slices.ContainsFunc(alternatives, e.MayMeet)
 }

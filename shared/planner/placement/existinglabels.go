@@ -15,9 +15,11 @@ import (
 // and zone. A pod gets a place only on a node that is sure to meet its requirements, whatever EC2
 // chooses. A DaemonSet takes resources of each node that may meet its requirements.
 
-// Accepts reports whether pods of the group may run on the node, by labels, taints and host ports.
+// Accepts reports whether pods of the group may run on the node, by labels, taints, host ports and
+// DaemonSets.
 func (s *State) Accepts(e *ExistingNode, g *workload.Group, alternatives *workload.Alternatives) bool {
-	return g.Tolerates(e.Taints) && !workload.PortsClash(g.Ports, e.ports) && e.meetsOne(alternatives.List())
+	return g.Tolerates(e.Taints) && !workload.PortsClash(g.Ports, e.ports) && g.Beside.Allows(e.daemonSets) &&
+		e.meetsOne(alternatives.List())
 }
 
 // meetsOne reports whether the node is sure to meet one of the alternatives. With one instance type

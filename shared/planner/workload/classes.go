@@ -49,7 +49,7 @@ func (c *Classes) of(pod *corev1.Pod) int {
 }
 
 // readClasses finds the labels that selectors mention. Waiting pods contribute all their terms. Of
-// running pods, only required anti-affinity can keep waiting pods away.
+// running pods and of daemon sets, only required anti-affinity can keep waiting pods away.
 func readClasses(s *plan.Snapshot) *Classes {
 	mentioned := &mentionedLabels{keys: map[string]bool{}}
 	for i := range s.Pods {
@@ -75,6 +75,11 @@ func readClasses(s *plan.Snapshot) *Classes {
 			if a := s.Nodes[i].Pods[j].Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
 				mentioned.terms(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
 			}
+		}
+	}
+	for i := range s.DaemonSets {
+		if a := s.DaemonSets[i].Spec.Template.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+			mentioned.terms(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
 		}
 	}
 	return &Classes{Any: mentioned.any, keys: dense.SortedKeys(mentioned.keys)}

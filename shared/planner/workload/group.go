@@ -48,6 +48,7 @@ type Group struct {
 	Tolerations []corev1.Toleration
 	Ports       []HostPort
 	Topology    TopologyTerms
+	Beside      Beside
 	// refusal is a Problem that does not go away when preferences are dropped.
 	refusal string
 	// Problem is the reason why no node can ever take the pods. It is empty if one can.
@@ -234,7 +235,9 @@ func (w *Workload) readConstraints(g *Group) {
 	}
 	if g.Topology, err = w.readTopology(g.Pod(), g.Spec, g.Preferences); err != nil {
 		g.Problem = err.Error()
+		return
 	}
+	w.readBeside(g)
 }
 
 // sortGroups sorts as CompareGroups does. It reads each group's cpu once, because that alone orders

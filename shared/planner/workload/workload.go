@@ -33,6 +33,10 @@ type Workload struct {
 	fields map[listField]string
 	// avoidableTaints says that some NodePool or node has a taint of effect PreferNoSchedule.
 	avoidableTaints bool
+	// daemons are the pods of the snapshot's DaemonSets.
+	daemons []daemon
+	// daemonsBySelector memoises daemonsOnly.
+	daemonsBySelector map[*PodSelector][]int
 	// waiting has the UIDs of the waiting pods. It is empty if no constraint selects pods.
 	waiting map[string]bool
 }
@@ -52,6 +56,7 @@ func Read(s *plan.Snapshot) *Workload {
 			w.waiting[string(s.Pods[i].UID)] = true
 		}
 	}
+	w.readDaemons()
 	w.readGroups()
 	w.admit()
 	if w.Classes.Any {
