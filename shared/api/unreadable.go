@@ -19,10 +19,13 @@ func (o *NodeOverlay) SetUnreadable(fields map[string]string) { o.Unreadable = f
 // SetUnreadable notes the fields that cannot be read.
 func (b *CapacityBuffer) SetUnreadable(fields map[string]string) { b.Unreadable = fields }
 
+// unreadableText is about a field that cannot be read, with the reason.
+const unreadableText = "cannot be read (%s): write a value that Kubernetes would write"
+
 // validateReadable records the fields that cannot be read.
 func (f *findings) validateReadable(unreadable map[string]string) {
 	for _, path := range slices.Sorted(maps.Keys(unreadable)) {
-		f.addField(path, "it cannot be read (%s): write a value that Kubernetes would write", unreadable[path])
+		f.addField(path, "it "+unreadableText, unreadable[path])
 	}
 }
 
@@ -31,8 +34,7 @@ func (f *findings) validateReadable(unreadable map[string]string) {
 func UnreadableText(unreadable map[string]string) string {
 	var texts []string
 	for _, path := range slices.Sorted(maps.Keys(unreadable)) {
-		texts = append(texts,
-			fmt.Sprintf("%s cannot be read (%s): write a value that Kubernetes would write", path, unreadable[path]))
+		texts = append(texts, fmt.Sprintf("%s "+unreadableText, path, unreadable[path]))
 	}
 	return strings.Join(texts, "; ")
 }

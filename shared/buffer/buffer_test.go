@@ -109,6 +109,18 @@ func TestBrokenBuffersNameTheField(t *testing.T) {
 }
 
 // TestAVirtualPod holds what makes it differ from the pods that its template makes.
+func TestABufferThatCannotBeReadNamesTheField(t *testing.T) {
+	object := made(ofTemplate)
+	object.Unreadable = map[string]string{"spec.limits.cpu": "odd"}
+	broken := buffer.Resolve(object, &buffer.Source{Template: requesting("1", "1Gi"), Replicas: 1}, nil)
+	status, _ := broken.Status(virtual.Outcome{}, now)
+	ready := api.GetCondition(status.Conditions, api.ConditionReadyForProvisioning)
+	if len(broken.Pods) > 0 || ready == nil || ready.Status != metav1.ConditionFalse ||
+		!strings.Contains(ready.Message, "spec.limits.cpu cannot be read (odd)") {
+		t.Errorf("%d pods, %+v", len(broken.Pods), ready)
+	}
+}
+
 func TestAVirtualPod(t *testing.T) {
 	template := requesting("1", "1Gi")
 	template.Spec.NodeName = "elsewhere"

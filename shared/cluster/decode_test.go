@@ -19,7 +19,7 @@ import (
 )
 
 // createAll creates objects that the definitions allow, and removes them after the test.
-func createAll(t *testing.T, resource schema.GroupVersionResource, namespace string, objects ...string) {
+func createAll(t *testing.T, resource schema.GroupVersionResource, objects ...string) {
 	t.Helper()
 	store, err := dynamic.NewForConfig(controlPlane.RESTConfig())
 	if err != nil {
@@ -30,11 +30,9 @@ func createAll(t *testing.T, resource schema.GroupVersionResource, namespace str
 		if err := json.Unmarshal([]byte(text), &made.Object); err != nil {
 			t.Fatal(err)
 		}
-		in := store.Resource(resource).Namespace(namespace)
-		if _, err := in.Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
-			t.Fatalf("the API server refuses it: %v", err)
-		}
+		create(t, resource, made)
 		t.Cleanup(func() {
+			in := store.Resource(resource).Namespace(made.GetNamespace())
 			if err := in.Delete(context.Background(), made.GetName(), metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
 			}
@@ -51,7 +49,7 @@ func pool(name, more string) string {
 // TestOneObjectDoesNotHideTheOthers lists objects with values that the definitions allow, and that
 // Go cannot express.
 func TestOneObjectDoesNotHideTheOthers(t *testing.T) {
-	createAll(t, schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"}, "",
+	createAll(t, schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodepools"},
 		pool("fine", "}}}"),
 		pool("limits", `}},"limits":{"cpu":"1e1.5","memory":"4Gi"}}`),
 		pool("period", `,"terminationGracePeriod":"8760000h","startupTaints":[{"key":"k","effect":"NoSchedule"}]}}}`))
@@ -99,8 +97,8 @@ func TestOneBufferDoesNotHideTheOthers(t *testing.T) {
 		return `{"apiVersion":"autoscaling.x-k8s.io/v1beta1","kind":"CapacityBuffer","metadata":{"name":"` + name +
 			`","namespace":"default"},"spec":{"podTemplateRef":{"name":"p"}` + more + `}}`
 	}
-	createAll(t, schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1beta1", Resource: "capacitybuffers"},
-		"default", buffer("fine", `,"replicas":2`), buffer("odd", `,"limits":{"cpu":"1e1.5"}`))
+	kind := schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1beta1", Resource: "capacitybuffers"}
+	createAll(t, kind, buffer("fine", `,"replicas":2`), buffer("odd", `,"limits":{"cpu":"1e1.5"}`))
 	buffers, err := client(t).CapacityBuffers(t.Context())
 	if err != nil || len(buffers) != 2 {
 		t.Fatalf("%d buffers, %v", len(buffers), err)
@@ -115,7 +113,7 @@ func TestOneBufferDoesNotHideTheOthers(t *testing.T) {
 // TestAnOddClaimKeepsItsInstance lists and patches a claim with a field that cannot be read. A
 // claim that seems absent would have its instance ended.
 func TestAnOddClaimKeepsItsInstance(t *testing.T) {
-	createAll(t, schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}, "",
+	createAll(t, schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"},
 		`{"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"odd"},"spec":{"requirements":[],
 		"terminationGracePeriod":"8760000h","expireAfter":"720h",
 		"nodeClassRef":{"group":"karpenter.k8s.aws","kind":"EC2NodeClass","name":"default"}}}`)

@@ -63,6 +63,10 @@ func TestConditions(t *testing.T) {
 			change:  func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.Budget{{Nodes: "some"}} },
 			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeValidationSucceeded,
 			want: "False NodePoolValidationFailed"},
+		{name: "a pool with a field that cannot be read may not launch",
+			change:  func(p *api.NodePool) { p.Unreadable = map[string]string{"spec.limits.cpu": "odd"} },
+			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeValidationSucceeded,
+			want: "False NodePoolValidationFailed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := pool()
