@@ -81,6 +81,20 @@ func TestPlansWithExtrasAreLegal(t *testing.T) {
 	})
 }
 
+// TestPlansBesideDaemonSetsAreLegal checks the same for clusters whose apps and daemon sets have terms of
+// affinity to each other.
+func TestPlansBesideDaemonSetsAreLegal(t *testing.T) {
+	var faults faultCounts
+	t.Cleanup(func() { faults.log(t) })
+	eachRange(t, 1000, func(t *testing.T, seed uint64) {
+		s := plantest.WithDaemonTerms(plantest.Random(seed), seed)
+		if _, violations := solveAndCheck(s); len(violations) > 0 {
+			faults.add(seed, violations)
+			t.Errorf("cluster %d: %s", seed, strings.Join(violations, "\n\t"))
+		}
+	})
+}
+
 // faultCounts counts the clusters with faults of each class.
 type faultCounts struct {
 	mu       sync.Mutex

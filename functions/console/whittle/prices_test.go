@@ -33,7 +33,7 @@ func TestPlanWithTodaysPrices(t *testing.T) {
 	t.Cleanup(func() { _ = server.Close() })
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": address, "AWS_REGION": "", "AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_CA_BUNDLE": "", "AWS_MAX_ATTEMPTS": "1", "AWS_CONFIG_FILE": "/nowhere", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CA_BUNDLE": "", "AWS_CONFIG_FILE": "/nowhere", "AWS_EC2_METADATA_DISABLED": "true",
 	} {
 		t.Setenv(name, value)
 	}

@@ -28,7 +28,7 @@ const shutdownGrace = 3 * time.Second
 // then, it drops the connection and the rest of the answer. An answer within the client's first
 // read of 4 kB arrives nevertheless.
 const (
-	leastLatency = 5 * time.Millisecond
+	leastLatency = 20 * time.Millisecond
 	promptBody   = 3 << 10
 )
 

@@ -95,7 +95,9 @@ func newChecker(s *plan.Snapshot, p *plan.Plan) *checker {
 		c.pools[np.Name] = &pool{NodePool: np, types: s.InstanceTypes[np.Name], open: isOpen(np)}
 	}
 	for i := range s.DaemonSets {
-		c.daemons = append(c.daemons, newDaemon(&s.DaemonSets[i]))
+		d := newDaemon(&s.DaemonSets[i])
+		d.pod = c.daemonPod(&s.DaemonSets[i])
+		c.daemons = append(c.daemons, d)
 	}
 	for i := range s.Pods {
 		w := c.newPod(&s.Pods[i])

@@ -223,6 +223,8 @@ func (c *checker) attachmentFaults(h *host) []fault {
 
 // daemon is a DaemonSet with the needs of one of its pods.
 type daemon struct {
+	// pod is its pod for the terms of affinity.
+	pod             *pod
 	namespace, name string
 	uid             string
 	requests        amounts

@@ -73,11 +73,13 @@ func (c *checker) staysFlexible(p *pod, h *host) bool {
 func (c *checker) enoughValues(p *pod, in *pool, v *variant) bool {
 	left := c.left(in)
 	values := valueCount{}
-	c.newNodes(p, in, func(other *variant, _ *host) bool {
+	// Which daemon sets run depends on the type.
+	beside := len(c.daemons) > 0 && len(p.affinity)+len(p.anti) > 0
+	c.newNodes(p, in, func(other *variant, h *host) bool {
 		if other.offering.Zone == v.offering.Zone && other.offering.CapacityType == v.offering.CapacityType &&
 			other.offering.ReservationID == v.offering.ReservationID &&
 			maps.Equal(other.labels[chosenLayer], v.labels[chosenLayer]) && p.sameDomains(other, v) &&
-			roomFor(left, c.labelsOf(other.instanceType).capacity) {
+			roomFor(left, c.labelsOf(other.instanceType).capacity) && (!beside || c.othersAllow(p, h)) {
 			values.add(in, other)
 		}
 		return true

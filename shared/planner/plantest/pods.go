@@ -1,6 +1,7 @@
 package plantest
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -88,18 +89,33 @@ func (c *checker) newPod(object *corev1.Pod) *pod {
 	}
 	p.volumes = c.volumes.need(object)
 	c.volumes.release(&p.volumes)
-	if a := object.Spec.Affinity; a != nil && a.PodAffinity != nil {
-		p.affinity = c.podTerms(object, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-	}
-	if a := object.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
-		p.anti = c.podTerms(object, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-	}
+	c.readAffinity(p)
 	for i := range object.Spec.TopologySpreadConstraints {
 		if constraint := &object.Spec.TopologySpreadConstraints[i]; constraint.WhenUnsatisfiable == corev1.DoNotSchedule {
 			p.spread = append(p.spread, newSpreadConstraint(object, constraint))
 		}
 	}
 	return p
+}
+
+// daemonPod is a pod of a DaemonSet, with what other pods' affinity and its own anti-affinity read.
+func (c *checker) daemonPod(set *appsv1.DaemonSet) *pod {
+	object := &corev1.Pod{ObjectMeta: set.Spec.Template.ObjectMeta, Spec: set.Spec.Template.Spec}
+	object.Namespace = set.Namespace
+	p := &pod{object: object, name: "daemon set " + set.Namespace + "/" + set.Name, labels: object.Labels}
+	c.readAffinity(p)
+	return p
+}
+
+// readAffinity reads the required terms of affinity and anti-affinity.
+func (c *checker) readAffinity(p *pod) {
+	object := p.object
+	if a := object.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		p.affinity = c.podTerms(object, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+	}
+	if a := object.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		p.anti = c.podTerms(object, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+	}
 }
 
 func podRequests(object *corev1.Pod) amounts {

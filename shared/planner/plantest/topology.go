@@ -47,12 +47,18 @@ func (c *checker) viewOf(r reading, opened bool) *view {
 	return v
 }
 
-// refusal returns why spread or affinity keeps p off h, or nothing.
+// refusal returns why spread or affinity keeps p off h, or nothing. The pods of daemon sets that h
+// still awaits are there before p. Those that other nodes await do not count: the planner does not
+// say in which zones they will be.
 func (c *checker) refusal(v *view, p *pod, h *host) string {
-	if why := affinityRefusal(v, p, h); why != "" {
+	beside := view{bound: slices.Clip(v.bound)}
+	for _, d := range c.pendingDaemons(h) {
+		beside.bound = append(beside.bound, binding{d.pod, h})
+	}
+	if why := affinityRefusal(&beside, p, h); why != "" {
 		return why
 	}
-	if why := antiAffinityRefusal(v, p, h); why != "" {
+	if why := antiAffinityRefusal(&beside, p, h); why != "" {
 		return why
 	}
 	for i := range p.spread {

@@ -16,7 +16,7 @@ type daemon struct {
 
 // readDaemons reads the pods that DaemonSets run, in the order of the snapshot.
 func (w *Workload) readDaemons() {
-	w.daemonsBySelector = map[*PodSelector][]int{}
+	w.wantedDaemons = map[daemonTerm][]int{}
 	w.daemons = make([]daemon, len(w.Snapshot.DaemonSets))
 	for i := range w.Snapshot.DaemonSets {
 		set := &w.Snapshot.DaemonSets[i]
@@ -52,13 +52,16 @@ func (w *Workload) readBeside(g *Group) {
 	g.Topology.Affinity = others
 }
 
-// daemonsOnly are the DaemonSets whose pods a term over hosts selects. It is empty if the term
-// selects another pod too, because a node may then meet it without a DaemonSet.
+// daemonsOnly are the DaemonSets whose pods a term over hosts or zones selects. It is empty if a
+// node may meet the term without a DaemonSet of its own: if the term selects another pod too, or a
+// running one by its zone.
 func (w *Workload) daemonsOnly(term *AffinityTerm) []int {
-	if term.Key != corev1.LabelHostname || len(w.daemons) == 0 {
+	byHost := term.Key == corev1.LabelHostname
+	if !byHost && term.Key != corev1.LabelTopologyZone || len(w.daemons) == 0 {
 		return nil
 	}
-	sets, known := w.daemonsBySelector[term.PodSelector]
+	wanted := daemonTerm{term.PodSelector, byHost}
+	sets, known := w.wantedDaemons[wanted]
 	if known {
 		return sets
 	}
@@ -67,15 +70,22 @@ func (w *Workload) daemonsOnly(term *AffinityTerm) []int {
 			sets = append(sets, i)
 		}
 	}
-	if len(sets) > 0 && w.selectsOthers(term.PodSelector) {
+	if len(sets) > 0 && w.selectsOthers(term.PodSelector, byHost) {
 		sets = nil
 	}
-	w.daemonsBySelector[term.PodSelector] = sets
+	w.wantedDaemons[wanted] = sets
 	return sets
 }
 
-// selectsOthers reports whether the selector selects a pod that belongs to no DaemonSet.
-func (w *Workload) selectsOthers(selector *PodSelector) bool {
+// daemonTerm is what daemonsOnly reads of a term.
+type daemonTerm struct {
+	*PodSelector
+	byHost bool
+}
+
+// selectsOthers reports whether the selector selects a waiting pod or a running one, without those
+// of DaemonSets where beside is set.
+func (w *Workload) selectsOthers(selector *PodSelector, beside bool) bool {
 	for i := range w.Snapshot.Pods {
 		if selector.Matches(&w.Snapshot.Pods[i]) {
 			return true
@@ -84,7 +94,7 @@ func (w *Workload) selectsOthers(selector *PodSelector) bool {
 	for i := range w.Snapshot.Nodes {
 		pods := w.Snapshot.Nodes[i].Pods
 		for j := range pods {
-			if !scheduling.IsOwnedByDaemonSet(&pods[j]) && selector.Matches(&pods[j]) {
+			if !(beside && scheduling.IsOwnedByDaemonSet(&pods[j])) && selector.Matches(&pods[j]) {
 				return true
 			}
 		}

@@ -35,8 +35,8 @@ type Workload struct {
 	avoidableTaints bool
 	// daemons are the pods of the snapshot's DaemonSets.
 	daemons []daemon
-	// daemonsBySelector memoises daemonsOnly.
-	daemonsBySelector map[*PodSelector][]int
+	// wantedDaemons memoises daemonsOnly.
+	wantedDaemons map[daemonTerm][]int
 	// waiting has the UIDs of the waiting pods. It is empty if no constraint selects pods.
 	waiting map[string]bool
 }
