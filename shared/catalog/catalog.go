@@ -65,6 +65,10 @@ type InstanceTypeInfo struct {
 	// EbsOptimizedInfo's.
 	EbsOptimizedSupport    string `json:"ebsOptimizedSupport,omitempty"`
 	MaximumBandwidthInMbps int    `json:"maximumBandwidthInMbps,omitempty"`
+	// MaximumEbsAttachments is EbsInfo's, zero if it is not known. With the AttachmentLimitType shared,
+	// network interfaces after the first take from it.
+	MaximumEbsAttachments int    `json:"maximumEbsAttachments,omitempty"`
+	AttachmentLimitType   string `json:"attachmentLimitType,omitempty"`
 	// TotalSizeInGB and NvmeSupport (required, supported, unsupported) are InstanceStorageInfo's,
 	// zero without own disks.
 	TotalSizeInGB int64  `json:"totalSizeInGB,omitempty"`

@@ -25,6 +25,8 @@ type InstanceType struct {
 	// OnDemandPrice is the on-demand price in US dollars an hour, without NodeOverlays; zero if
 	// unknown.
 	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
+	// Volumes is how many EBS volumes the pods of a node can have attached; zero if it is not known.
+	Volumes int `json:"volumes,omitempty"`
 	// Kubelet holds the settings that a node's kubelet needs for this type, so that Allocatable is
 	// right. It is nil where the image computes them itself.
 	Kubelet *api.KubeletConfiguration `json:"kubelet,omitempty"`

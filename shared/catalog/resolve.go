@@ -62,6 +62,7 @@ func Resolve(s *Catalog, class *api.EC2NodeClass, observed Observed, now time.Ti
 			Requirements:  requirements,
 			Capacity:      capacity,
 			Allocatable:   m.allocatable(capacity, info),
+			Volumes:       attachments(info, class),
 			Kubelet:       m.kubeletSettings(info),
 			Offerings:     offerings,
 			OnDemandPrice: info.OnDemandPrice,

@@ -49,8 +49,9 @@ func TestInfoKeepsWhatPlanningNeeds(t *testing.T) {
 					SustainedClockSpeedInGhz: aws.Float64(2.6),
 				},
 				EbsInfo: &types.EbsInfo{
-					EbsOptimizedSupport: types.EbsOptimizedSupportDefault,
-					EbsOptimizedInfo:    &types.EbsOptimizedInfo{MaximumBandwidthInMbps: aws.Int32(10000)},
+					EbsOptimizedSupport:   types.EbsOptimizedSupportDefault,
+					EbsOptimizedInfo:      &types.EbsOptimizedInfo{MaximumBandwidthInMbps: aws.Int32(10000)},
+					MaximumEbsAttachments: aws.Int32(27), AttachmentLimitType: types.AttachmentLimitTypeShared,
 				},
 				NetworkInfo: &types.NetworkInfo{
 					MaximumNetworkInterfaces: aws.Int32(3), MaximumNetworkCards: aws.Int32(1),
@@ -70,6 +71,7 @@ func TestInfoKeepsWhatPlanningNeeds(t *testing.T) {
 				DefaultVCpus:         2, SizeInMiB: 8192, Manufacturer: "AWS", SupportedArchitectures: []string{"arm64"},
 				SustainedClockSpeedInGhz: 2.6,
 				EbsOptimizedSupport:      "default", MaximumBandwidthInMbps: 10000,
+				MaximumEbsAttachments: 27, AttachmentLimitType: "shared",
 				Network: catalog.NetworkInfo{
 					MaximumNetworkInterfaces: 3, MaximumNetworkCards: 1, Ipv4AddressesPerInterface: 10, EncryptionInTransit: true,
 					EnaSupport: "required", BaselineBandwidthInMbps: 937,

@@ -121,6 +121,8 @@ func info(described *types.InstanceTypeInfo) catalog.InstanceTypeInfo {
 	}
 	if disk := described.EbsInfo; disk != nil {
 		made.EbsOptimizedSupport = string(disk.EbsOptimizedSupport)
+		made.MaximumEbsAttachments = int(aws.ToInt32(disk.MaximumEbsAttachments))
+		made.AttachmentLimitType = string(disk.AttachmentLimitType)
 		if disk.EbsOptimizedInfo != nil {
 			made.MaximumBandwidthInMbps = int(aws.ToInt32(disk.EbsOptimizedInfo.MaximumBandwidthInMbps))
 		}

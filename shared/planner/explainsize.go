@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
 
 // unlikelyCPU is more cpu, in thousandths of a core, than a request can mean.
@@ -38,7 +39,11 @@ func (p *planning) explainSize(pool *offering.Pool, d *placement.Demand, set den
 	var needs []string
 	for r, name := range p.work.Axes.Names {
 		if d.Need[r] > 0 && name != corev1.ResourcePods {
-			needs = append(needs, fmt.Sprintf("%s %s", name, amountText(name, d.Need[r])))
+			text := string(name)
+			if name == workload.VolumesAxis {
+				text = "EBS volumes"
+			}
+			needs = append(needs, text+" "+amountText(name, d.Need[r]))
 		}
 	}
 	return fmt.Sprintf("requires %s together, which none of its %d instance types offers: "+
@@ -66,6 +71,10 @@ func (p *planning) largestTypes(pool *offering.Pool, set dense.Set) (types int, 
 
 // lacksText says that the best of so many pool types has too little of a resource.
 func lacksText(name corev1.ResourceName, need int64, best *offering.PoolType, types int, free int64) string {
+	if name == workload.VolumesAxis {
+		return fmt.Sprintf("has %d EBS volumes, and nodes of its instance types attach %d at most (%s): use fewer and "+
+			"larger volumes, or allow types that attach more in spec.template.spec.requirements", need, free, best.Type.Name)
+	}
 	if has := best.Type.Allocatable[name]; has.Sign() <= 0 {
 		return fmt.Sprintf("requires %s %s, of which %s has any: %s", name, amountText(name, need), noneOf(types),
 			remedyOf(name, "allow types that do in spec.template.spec.requirements"))

@@ -71,28 +71,25 @@ func TestEveryPlanIsLegal(t *testing.T) {
 	})
 }
 
-// TestPlansWithExtrasAreLegal checks the same for clusters whose nodes cost more than their instances:
-// among the rules are that prices add up, and that no plan is below its bound.
-func TestPlansWithExtrasAreLegal(t *testing.T) {
-	eachRange(t, 1000, func(t *testing.T, seed uint64) {
-		if _, violations := solveAndCheck(plantest.WithExtras(plantest.Random(seed), seed)); len(violations) > 0 {
-			t.Errorf("cluster %d: %s", seed, strings.Join(violations, "\n\t"))
-		}
-	})
-}
-
-// TestPlansBesideDaemonSetsAreLegal checks the same for clusters whose apps and daemon sets have terms of
-// affinity to each other.
-func TestPlansBesideDaemonSetsAreLegal(t *testing.T) {
-	var faults faultCounts
-	t.Cleanup(func() { faults.log(t) })
-	eachRange(t, 1000, func(t *testing.T, seed uint64) {
-		s := plantest.WithDaemonTerms(plantest.Random(seed), seed)
-		if _, violations := solveAndCheck(s); len(violations) > 0 {
-			faults.add(seed, violations)
-			t.Errorf("cluster %d: %s", seed, strings.Join(violations, "\n\t"))
-		}
-	})
+// TestPlansOfOtherClustersAreLegal checks the same for random clusters with something more.
+func TestPlansOfOtherClustersAreLegal(t *testing.T) {
+	for name, change := range map[string]func(*plan.Snapshot, uint64) *plan.Snapshot{
+		// Nodes cost more than their instances. Prices add up, and no plan is below its bound.
+		"extras":        plantest.WithExtras,
+		"daemon sets":   plantest.WithDaemonTerms,
+		"volume limits": plantest.WithVolumes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var faults faultCounts
+			t.Cleanup(func() { faults.log(t) })
+			eachRange(t, 1000, func(t *testing.T, seed uint64) {
+				if _, violations := solveAndCheck(change(plantest.Random(seed), seed)); len(violations) > 0 {
+					faults.add(seed, violations)
+					t.Errorf("cluster %d: %s", seed, strings.Join(violations, "\n\t"))
+				}
+			})
+		})
+	}
 }
 
 // faultCounts counts the clusters with faults of each class.

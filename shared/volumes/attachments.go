@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	ebsDriver      = "ebs.csi.aws.com"
+	// EBSDriver is the driver of EBS volumes.
+	EBSDriver      = "ebs.csi.aws.com"
 	portworxDriver = "pxd.portworx.com"
 )
 
@@ -67,7 +68,7 @@ func (index *Index) attachmentOf(claim *corev1.PersistentVolumeClaim) Attachment
 	driver := class.Provisioner
 	switch driver {
 	case "kubernetes.io/aws-ebs":
-		driver = ebsDriver
+		driver = EBSDriver
 	case "kubernetes.io/portworx-volume":
 		driver = portworxDriver
 	}
@@ -84,7 +85,7 @@ func migrated(ebs *corev1.AWSElasticBlockStoreVolumeSource, portworx *corev1.Por
 			_, id, _ = strings.Cut(rest, "/")
 			id = strings.Trim(id, "/")
 		}
-		return Attachment{Driver: ebsDriver, Volume: id}
+		return Attachment{Driver: EBSDriver, Volume: id}
 	case portworx != nil:
 		return Attachment{Driver: portworxDriver, Volume: portworx.VolumeID}
 	}

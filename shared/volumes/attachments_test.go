@@ -102,7 +102,7 @@ func TestLimits(t *testing.T) {
 		nil,
 		[]storagev1.CSINode{
 			{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-				{Name: ebsDriver, Allocatable: count(25)}, {Name: "efs.csi.aws.com"}, {Name: "odd", Allocatable: count(-1)},
+				{Name: EBSDriver, Allocatable: count(25)}, {Name: "efs.csi.aws.com"}, {Name: "odd", Allocatable: count(-1)},
 				{Name: "unknown", Allocatable: &storagev1.VolumeNodeResources{}},
 			}}},
 		},

@@ -14,7 +14,7 @@ import (
 const (
 	zone     = corev1.LabelTopologyZone
 	hostname = corev1.LabelHostname
-	csi      = ebsDriver
+	csi      = EBSDriver
 )
 
 // cluster is what an Index is made of.
@@ -104,7 +104,7 @@ func local(v *corev1.PersistentVolume) {
 
 func ebs(handle string) func(*corev1.PersistentVolume) {
 	return func(v *corev1.PersistentVolume) {
-		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: ebsDriver, VolumeHandle: handle}
+		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: EBSDriver, VolumeHandle: handle}
 	}
 }
 

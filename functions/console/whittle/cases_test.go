@@ -28,6 +28,10 @@ func TestCasesOfPublicReports(t *testing.T) {
 		{file: "planning/04-daemonset-by-size", want: "m6i.2xlarge us-east-1a: 1 pods"},
 		{file: "planning/09-ephemeral-exact", want: "default/scratch has no place; m6i.large us-east-1a: 1 pods"},
 		{file: "planning/12-affinity-and-volume-zone", want: "m6i.xlarge us-east-1c: 2 pods"},
+		{file: "planning/13b-csi-limit-new-nodes", want: "2 of m6i.4xlarge us-east-1a: 25 pods; m6i.4xlarge us-east-1a: 10 pods"},
+		{file: "planning/16-or-terms-weights", want: "m6i.large us-east-1a: 1 pods"},
+		{file: "planning/17-prefers-foreign-nodes", want: "default/never has no place; m6i.large us-east-1a: 1 pods",
+			because: []string{"karpenter.sh/nodepool DoesNotExist"}},
 		{file: "planning/18a-impossible-zone",
 			want: "m6i.large us-east-1a: 1 pods; m6i.large us-east-1b: 1 pods; " +
 				"m6i.large us-east-1c: 1 pods; m6i.xlarge us-east-1a: 3 pods; " +

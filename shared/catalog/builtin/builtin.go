@@ -50,6 +50,7 @@ func info(t *InstanceType) catalog.InstanceTypeInfo {
 		SustainedClockSpeedInGhz: t.SustainedClockGHz,
 		PlacementGroupStrategies: t.PlacementStrategies, NitroEnclavesSupport: t.NitroEnclaves,
 		EbsOptimizedSupport: t.EBS.OptimizedSupport, MaximumBandwidthInMbps: t.EBS.MaximumBandwidthMbps,
+		MaximumEbsAttachments: t.EBS.MaximumAttachments, AttachmentLimitType: t.EBS.AttachmentLimitType,
 		TotalSizeInGB: t.InstanceStorage.TotalGB, NvmeSupport: t.InstanceStorage.NVMeSupport,
 		Network: catalog.NetworkInfo{
 			MaximumNetworkCards: len(t.Network.Cards), Ipv4AddressesPerInterface: t.Network.IPv4PerInterface,

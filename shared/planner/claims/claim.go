@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -101,7 +102,7 @@ func (w *claimWriter) requestsOf(n *placement.PlannedNode, poolType *offering.Po
 		names := w.state.Work.Axes.Names
 		requests := make(corev1.ResourceList, len(w.needs))
 		for i, amount := range w.needs {
-			if amount > 0 {
+			if amount > 0 && names[i] != workload.VolumesAxis {
 				requests[names[i]] = *resource.QuantityOf(names[i], amount)
 			}
 		}

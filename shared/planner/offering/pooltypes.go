@@ -175,6 +175,9 @@ func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Off
 	}
 	t := PoolType{Pool: r.pool, Type: typ, Free: r.free[:n:n]}
 	ix.Work.Axes.ReadSupply(t.Free, typ.Allocatable)
+	if axis, counted := ix.Work.Axes.Position[workload.VolumesAxis]; counted {
+		t.Free[axis] = int64(ix.Work.Volumes.VolumesOf(typ))
+	}
 	if sum := r.sum(running); sum != nil {
 		t.DaemonRequests, t.daemonPorts, t.DaemonRequestsID = sum.requests, sum.ports, sum.id
 		t.daemonSets = sum.sets

@@ -2,6 +2,8 @@ package placement
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/volumes"
 )
 
 // ExistingNode is a node that exists or is in flight, and that can take pods.
@@ -74,6 +77,9 @@ func (s *State) readNode(node *plan.Node, daemonSets []*offering.DaemonSet) *Exi
 	}
 	e.Taints = node.Taints()
 	e.Free = s.Work.Axes.Supply(allocatable)
+	if axis, counted := s.Work.Axes.Position[workload.VolumesAxis]; counted {
+		e.Free[axis] = math.MaxInt64 / 2 // its volumes are counted one by one
+	}
 	for i := range node.Pods {
 		pod := &node.Pods[i]
 		if scheduling.IsTerminal(pod) {
@@ -83,9 +89,7 @@ func (s *State) readNode(node *plan.Node, daemonSets []*offering.DaemonSet) *Exi
 		e.ports = workload.AppendHostPorts(e.ports, &pod.Spec)
 		s.readRunning(e, pod)
 	}
-	if node.Node != nil {
-		e.volumes.limits = s.Work.Volumes.Limits(node.Node.Name)
-	}
+	e.volumes.limits = s.volumeLimits(e)
 	for _, d := range daemonSets {
 		switch {
 		case d.HasPod(node.Pods):
@@ -98,6 +102,28 @@ func (s *State) readNode(node *plan.Node, daemonSets []*offering.DaemonSet) *Exi
 		e.daemonSets = append(e.daemonSets, d.Index)
 	}
 	return e
+}
+
+// volumeLimits are the limits of a node's volumes by driver. Before the EBS driver has said its own,
+// they follow from the instance types.
+func (s *State) volumeLimits(e *ExistingNode) map[string]int {
+	var limits map[string]int
+	if e.Node.Node != nil {
+		limits = s.Work.Volumes.Limits(e.Node.Node.Name)
+	}
+	if _, ok := limits[volumes.EBSDriver]; ok || e.initialized || len(e.types) == 0 {
+		return limits
+	}
+	least := s.Work.Volumes.VolumesOf(e.types[0])
+	for _, typ := range e.types[1:] {
+		least = min(least, s.Work.Volumes.VolumesOf(typ))
+	}
+	limits = maps.Clone(limits)
+	if limits == nil {
+		limits = map[string]int{}
+	}
+	limits[volumes.EBSDriver] = least
+	return limits
 }
 
 // readInFlight fills in the labels and instance types of a node in flight. It returns what pods may

@@ -62,7 +62,7 @@ func (s *State) FillNode(e *ExistingNode, d *Demand, limit int) int {
 }
 
 // TakeBack takes at most so many units of the demand off the node again. It raises Demand.Waiting
-// and returns the number of units. Their volumes still count as attached.
+// and returns the number of units.
 func (s *State) TakeBack(e *ExistingNode, d *Demand, most int) int {
 	i := slices.IndexFunc(e.Fills, func(f Fill) bool { return f.Demand == d.Index })
 	if i < 0 {
@@ -73,6 +73,11 @@ func (s *State) TakeBack(e *ExistingNode, d *Demand, most int) int {
 		e.Fills = slices.Delete(e.Fills, i, i+1)
 	}
 	e.Free.Add(d.Need, int64(n))
+	if n > 0 {
+		for _, a := range d.Group.Attachments {
+			e.volumes.detach(a)
+		}
+	}
 	d.Waiting += n
 	return n
 }
@@ -154,27 +159,33 @@ func (s *State) PodsOnExisting(e *ExistingNode, selector *workload.PodSelector) 
 
 // attachedVolumes are the volumes on a node, with the limits of their drivers.
 type attachedVolumes struct {
-	// byDriver has the volumes of each CSI driver.
-	byDriver map[string]map[string]bool
+	// byDriver counts the pods of each volume, by CSI driver.
+	byDriver map[string]map[string]int
 	// limits are how many volumes of a driver the node can attach. Other drivers have no limit.
 	limits map[string]int
 }
 
 func (v *attachedVolumes) attach(a volumes.Attachment) {
 	if v.byDriver == nil {
-		v.byDriver = map[string]map[string]bool{}
+		v.byDriver = map[string]map[string]int{}
 	}
 	if v.byDriver[a.Driver] == nil {
-		v.byDriver[a.Driver] = map[string]bool{}
+		v.byDriver[a.Driver] = map[string]int{}
 	}
-	v.byDriver[a.Driver][a.Volume] = true
+	v.byDriver[a.Driver][a.Volume]++
+}
+
+func (v *attachedVolumes) detach(a volumes.Attachment) {
+	if v.byDriver[a.Driver][a.Volume]--; v.byDriver[a.Driver][a.Volume] == 0 {
+		delete(v.byDriver[a.Driver], a.Volume)
+	}
 }
 
 // canAttach reports whether the node can attach the volumes beside those that it has.
 func (v *attachedVolumes) canAttach(attachments []volumes.Attachment) bool {
 	more := map[string]int{}
 	for _, a := range attachments {
-		if !v.byDriver[a.Driver][a.Volume] {
+		if v.byDriver[a.Driver][a.Volume] == 0 {
 			more[a.Driver]++
 		}
 	}

@@ -68,8 +68,8 @@ type host struct {
 	// leaving nodes take no pods. Their staying pods may or may not count for the affinity and
 	// spread of other pods; see reading.
 	leaving bool
-	// claimed says that a NodeClaim stands for the node.
-	claimed bool
+	// claimed says that a NodeClaim stands for the node, and starting that the node is in flight.
+	claimed, starting bool
 	// planned is nil for nodes that exist or are in flight.
 	planned *plannedNode
 }

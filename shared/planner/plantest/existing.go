@@ -33,6 +33,7 @@ func (c *checker) existingHost(n *plan.Node) *host {
 	if registered && !initialized {
 		h.finishStarting(claim)
 	}
+	h.starting = !initialized
 	// The kubelet sets the hostname. Until then it is unknown, but it differs from all others.
 	h.labels = append(h.labels, map[string]string{corev1.LabelHostname: h.name})
 	for i := range n.Pods {
@@ -189,10 +190,33 @@ func portProblem(h *host, daemons []*daemon) string {
 	return ""
 }
 
+// limitsOf has the node's limits of volumes by driver. What a node in flight has not said yet, its instance
+// type says.
+func (c *checker) limitsOf(h *host) map[string]int {
+	limits := c.volumes.limits[h.name]
+	if _, known := limits[ebsDriver]; known || !h.starting {
+		return limits
+	}
+	name, _ := h.labels.get(corev1.LabelInstanceTypeStable)
+	of, _ := h.labels.get(api.NodePoolLabelKey)
+	if in := c.pools[of]; in != nil {
+		for i := range in.types {
+			if most := c.mostVolumes(&in.types[i]); in.types[i].Name == name && most > 0 {
+				limits = maps.Clone(limits)
+				if limits == nil {
+					limits = map[string]int{}
+				}
+				limits[ebsDriver] = most
+			}
+		}
+	}
+	return limits
+}
+
 // attachmentFaults lists the drivers for which the placed pods need more attached volumes than the
 // node can have. Several pods of one node share one attachment of a volume.
 func (c *checker) attachmentFaults(h *host) []fault {
-	limits := c.volumes.limits[h.name]
+	limits := c.limitsOf(h)
 	attached, fresh := map[attachment]bool{}, map[string]bool{}
 	for _, p := range h.staying {
 		for _, a := range p.volumes.attachments {

@@ -1,11 +1,41 @@
 package plantest
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
+
+// WithVolumes limits the EBS volumes of some instance types to few, and gives some pods several volumes. It
+// changes the snapshot, the same for the same seed, and returns it.
+func WithVolumes(s *plan.Snapshot, seed uint64) *plan.Snapshot {
+	random := rand.New(rand.NewPCG(seed, 0x766f6c756d6573))
+	for _, pool := range s.NodePools {
+		types := slices.Clone(s.InstanceTypes[pool.Name])
+		for i := range types {
+			types[i].Volumes = random.IntN(7)
+		}
+		s.InstanceTypes[pool.Name] = types
+	}
+	for i := range s.Pods {
+		pod := &s.Pods[i]
+		if random.IntN(3) > 0 {
+			continue
+		}
+		pod.Spec.Volumes = slices.Clone(pod.Spec.Volumes)
+		for n := range 1 + random.IntN(3) {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: fmt.Sprintf("more-%d", n),
+				VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+					VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: claimSpec("gp3")}}}})
+		}
+	}
+	return s
+}
 
 // WithExtras lets the cluster's nodes cost more than their instances, by their pool: a volume, a
 // public address, a fee. It changes the snapshot, the same for the same seed, and returns it.

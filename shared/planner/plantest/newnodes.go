@@ -64,7 +64,7 @@ func (c *checker) newNodes(p *pod, in *pool, f func(*variant, *host) bool) {
 				}
 				with := *h
 				with.placed = []*pod{p}
-				if len(c.overfull(&with)) == 0 && !f(&v, h) {
+				if len(c.overfull(&with)) == 0 && c.attaches(with.placed, t) && !f(&v, h) {
 					return
 				}
 			}

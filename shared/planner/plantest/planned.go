@@ -231,7 +231,45 @@ func (c *checker) variantFaults(h *host, v *variant, sum amounts) map[string]str
 	if problem := portProblem(as, daemons); problem != "" {
 		fault("ports", "%s", problem)
 	}
+	if !c.attaches(h.placed, v.instanceType) {
+		fault("attachments", "%d EBS volumes are more than can be attached", countVolumes(h.placed))
+	}
 	return faults
+}
+
+// attaches reports whether a new node of the type can attach the pods' EBS volumes.
+func (c *checker) attaches(pods []*pod, t *catalog.InstanceType) bool {
+	most := c.mostVolumes(t)
+	return most == 0 || countVolumes(pods) <= most
+}
+
+// countVolumes counts the pods' EBS volumes.
+func countVolumes(pods []*pod) int {
+	distinct := map[string]bool{}
+	for _, p := range pods {
+		for _, a := range p.volumes.attachments {
+			if a.driver == ebsDriver {
+				distinct[a.volume] = true
+			}
+		}
+	}
+	return len(distinct)
+}
+
+// mostVolumes is how many EBS volumes a node of the type attaches: the most that a running node of the type
+// says, else what the type says. Zero means that nothing is known.
+func (c *checker) mostVolumes(t *catalog.InstanceType) int {
+	most := 0
+	for i := range c.snapshot.Nodes {
+		node := c.snapshot.Nodes[i].Node
+		if node != nil && node.Labels[corev1.LabelInstanceTypeStable] == t.Name {
+			most = max(most, c.volumes.limits[node.Name][ebsDriver])
+		}
+	}
+	if most == 0 {
+		most = t.Volumes
+	}
+	return most
 }
 
 // resourceProblem names the first resource, by name, that the pods and daemon sets exceed.

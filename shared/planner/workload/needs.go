@@ -105,6 +105,9 @@ func (w *Workload) readNeeds(r *needReader) {
 		}
 	}
 	counted := w.countedResources(r.names)
+	if w.attachesVolumes() {
+		counted = append(slices.Clone(counted), VolumesAxis)
+	}
 	w.Axes = resource.NewAxes(counted)
 	axes := make([]int, len(r.names))
 	for i, name := range r.names {
@@ -127,4 +130,5 @@ func (w *Workload) readNeeds(r *needReader) {
 		}
 		amounts = amounts[r.counts[i]:]
 	}
+	w.readVolumeNeeds()
 }

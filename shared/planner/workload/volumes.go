@@ -1,9 +1,11 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,72 @@ type VolumeNeeds struct {
 	byPod map[*corev1.Pod]volumeAnswer
 	// users has the pod that may use each claim of access mode ReadWriteOncePod, by the claim's name.
 	users map[string]*corev1.Pod
+	// observed is how many EBS volumes nodes of an instance type can attach, by its name: the most that
+	// one of the cluster's says.
+	observed map[string]int
+}
+
+// VolumesAxis is the resource of EBS volumes that are attached to a node. Kubernetes once gave nodes'
+// limits this name.
+const VolumesAxis corev1.ResourceName = "attachable-volumes-aws-ebs"
+
+// manyVolumes stands for a limit that is not known. EC2 attaches fewer to any machine.
+const manyVolumes = 1000
+
+// VolumesOf is how many EBS volumes the pods of a new node of the type can have attached.
+func (v *VolumeNeeds) VolumesOf(typ *catalog.InstanceType) int {
+	if observed, ok := v.observed[typ.Name]; ok {
+		return observed
+	}
+	return cmp.Or(typ.Volumes, manyVolumes)
+}
+
+// observeLimits reads the limits that the cluster's nodes have.
+func (w *Workload) observeLimits() {
+	w.Volumes.observed = map[string]int{}
+	for i := range w.Snapshot.Nodes {
+		node := w.Snapshot.Nodes[i].Node
+		if node == nil {
+			continue
+		}
+		if limit := w.Volumes.Limits(node.Name)[volumes.EBSDriver]; limit > 0 {
+			name := node.Labels[corev1.LabelInstanceTypeStable]
+			w.Volumes.observed[name] = max(limit, w.Volumes.observed[name])
+		}
+	}
+}
+
+// readVolumeNeeds adds the EBS volumes to the groups' needs. A volume of several pods counts for the first,
+// because they share a node.
+func (w *Workload) readVolumeNeeds() {
+	axis, counted := w.Axes.Position[VolumesAxis]
+	if !counted {
+		return
+	}
+	seen := map[string]bool{}
+	for _, g := range w.Groups {
+		need, err := w.volumeNeed(g.Pod())
+		for _, a := range need.Attachments {
+			if err == nil && a.Driver == volumes.EBSDriver && !seen[a.Volume] {
+				seen[a.Volume] = true
+				g.Need[axis]++
+			}
+		}
+	}
+}
+
+// attachesVolumes reports whether a waiting pod has an EBS volume, and a limit of them is known.
+func (w *Workload) attachesVolumes() bool {
+	limited := len(w.Volumes.observed) > 0
+	for _, types := range w.Snapshot.InstanceTypes {
+		limited = limited || slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return t.Volumes > 0 })
+	}
+	return limited && slices.ContainsFunc(w.Groups, func(g *Group) bool {
+		need, err := w.volumeNeed(g.Pod())
+		return err == nil && slices.ContainsFunc(need.Attachments, func(a volumes.Attachment) bool {
+			return a.Driver == volumes.EBSDriver
+		})
+	})
 }
 
 // volumeAnswer is what a pod's volumes need, or what is wrong with a claim.
@@ -37,6 +105,7 @@ func (w *Workload) readVolumes() {
 			s.CSINodes,
 		), byPod: map[*corev1.Pod]volumeAnswer{}, users: map[string]*corev1.Pod{},
 	}
+	w.observeLimits()
 	if !slices.ContainsFunc(s.PersistentVolumeClaims, func(c corev1.PersistentVolumeClaim) bool {
 		return slices.Contains(c.Spec.AccessModes, corev1.ReadWriteOncePod)
 	}) {
