@@ -16,7 +16,14 @@ func al2023(s settings, own string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return document(userParts{
+	return document(al2023Parts(func(_ string, body []byte) error {
+		return checkNodeConfig(body, s.cluster.Name)
+	}), own, nodeConfigType, config)
+}
+
+// al2023Parts are parts of which check sees the NodeConfigs.
+func al2023Parts(check func(contentType string, body []byte) error) userParts {
+	return userParts{
 		typeOf: func(own string) string {
 			if isNodeConfig(own) {
 				return nodeConfigType
@@ -27,9 +34,15 @@ func al2023(s settings, own string) (string, error) {
 			if contentType != nodeConfigType {
 				return nil
 			}
-			return checkNodeConfig(body, s.cluster.Name)
+			return check(contentType, body)
 		},
-	}, own, nodeConfigType, config)
+		edit: func(contentType string, body []byte) []byte {
+			if contentType != nodeConfigType {
+				return body
+			}
+			return withoutExpression(body)
+		},
+	}
 }
 
 // nodeConfig returns the configuration of nodeadm (node.eks.aws/v1alpha1).

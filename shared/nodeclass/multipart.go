@@ -28,6 +28,15 @@ type userParts struct {
 	typeOf func(own string) string
 	// check returns the problem of a part, or nil.
 	check func(contentType string, body []byte) error
+	// edit returns what is written of a part. Without it, parts stay as they are.
+	edit func(contentType string, body []byte) []byte
+}
+
+func (u userParts) edited(contentType string, body []byte) []byte {
+	if u.edit == nil {
+		return body
+	}
+	return u.edit(contentType, body)
 }
 
 // document writes a MIME document with the user's parts first and the cluster's part last.
@@ -65,7 +74,7 @@ func (u userParts) copy(parts *multipart.Writer, own string) error {
 		if err := errors.Join(checkBoundary(own), u.check(contentType, []byte(own))); err != nil {
 			return err
 		}
-		return writePart(parts, contentType, []byte(own))
+		return writePart(parts, contentType, u.edited(contentType, []byte(own)))
 	}
 	return u.copyParts(parts, message)
 }
@@ -94,7 +103,10 @@ func (u userParts) copyParts(parts *multipart.Writer, message *mail.Message) err
 		if err != nil {
 			return fmt.Errorf("is not well-formed MIME: %w", err)
 		}
-		if err := errors.Join(checkBoundary(string(body)), u.checkPart(part.Header, body)); err != nil {
+		if err := checkBoundary(string(body)); err != nil {
+			return err
+		}
+		if body, err = u.readPart(part.Header, body); err != nil {
 			return err
 		}
 		writer, err := parts.CreatePart(part.Header)
@@ -107,18 +119,23 @@ func (u userParts) copyParts(parts *multipart.Writer, message *mail.Message) err
 	}
 }
 
-// checkPart checks a part of a MIME document as cloud-init reads it.
-func (u userParts) checkPart(header textproto.MIMEHeader, body []byte) error {
+// readPart checks a part of a MIME document as cloud-init reads it, and returns what is written.
+func (u userParts) readPart(header textproto.MIMEHeader, body []byte) ([]byte, error) {
 	kind, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil && header.Get("Content-Type") != "" {
-		return fmt.Errorf("has a part whose Content-Type is %q: %w", header.Get("Content-Type"), err)
+		return nil, fmt.Errorf("has a part whose Content-Type is %q: %w", header.Get("Content-Type"), err)
 	}
-	if strings.EqualFold(header.Get("Content-Transfer-Encoding"), "base64") {
-		if body, err = io.ReadAll(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(body))); err != nil {
-			return fmt.Errorf("has a part of type %s that is not the base64 that its header says: %w", kind, err)
-		}
+	if !strings.EqualFold(header.Get("Content-Transfer-Encoding"), "base64") {
+		return u.edited(kind, body), u.check(kind, body)
 	}
-	return u.check(kind, body)
+	text, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(body)))
+	if err != nil {
+		return nil, fmt.Errorf("has a part of type %s that is not the base64 that its header says: %w", kind, err)
+	}
+	if edited := u.edited(kind, text); !bytes.Equal(edited, text) {
+		body = []byte(base64.StdEncoding.EncodeToString(edited) + "\r\n")
+	}
+	return body, u.check(kind, text)
 }
 
 // checkBoundary refuses a text that contains the boundary, because it could end the document before

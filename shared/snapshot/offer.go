@@ -62,7 +62,7 @@ func NewOffer(o *Objects, known *catalog.Catalog, observed catalog.Observed, now
 		class := &o.NodeClasses[i]
 		unread[class.Name] = guard.Run(func() error {
 			if class.Default(); nodeclass.Launchable(class) {
-				offer.ClassTypes[class.Name] = catalog.Resolve(known, class, observed, now)
+				offer.ClassTypes[class.Name] = catalog.Resolve(known, nodeclass.Planned(class), observed, now)
 			}
 			return nil
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 	"github.com/whittle-dev/whittle/shared/kubelet"
 	"github.com/whittle-dev/whittle/shared/kubelet/evaluation"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 )
 
@@ -90,7 +91,7 @@ func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.Instan
 		if t.assume {
 			class = t.assumed(class)
 		}
-		types = catalog.Resolve(t.facts, class, t.observed, t.now)
+		types = catalog.Resolve(t.facts, nodeclass.Planned(class), t.observed, t.now)
 		t.byClass[class.Name] = types
 	}
 	return types

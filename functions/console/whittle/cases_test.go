@@ -81,6 +81,8 @@ func TestCasesOfPublicReports(t *testing.T) {
 		{file: "planning/114b-chart-default-spread-settled", moves: true,
 			want: "n0 stays; n1 stays; n10 stays; n11 stays; n2 stays; n3 stays; n4 stays; n5 stays; " +
 				"n6 stays; n7 stays; n8 stays; n9 stays"},
+		{file: "operations/09b-al2023-maxpods-lower", want: "2 of m5.large us-east-1a: 10 pods; m5.large us-east-1a: 7 pods"},
+		{file: "operations/09c-bottlerocket-maxpods", want: "2 of m5.large us-east-1a: 10 pods; m5.large us-east-1a: 7 pods"},
 		{file: "ml/39c-limits-only-age-reversed",
 			want: "3 of g5.xlarge us-east-1c: 1 pods; default/new-0 has no place; default/new-1 has no place; " +
 				"default/new-2 has no place"},
