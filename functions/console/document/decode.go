@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	kubernetesjson "sigs.k8s.io/json"
 )
 
@@ -97,7 +98,11 @@ func (d *diagnosis) value(value any, typ reflect.Type, path Path) {
 		if err == nil {
 			err = json.Unmarshal(text, decoded)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case typ == reflect.TypeFor[resource.Quantity]():
+			d.wrongf(path, "%s: want a quantity%s", show(value), suggested(value))
+		default:
 			d.wrongf(path, "%s: %s", show(value), strings.TrimPrefix(err.Error(), "json: "))
 		}
 		return
@@ -121,6 +126,19 @@ func (d *diagnosis) value(value any, typ reflect.Type, path Path) {
 			d.wrongf(path, "%s: want %s", show(value), want)
 		}
 	}
+}
+
+// suggested is the quantity that a text means most likely.
+func suggested(value any) string {
+	text, _ := value.(string)
+	text = strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), ",", ".")
+	for _, candidate := range []string{text, strings.TrimSuffix(strings.TrimSuffix(text, "B"), "b") + "i",
+		strings.TrimSuffix(strings.TrimSuffix(text, "B"), "b"), strings.TrimSuffix(text, "iB") + "i"} {
+		if quantity, err := resource.ParseQuantity(candidate); err == nil && text != "" {
+			return " such as " + quantity.String()
+		}
+	}
+	return ", such as 500m, 2 or 8Gi"
 }
 
 func decodesItself(value any) bool {

@@ -113,7 +113,11 @@ func splitYAML(file string, text []byte) ([]*Document, error) {
 		d := &Document{File: file, source: &source{text: part, line: line, isYAML: true}}
 		value, err := yaml.YAMLToJSONStrict(part)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%s", file, yamlProblem(err, line))
+			problem := yamlProblem(err, line)
+			if bytes.Contains(part, []byte("{{")) {
+				problem += ": it looks like a template: render it first, as with `helm template`"
+			}
+			return nil, fmt.Errorf("%s:%s", file, problem)
 		}
 		if d.JSON = value; string(value) != "null" {
 			documents = append(documents, d)

@@ -41,8 +41,7 @@ func TestBadInput(t *testing.T) {
 			[]string{`<stdin>:6: Pod "web": spec.hostNetwork: "yes": want true or false`},
 		},
 		{"quantity", pod("  containers:\n  - name: c\n    resources:\n      requests:\n        memory: 2 GB\n"), []string{
-			`<stdin>:10: Pod "web": spec.containers[0].resources.requests.memory: "2 GB": quantities must match the regular ` +
-				`expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
+			`<stdin>:10: Pod "web": spec.containers[0].resources.requests.memory: "2 GB": want a quantity such as 2Gi`,
 		}},
 		{"negative", pod("  containers:\n  - name: c\n    resources: {requests: {cpu: -1}}\n"), []string{
 			`<stdin>:8: Pod "web": spec.containers[0].resources.requests.cpu: -1: want zero or more`,
@@ -90,12 +89,22 @@ func TestBadInput(t *testing.T) {
 			"  requirements: []\n  price: 0.5\n", []string{
 			`<stdin>:6: NodeOverlay "o": spec.price: 0.5: want text: put it in quotes`,
 		}},
+		{"names", "apiVersion: v1\nkind: Pod\nmetadata: {name: Web}\n---\napiVersion: v1\nkind: Namespace\n" +
+			"metadata: {name: a.b}\n", []string{
+			`<stdin>:3: Pod "Web": metadata.name: want lower case letters, digits, "-" and ".", as in web-1`,
+		}},
+		{"a template", "a: {{ .Values.a }}\n", []string{
+			"<stdin>:1: not YAML: invalid map key: map[interface {}]interface {}{\".Values.a\":interface {}(nil)}: " +
+				"it looks like a template: render it first, as with `helm template`",
+		}},
 		{"replicas", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  replicas: -1\n---\n" +
 			"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec:\n  replicas: 2000000000\n" +
 			"  volumeClaimTemplates: [{metadata: {}}]\n", []string{
 			`<stdin>:5: Deployment "d": spec.replicas: is negative: want zero or more`,
+			`<stdin>:4: Deployment "d": spec.selector: is missing: it selects the labels of spec.template`,
 			`<stdin>:11: StatefulSet "s": spec.replicas: is more than the 150000 pods that a cluster can have`,
 			`<stdin>:12: StatefulSet "s": spec.volumeClaimTemplates[0].metadata.name: is missing`,
+			`<stdin>:10: StatefulSet "s": spec.selector: is missing: it selects the labels of spec.template`,
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -18,6 +18,7 @@ func (r *reader) complete() {
 	r.setPriorities()
 	r.setRequests()
 	r.setStorageClasses()
+	r.bindVolumes()
 	r.addNamespaces()
 	r.convertOld()
 }

@@ -2,22 +2,26 @@ package manifests
 
 import (
 	"errors"
-	"maps"
-	"slices"
+	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/functions/console/podrules"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-func finishPod(_ *reader, _ *document.Document, pod *corev1.Pod) []document.Problem {
+func finishPod(r *reader, d *document.Document, pod *corev1.Pod) []document.Problem {
 	defaultPod(pod)
-	return checkRequests(&pod.Spec, document.Path{"spec"})
+	return r.check(d, &pod.Spec, &pod.ObjectMeta)
 }
 
 // defaultPod sets the API server's defaults that matter for scheduling.
@@ -62,31 +66,27 @@ func defaultPorts(spec *corev1.PodSpec) {
 	}
 }
 
-// checkRequests finds amounts that the API server would refuse.
-func checkRequests(spec *corev1.PodSpec, path document.Path) []document.Problem {
-	var problems []document.Problem
-	check := func(list corev1.ResourceList, path document.Path) {
-		for _, name := range slices.Sorted(maps.Keys(list)) {
-			if amount := list[name]; amount.Sign() < 0 {
-				problems = append(
-					problems, document.Problem{Path: path.With(string(name)), Text: amount.String() + ": want zero or more"},
-				)
-			}
-		}
+// check returns what an API server would refuse of a pod or a template, and warns of what nobody means.
+func (r *reader) check(
+	d *document.Document, spec *corev1.PodSpec, meta *metav1.ObjectMeta, above ...any,
+) []document.Problem {
+	pod := podrules.Pod{Spec: spec, Labels: meta.Labels, Path: document.Path(above).With("spec")}
+	refused := podrules.Refused(pod)
+	unmeant := podrules.Unmeant(pod)
+	read := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: meta.Annotations}}
+	if _, err := protection.OfPod(read, time.Time{}); err != nil {
+		unmeant = append(unmeant, document.Problem{
+			Path: document.Path(above).With("metadata", "annotations", api.DoNotDisruptAnnotationKey),
+			Text: fmt.Sprintf("%q protects nothing: write \"true\", or a duration such as 10m",
+				meta.Annotations[api.DoNotDisruptAnnotationKey]),
+		})
 	}
-	for _, field := range []struct {
-		name       string
-		containers []corev1.Container
-	}{{"initContainers", spec.InitContainers}, {"containers", spec.Containers}} {
-		for i := range field.containers {
-			check(field.containers[i].Resources.Requests, path.With(field.name, i, "resources", "requests"))
-		}
+	for _, problem := range unmeant {
+		once(r.unknown, "unmeant "+withoutIndexes(problem.Path)+problem.Text, func() string {
+			return d.Errorf(problem.Path, "%s: %s", problem.Path, problem.Text).Error()
+		})
 	}
-	check(spec.Overhead, path.With("overhead"))
-	if spec.Resources != nil {
-		check(spec.Resources.Requests, path.With("resources", "requests"))
-	}
-	return problems
+	return refused
 }
 
 // finishNode sets allocatable to the capacity where the kubelet reserves nothing.
@@ -98,16 +98,16 @@ func finishNode(_ *reader, _ *document.Document, node *corev1.Node) []document.P
 	return nil
 }
 
-func finishDaemonSet(_ *reader, _ *document.Document, set *appsv1.DaemonSet) []document.Problem {
-	defaultPorts(&set.Spec.Template.Spec)
-	return checkTemplate(&set.Spec.Template)
+func finishDaemonSet(r *reader, d *document.Document, set *appsv1.DaemonSet) []document.Problem {
+	return r.podTemplate(d, &set.Spec.Template, set.Spec.Selector)
 }
 
-func finishDeployment(_ *reader, _ *document.Document, d *appsv1.Deployment) []document.Problem {
-	return append(checkCount(d.Spec.Replicas, "spec", "replicas"), checkTemplate(&d.Spec.Template)...)
+func finishDeployment(r *reader, d *document.Document, of *appsv1.Deployment) []document.Problem {
+	problems := checkCount(of.Spec.Replicas, "spec", "replicas")
+	return append(problems, r.podTemplate(d, &of.Spec.Template, of.Spec.Selector)...)
 }
 
-func finishStatefulSet(_ *reader, _ *document.Document, s *appsv1.StatefulSet) []document.Problem {
+func finishStatefulSet(r *reader, d *document.Document, s *appsv1.StatefulSet) []document.Problem {
 	problems := checkCount(s.Spec.Replicas, "spec", "replicas")
 	for i := range s.Spec.VolumeClaimTemplates {
 		if s.Spec.VolumeClaimTemplates[i].Name == "" {
@@ -117,32 +117,51 @@ func finishStatefulSet(_ *reader, _ *document.Document, s *appsv1.StatefulSet) [
 			)
 		}
 	}
-	return append(problems, checkTemplate(&s.Spec.Template)...)
+	return append(problems, r.podTemplate(d, &s.Spec.Template, s.Spec.Selector)...)
 }
 
-func finishReplicaSet(_ *reader, _ *document.Document, s *appsv1.ReplicaSet) []document.Problem {
-	return append(checkCount(s.Spec.Replicas, "spec", "replicas"), checkTemplate(&s.Spec.Template)...)
+func finishReplicaSet(r *reader, d *document.Document, s *appsv1.ReplicaSet) []document.Problem {
+	return append(checkCount(s.Spec.Replicas, "spec", "replicas"), r.podTemplate(d, &s.Spec.Template, s.Spec.Selector)...)
 }
 
 // finishController sets the selector that an API server sets.
-func finishController(_ *reader, _ *document.Document, c *corev1.ReplicationController) []document.Problem {
+func finishController(r *reader, d *document.Document, c *corev1.ReplicationController) []document.Problem {
 	if c.Spec.Template == nil {
 		return []document.Problem{{Path: document.Path{"spec", "template"}, Text: "is missing"}}
 	}
 	if len(c.Spec.Selector) == 0 {
 		c.Spec.Selector = c.Spec.Template.Labels
 	}
-	return append(checkCount(c.Spec.Replicas, "spec", "replicas"), checkTemplate(c.Spec.Template)...)
+	selector := &metav1.LabelSelector{MatchLabels: c.Spec.Selector}
+	return append(checkCount(c.Spec.Replicas, "spec", "replicas"), r.podTemplate(d, c.Spec.Template, selector)...)
 }
 
-func finishJob(_ *reader, _ *document.Document, j *batchv1.Job) []document.Problem {
+func finishJob(r *reader, d *document.Document, j *batchv1.Job) []document.Problem {
 	problems := checkCount(j.Spec.Parallelism, "spec", "parallelism")
 	problems = append(problems, checkCount(j.Spec.Completions, "spec", "completions")...)
-	return append(problems, checkTemplate(&j.Spec.Template)...)
+	scheduling.SetRequestsFromLimits(&j.Spec.Template.Spec)
+	defaultPorts(&j.Spec.Template.Spec)
+	return append(problems, r.check(d, &j.Spec.Template.Spec, &j.Spec.Template.ObjectMeta, "spec", "template")...)
 }
 
-func checkTemplate(template *corev1.PodTemplateSpec) []document.Problem {
-	return checkRequests(&template.Spec, document.Path{"spec", "template", "spec"})
+// podTemplate completes and checks the template of a controller, whose selector may be nil.
+func (r *reader) podTemplate(
+	d *document.Document, template *corev1.PodTemplateSpec, selector *metav1.LabelSelector,
+) []document.Problem {
+	scheduling.SetRequestsFromLimits(&template.Spec)
+	defaultPorts(&template.Spec)
+	problems := r.check(d, &template.Spec, &template.ObjectMeta, "spec", "template")
+	selects, err := metav1.LabelSelectorAsSelector(selector)
+	switch path := (document.Path{"spec", "selector"}); {
+	case err != nil:
+		problems = append(problems, document.Problem{Path: path, Text: err.Error()})
+	case selector == nil || selects.Empty():
+		problems = append(problems, document.Problem{Path: path, Text: "is missing: it selects the labels of spec.template"})
+	case !selects.Matches(labels.Set(template.Labels)):
+		problems = append(problems, document.Problem{
+			Path: path, Text: fmt.Sprintf("%s: does not select the labels of spec.template", selects)})
+	}
+	return problems
 }
 
 // maximumReplicas limits memory after a typing error. Kubernetes supports no cluster with more

@@ -14,6 +14,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -257,6 +258,9 @@ func kind[T any, P object[T]](
 		problems := checkEnums(&read)
 		if object.GetName() == "" {
 			problems = append(problems, document.Problem{Path: document.Path{"metadata", "name"}, Text: "is missing"})
+		} else if len(validation.IsDNS1123Subdomain(object.GetName())) > 0 {
+			problems = append(problems, document.Problem{Path: document.Path{"metadata", "name"},
+				Text: `want lower case letters, digits, "-" and ".", as in web-1`})
 		}
 		if finish != nil && len(problems) == 0 {
 			problems = finish(r, d, object)

@@ -14,6 +14,9 @@ func workloadText(kind, name, spec string) string {
 	if kind == "Job" {
 		version = "batch/v1"
 	}
+	if kind != "Job" {
+		spec += fmt.Sprintf("\n  selector: {matchLabels: {app: %s}}", name)
+	}
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: shop}\nspec:\n  %s\n  template:\n"+
 		"    metadata: {labels: {app: %s}}\n    spec:\n      containers: [{name: c, resources: {limits: {cpu: 100m}}}]\n"+
 		"---\n",
@@ -41,7 +44,8 @@ func TestReplicas(t *testing.T) {
 		{"Deployment with ReplicaSets", workloadText("Deployment", "web", "replicas: 3") +
 			"apiVersion: apps/v1\nkind: ReplicaSet\n" +
 			"metadata: {name: abc, namespace: shop, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, " +
-			"uid: o, controller: true}]}\nspec: {replicas: 3, template: {spec: {containers: []}}}\n---\n" +
+			"uid: o, controller: true}]}\nspec: {replicas: 3, selector: {matchLabels: {a: b}}, " +
+			"template: {metadata: {labels: {a: b}}, spec: {containers: []}}}\n---\n" +
 			podText("abc-x", "ReplicaSet", "abc", "}"), "abc-x web-0 web-1"},
 		{"pods that end count no more", workloadText("Deployment", "web", "replicas: 2") +
 			podText("a", "ReplicaSet", "web-h1", "}\nstatus: {phase: Failed}") +

@@ -65,6 +65,7 @@ func TestCasesOfPublicReports(t *testing.T) {
 		{file: "planning/106-anti-affinity-instance-label",
 			want:    "default/collector-0 has no place; default/collector-1 has no place",
 			because: []string{"daemon set default/agent runs there"}},
+		{file: "planning/74-static-volume-in-files", want: "m6i.large us-east-1a: 2 pods"},
 		{file: "planning/79-priority-under-limit",
 			want: "default/low-0 has no place; default/low-1 has no place; default/low-2 has no place; " +
 				"default/low-3 has no place; default/low-4 has no place; default/low-5 has no place; " +
@@ -177,4 +178,31 @@ func summed(count map[string]int) string {
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")
+}
+
+// TestMistakesInFiles gives what people write by mistake. The answer names the field, and a remedy.
+func TestMistakesInFiles(t *testing.T) {
+	for file, want := range map[string]string{
+		"odd/o02-memory-gb":                "resources.requests.memory: \"8GB\": want a quantity such as 8Gi",
+		"odd/o03-cpu-comma":                "resources.requests.cpu: \"1,5\": want a quantity such as 1500m",
+		"odd/o04-milli-memory":             "512m: is a part of a byte",
+		"odd/o05-limits-below-requests":    "resources.requests.cpu: 2: is more than the limit of 1",
+		"odd/o11-spread-maxskew-0":         "maxSkew: 0: want one or more",
+		"odd/o12-spread-mindomains-anyway": "minDomains: 3: goes with whenUnsatisfiable: DoNotSchedule only",
+		"odd/o13-spread-nil-selector":      "labelSelector: is missing: the constraint counts no pod",
+		"odd/o29-gpu-half":                 "[nvidia.com/gpu]: 500m: want a whole number",
+		"odd/o45-affinity-no-topologykey":  "topologyKey: is missing",
+		"odd/o46-weight-0-pref":            "weight: 0: want a number from 1 to 100",
+		"odd/o54-block-device-wrong-name":  "volumeSize of the root volume",
+		"odd/o67-helm-template":            "render it first",
+		"planning/113-do-not-disrupt-unreadable": `metadata.annotations[karpenter.sh/do-not-disrupt]: "4 hours" ` +
+			`protects nothing`,
+	} {
+		t.Run(file, func(t *testing.T) {
+			text, problems, err := runPlan(t, "", "plan", "-f", filepath.Join("..", "..", "..", "testdata", "cases", file+".yaml"))
+			if told := fmt.Sprint(text, problems, err); !strings.Contains(told, want) {
+				t.Errorf("%s\nwant %q", told, want)
+			}
+		})
+	}
 }
