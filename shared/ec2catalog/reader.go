@@ -42,7 +42,9 @@ func NewReader(config aws.Config, settings catalog.Settings) (*Reader, error) {
 	}, nil
 }
 
-// Read reads EC2's offer as of a time. It fails without types, offerings or zones. Prices that it
+// Read reads EC2's offer as of a time. It fails without types, offerings or zones, and with less than
+// half of the offerings of a previous snapshot that is not a day old: nodes of what EC2 no longer offers
+// are replaced, so that an answer with little in it must not count as the truth. Prices that it
 // cannot read keep their values in the previous snapshot, which may be nil, or are the built-in ones.
 func (r *Reader) Read(ctx context.Context, now time.Time, previous *catalog.Catalog) (*catalog.Catalog, error) {
 	// The calls do not depend on each other.
@@ -67,7 +69,11 @@ func (r *Reader) Read(ctx context.Context, now time.Time, previous *catalog.Cata
 		return nil
 	})
 	group.Go(func() error { spot, spotFailed = r.spotPrices(parallel, now); return nil })
-	if err := group.Wait(); err != nil {
+	err := group.Wait()
+	if err == nil {
+		err = whole(snapshot, zonesOf, previous)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading EC2's offer in %s: %w", r.region, err)
 	}
 	for i := range snapshot.InstanceTypes {

@@ -56,7 +56,8 @@ type Subnet struct {
 }
 
 // verified returns the facts without those whose reading has a problem. Later passes trust the
-// status, so that it must not hold what nobody verified.
+// status, so that it must not hold what nobody verified. Reservations stay as they were: a node in one
+// that the class no longer selects is replaced, and the class is not ready, so that nothing is launched.
 func (f Facts) verified() Facts {
 	if f.SubnetsProblem.Message != "" {
 		f.Subnets = nil
@@ -69,9 +70,6 @@ func (f Facts) verified() Facts {
 	}
 	if f.InstanceProfileProblem.Message != "" {
 		f.InstanceProfile = ""
-	}
-	if f.CapacityReservationsProblem.Message != "" {
-		f.CapacityReservations = nil
 	}
 	if f.PlacementGroupProblem.Message != "" {
 		f.PlacementGroup = nil
@@ -91,6 +89,9 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 		CapacityReservations: capacityReservations(facts.CapacityReservations, now),
 		PlacementGroup:       facts.PlacementGroup,
 		Conditions:           slices.Clone(class.Status.Conditions),
+	}
+	if facts.CapacityReservationsProblem.Message != "" {
+		status.CapacityReservations = class.Status.CapacityReservations
 	}
 	c := conditions{status: &status, generation: class.Generation, now: now}
 	c.found(api.ConditionTypeSubnetsReady, api.ReasonSubnetsNotFound, facts.SubnetsProblem, len(status.Subnets) > 0,

@@ -231,7 +231,7 @@ func (o *Origin) subnetGone(machine *Machine) (string, bool) {
 }
 
 func (o *Origin) reservationGone(machine *Machine) (string, bool) {
-	if o.Class == nil || machine == nil {
+	if o.Class == nil || machine == nil || !o.reservationsRead() {
 		return "", false
 	}
 	id := machine.ReservationID
@@ -241,6 +241,13 @@ func (o *Origin) reservationGone(machine *Machine) (string, bool) {
 			id, o.Class.Name), true
 	}
 	return "", true
+}
+
+// reservationsRead reports whether the class's list of reservations is what EC2 has: no reading of them
+// has failed since.
+func (o *Origin) reservationsRead() bool {
+	ready := api.GetCondition(o.Class.Status.Conditions, api.ConditionTypeCapacityReservationsReady)
+	return ready == nil || ready.Status == metav1.ConditionTrue
 }
 
 func (o *Origin) placementChanged(claim *api.NodeClaim) (string, bool) {

@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
+	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
 // drifting is a claim that is as its pool and class want it, with what they are.
@@ -256,5 +257,27 @@ func TestHashesOfOtherVersionsMigrate(t *testing.T) {
 	claim.Annotations, claim.Status.Conditions = nil, nil
 	if more := origin.Hashes(claim); len(more) != 2 || more[api.NodePoolHashAnnotationKey] != origin.PoolHash {
 		t.Errorf("a claim that is not launched gets %v", more)
+	}
+}
+
+// TestAFailedReadingOfReservationsIsNoDrift resolves the class without an answer of EC2. The node keeps
+// the condition that it has.
+func TestAFailedReadingOfReservationsIsNoDrift(t *testing.T) {
+	origin, claim, machine := drifting(t)
+	claim.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeReserved
+	machine.ReservationID = "cr-a"
+	failed := nodeclass.Facts{CapacityReservationsProblem: nodeclass.Problem{Message: "InvalidCapacityReservationId.Malformed"}}
+	class := origin.Class.DeepCopy()
+	class.Status = nodeclass.Resolve(class, failed, monday)
+	for name, reservations := range map[string][]api.CapacityReservation{
+		"as they were": class.Status.CapacityReservations, "lost": nil,
+	} {
+		origin.Class.Status = class.Status
+		origin.Class.Status.CapacityReservations = reservations
+		conditions := claim.Status.Conditions
+		origin.SetDrifted(claim, &conditions, machine, monday)
+		if is := api.GetCondition(conditions, api.ConditionTypeDrifted); is != nil {
+			t.Errorf("%s: %s: %s", name, is.Reason, is.Message)
+		}
 	}
 }
