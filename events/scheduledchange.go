@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,16 +35,19 @@ const (
 // https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html
 type ScheduledChange struct {
 	// InstanceIDs are the distinct instances of the event, sorted. Other entities, such as
-	// dedicated hosts, are left out, and so are instances whose change AWS reports as resolved.
+	// dedicated hosts, are left out. A public event, about a whole region, has none.
 	InstanceIDs []string
+	// ResolvedIDs are the distinct instances whose change AWS reports as resolved, sorted, while those
+	// of InstanceIDs are still ahead.
+	ResolvedIDs []string
 	// Code is the kind of change, such as AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.
 	Code string
 	// Status is the state of the change. Events of the older form have an empty status, which means
-	// open.
+	// open, and so does every value that is not listed.
 	Status HealthStatus
 	// StartTime is the earliest time of the change, or zero where the event has none.
 	StartTime time.Time
-	// EndTime is the end of the change, or zero where the event has none.
+	// EndTime is the end of the change, or zero where the event has none that can be read.
 	EndTime time.Time
 	// EventARN identifies the change.
 	EventARN string
@@ -87,10 +91,24 @@ func (d *ScheduledChange) DetailType() string { return healthType }
 // Instances returns the instances of this page of the event.
 func (d *ScheduledChange) Instances() []string { return slices.Clone(d.InstanceIDs) }
 
-// entityResolved is the state of an entity whose change is over, while the changes of others are
-// still ahead.
+// Resolved returns the part of the change that is over already, as a change of its own. It returns nil
+// where there is none.
+func (d *ScheduledChange) Resolved() *ScheduledChange {
+	if len(d.ResolvedIDs) == 0 {
+		return nil
+	}
+	over := *d
+	over.InstanceIDs, over.ResolvedIDs, over.Status = d.ResolvedIDs, nil, HealthStatusClosed
+	return &over
+}
+
+// The states of an entity whose change is over, while the changes of others are still ahead, or that
+// the change does not concern.
 // https://docs.aws.amazon.com/health/latest/APIReference/API_AffectedEntity.html
-const entityResolved = "RESOLVED"
+const (
+	entityResolved   = "RESOLVED"
+	entityUnimpaired = "UNIMPAIRED"
+)
 
 // Over reports whether the change is over or cancelled.
 func (d *ScheduledChange) Over() bool { return d.Status == HealthStatusClosed }
@@ -128,6 +146,9 @@ func (d *ScheduledChange) MarshalJSON() ([]byte, error) {
 	for _, id := range d.InstanceIDs {
 		out.AffectedEntities = append(out.AffectedEntities, affectedEntity{EntityValue: id})
 	}
+	for _, id := range d.ResolvedIDs {
+		out.AffectedEntities = append(out.AffectedEntities, affectedEntity{EntityValue: id, Status: entityResolved})
+	}
 	return json.Marshal(out)
 }
 
@@ -154,86 +175,52 @@ func readScheduledChange(e envelope) (Detail, error) {
 	if d.AffectedAccount == "" {
 		d.AffectedAccount = e.Account
 	}
+	d.InstanceIDs, d.ResolvedIDs = readEntities(e, in)
+	// Of the fields, the start decides about nodes. The others only describe: none of them makes an event
+	// useless.
+	d.EndTime, _ = readHealthTime("detail.endTime", in.EndTime)
+	d.Page, d.TotalPages = readPage(in.Page), readPage(in.TotalPages)
+	d.Status = HealthStatus(strings.ToLower(in.StatusCode))
 	var err error
-	if d.InstanceIDs, err = readEntities(e, in); err != nil {
-		return nil, err
-	}
-	if d.Status, err = readHealthStatus(in.StatusCode); err != nil {
-		return nil, err
-	}
 	if d.StartTime, err = readHealthTime("detail.startTime", in.StartTime); err != nil {
-		return nil, err
-	}
-	if d.EndTime, err = readHealthTime("detail.endTime", in.EndTime); err != nil {
-		return nil, err
-	}
-	if d.Page, err = readPage("detail.page", in.Page); err != nil {
-		return nil, err
-	}
-	if d.TotalPages, err = readPage("detail.totalPages", in.TotalPages); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// readEntities returns the instances of a Health event. The older form has their ids in resources
-// and in the detail. The current form has their ARNs in the detail only.
-func readEntities(e envelope, in scheduledChange) ([]string, error) {
-	if in.AffectedEntities == nil && len(e.Resources) == 0 {
-		return nil, missing("detail.affectedEntities", "a list of instances")
-	}
-	ids, resolved := []string{}, map[string]bool{}
-	add := func(field, name string) error {
-		id := afterLastSlash(name)
-		switch {
-		case resolved[id]:
-		case isInstanceID(id):
+// readEntities returns the instances of a Health event, and those whose change is resolved. The older
+// form has their ids in resources and in the detail. The current form has their ARNs in the detail only.
+func readEntities(e envelope, in scheduledChange) (ids, resolved []string) {
+	ids = []string{}
+	over := map[string]bool{}
+	add := func(name string) {
+		if id := afterLastSlash(name); isInstanceID(id) && !over[id] {
 			ids = append(ids, id)
-		case strings.Contains(name, ":instance/"):
-			return wrong(field, name, "the ARN of an instance, whose id begins with i-")
-		}
-		return nil
-	}
-	for i, entity := range in.AffectedEntities {
-		field := fmt.Sprintf("detail.affectedEntities[%d].entityValue", i)
-		if entity.EntityValue == "" {
-			return nil, missing(field, "the id or ARN of an instance")
-		}
-		if entity.Status == entityResolved {
-			resolved[afterLastSlash(entity.EntityValue)] = true
-			continue
-		}
-		if err := add(field, entity.EntityValue); err != nil {
-			return nil, err
 		}
 	}
-	for i, name := range e.Resources {
-		if err := add(fmt.Sprintf("resources[%d]", i), name); err != nil {
-			return nil, err
+	for _, entity := range in.AffectedEntities {
+		id := afterLastSlash(entity.EntityValue)
+		if (entity.Status == entityResolved || entity.Status == entityUnimpaired) && isInstanceID(id) {
+			over[id] = true
 		}
+	}
+	for _, entity := range in.AffectedEntities {
+		add(entity.EntityValue)
+	}
+	for _, name := range e.Resources {
+		add(name)
 	}
 	slices.Sort(ids)
-	return slices.Compact(ids), nil
-}
-
-func readHealthStatus(status string) (HealthStatus, error) {
-	switch s := HealthStatus(strings.ToLower(status)); s {
-	case "", HealthStatusOpen, HealthStatusUpcoming, HealthStatusClosed:
-		return s, nil
-	}
-	return "", wrong("detail.statusCode", status, "one of open, upcoming, closed")
+	return slices.Compact(ids), slices.Sorted(maps.Keys(over))
 }
 
 // readPage parses a page's number. An event without one is the only page.
-func readPage(field string, value text) (int, error) {
-	if value == "" {
-		return 1, nil
-	}
+func readPage(value text) int {
 	number, err := strconv.Atoi(string(value))
 	if err != nil || number < 1 {
-		return 0, wrong(field, value, "a number from 1 on")
+		return 1
 	}
-	return number, nil
+	return number
 }
 
 // readHealthTime parses a time of a Health event, which has whole seconds.

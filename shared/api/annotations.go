@@ -178,4 +178,7 @@ const (
 	// event, the id of an event in the instance's status, or the id of a capacity reservation. Both
 	// annotations are removed when their source ends.
 	DepartsBecauseAnnotationKey = OwnGroup + "/departs-because"
+	// DepartureWithdrawnAnnotationKey is the time and the ARN of the last Health event that withdrew a
+	// departure. An announcement from before that time does not count.
+	DepartureWithdrawnAnnotationKey = OwnGroup + "/departure-withdrawn"
 )

@@ -128,6 +128,7 @@ func functionsAnnotations() []Annotation {
 			Key: DepartsBecauseAnnotationKey, On: claims,
 			Meaning: "Health event, status event or reservation that announced it.",
 		},
+		{Key: DepartureWithdrawnAnnotationKey, On: claims, Meaning: "Time and Health event of the last withdrawal."},
 	}
 	for i := range internal {
 		internal[i].Internal = true

@@ -47,6 +47,9 @@ type Departure struct {
 	At time.Time
 	// Because names the source: see DepartsBecauseAnnotationKey.
 	Because string
+	// Told is when the source said so, or zero where that is not known. What it said before it withdrew
+	// does not count.
+	Told time.Time
 }
 
 // BlockDeparture is the departure of the instances of a capacity block that ends at the time.
@@ -85,8 +88,13 @@ func (d Departure) ofReservation() bool { return strings.HasPrefix(d.Because, re
 // even a later one.
 func MarkDeparture(claim *api.NodeClaim, departure Departure) map[string]any {
 	departure.At = departure.At.UTC().Truncate(time.Second)
+	because, withdrawn := withdrawal(claim)
+	if because == departure.Because && !departure.Told.IsZero() && !departure.Told.After(withdrawn) {
+		return nil
+	}
 	known, announced := DepartureOf(claim)
-	if announced && (known == departure || known.Because != departure.Because && !known.At.After(departure.At)) {
+	if same := known.Because == departure.Because; announced &&
+		(same && known.At.Equal(departure.At) || !same && !known.At.After(departure.At)) {
 		return nil
 	}
 	return annotate(map[string]any{
@@ -94,18 +102,40 @@ func MarkDeparture(claim *api.NodeClaim, departure Departure) map[string]any {
 	})
 }
 
-// CancelDeparture is the patch that removes the departure of the source, or nil if the claim has
-// none.
-func CancelDeparture(claim *api.NodeClaim, because string) map[string]any {
-	if known, announced := DepartureOf(claim); !announced || known.Because != because {
+// CancelDeparture is the patch that removes the departure of the source, which has withdrawn it at the
+// time. The claim remembers the last withdrawal, because the announcement may arrive after it, or once
+// more. The patch is nil if the claim knows a later word of the source.
+func CancelDeparture(claim *api.NodeClaim, because string, told time.Time) map[string]any {
+	annotations := map[string]any{}
+	if by, at := withdrawal(claim); by != because || told.After(at) {
+		annotations[api.DepartureWithdrawnAnnotationKey] = told.UTC().Format(time.RFC3339) + " " + because
+	}
+	if known, announced := DepartureOf(claim); announced && known.Because == because {
+		annotations[DepartsAtAnnotationKey], annotations[DepartsBecauseAnnotationKey] = nil, nil
+	}
+	if len(annotations) == 0 {
 		return nil
 	}
-	return annotate(map[string]any{DepartsAtAnnotationKey: nil, DepartsBecauseAnnotationKey: nil})
+	return annotate(annotations)
+}
+
+// withdrawal is the last one that the claim remembers: its source, and when it was told.
+func withdrawal(claim *api.NodeClaim) (because string, told time.Time) {
+	text, because, _ := strings.Cut(claim.Annotations[api.DepartureWithdrawnAnnotationKey], " ")
+	told, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return "", time.Time{}
+	}
+	return because, told
 }
 
 // EndBy is the patch that ends the drain of the claim's node by the time, despite protected pods.
-// It is nil if the drain ends by then in any case.
+// It is nil if the drain ends by then in any case. A time that has passed bounds nothing: AWS names the
+// earliest one, and the instance still runs. Pods then have an hour, and not a second.
 func EndBy(claim *api.NodeClaim, at, now time.Time) map[string]any {
+	if at.Before(now) {
+		at = now.Add(forcefulWithin)
+	}
 	written, err := time.Parse(time.RFC3339, claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey])
 	if err == nil && !written.After(at) {
 		return nil

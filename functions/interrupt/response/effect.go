@@ -59,7 +59,7 @@ func EffectOf(event events.Event, now time.Time) Effect {
 		}
 		return departure(disruption.BlockDeparture(detail.ReservationID, detail.EndDate), notice, now)
 	case *events.ScheduledChange:
-		return scheduledChange(detail, now)
+		return scheduledChange(detail, event.Time, now)
 	case *events.StateChange:
 		return stateChange(detail)
 	}
@@ -82,20 +82,22 @@ func stateChange(change *events.StateChange) Effect {
 
 // scheduledChange cancels the departure of a change that is over. A change without a start may
 // begin at any moment, and ends the node at once.
-func scheduledChange(change *events.ScheduledChange, now time.Time) Effect {
+func scheduledChange(change *events.ScheduledChange, told, now time.Time) Effect {
 	cause := change.EventARN
 	if cause == "" {
 		cause = change.Code
 	}
 	if change.Over() {
-		return Effect{Mark: func(claim *api.NodeClaim) map[string]any { return disruption.CancelDeparture(claim, cause) }}
+		return Effect{
+			Mark: func(claim *api.NodeClaim) map[string]any { return disruption.CancelDeparture(claim, cause, told) },
+		}
 	}
 	notice := warning("InstanceUnhealthy", "An unhealthy warning was triggered for the instance")
 	if change.StartTime.IsZero() {
 		return Effect{Notice: notice, End: true}
 	}
 	notice.Message += ": " + change.Code + " at " + change.StartTime.UTC().Format(time.RFC3339)
-	return departure(disruption.Departure{At: change.StartTime, Because: cause}, notice, now)
+	return departure(disruption.Departure{At: change.StartTime, Because: cause, Told: told}, notice, now)
 }
 
 // departure ends a node whose departure is near. The claim remembers a later departure.

@@ -39,12 +39,14 @@ func Decide(batch []events.Event, claims []api.NodeClaim, now time.Time) []*Resp
 	effects := map[string][]effect{} // by the claim's name
 	var order []*api.NodeClaim
 	for i, event := range batch {
-		for _, claim := range own.about(event.Detail) {
-			if effects[claim.Name] == nil {
-				order = append(order, claim)
+		for _, part := range partsOf(event) {
+			for _, claim := range own.about(part.Detail) {
+				if effects[claim.Name] == nil {
+					order = append(order, claim)
+				}
+				effects[claim.Name] = append(
+					effects[claim.Name], effect{i, part.Detail.DetailType(), forClaim(EffectOf(part, now), claim)})
 			}
-			effects[claim.Name] = append(
-				effects[claim.Name], effect{i, event.Detail.DetailType(), forClaim(EffectOf(event, now), claim)})
 		}
 	}
 	responses := make([]*Response, len(order))
@@ -52,6 +54,19 @@ func Decide(batch []events.Event, claims []api.NodeClaim, now time.Time) []*Resp
 		responses[i] = respond(claim, effects[claim.Name], now)
 	}
 	return responses
+}
+
+// partsOf splits an event that means different things for its instances.
+func partsOf(event events.Event) []events.Event {
+	parts := []events.Event{event}
+	if change, ok := event.Detail.(*events.ScheduledChange); ok {
+		if over := change.Resolved(); over != nil {
+			resolved := event
+			resolved.Detail = over
+			parts = append(parts, resolved)
+		}
+	}
+	return parts
 }
 
 // effect is that of one event of the batch on a claim.
