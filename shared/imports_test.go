@@ -35,6 +35,7 @@ func layers() []layer {
 		{path: "shared/api/legacy", imports: "shared/api", deciding: true},
 		{path: "shared/api/legacy/legacytest", imports: "shared/api"},
 		{path: "shared/guard", deciding: true},
+		{path: "shared/fairness", deciding: true},
 		{path: "shared/nearest", deciding: true},
 		{path: "events", deciding: true},
 
@@ -58,8 +59,9 @@ func layers() []layer {
 		// Decisions: a snapshot in, a plan out.
 		{path: "shared/plan", imports: "shared/api shared/catalog shared/scheduling shared/volumes", deciding: true},
 		{
-			path:     "shared/planner",
-			imports:  "shared/api shared/catalog shared/guard shared/plan shared/scheduling shared/spread shared/volumes",
+			path: "shared/planner",
+			imports: "shared/api shared/catalog shared/fairness shared/guard shared/plan shared/scheduling shared/spread " +
+				"shared/volumes",
 			deciding: true,
 		},
 		{path: "shared/planning", imports: "shared/plan shared/planner", deciding: true},
@@ -153,7 +155,7 @@ func layers() []layer {
 		{
 			path: "shared/sight",
 			imports: "shared/api shared/buffer shared/catalog shared/cluster shared/consolidation shared/disruption " +
-				"shared/function shared/inventory shared/kubelet shared/misfit shared/plan shared/planner/gang shared/planning " +
+				"shared/fairness shared/function shared/inventory shared/kubelet shared/misfit shared/plan shared/planner/gang shared/planning " +
 				"shared/provisioningrequest shared/scheduling shared/snapshot shared/spread shared/status shared/virtual",
 		},
 		{

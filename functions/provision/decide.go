@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/fairness"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/status"
 )
@@ -23,13 +24,15 @@ import (
 // launches, and package intent about claims.
 
 // maximumPodEvents bounds the events about pods that have a place, and those about pods that have
-// none, in one pass. A thousand pods that wait for the same reason are explained by the first.
+// none, in one pass. A thousand pods that wait for the same reason are explained by the first, and each
+// namespace has its turn.
 const maximumPodEvents = 50
 
 // unplacedEvents explain to the owners of unplaced pods what keeps the pods out of each pool, and
 // what to change.
 func unplacedEvents(decided *plan.Plan) []cluster.Event {
-	unplaced := decided.Unplaced[:min(len(decided.Unplaced), maximumPodEvents)]
+	unplaced := fairness.InTurn(decided.Unplaced, func(u *plan.Unplaced) string { return u.Pod.Namespace })
+	unplaced = unplaced[:min(len(unplaced), maximumPodEvents)]
 	events := make([]cluster.Event, len(unplaced))
 	for i := range unplaced {
 		var reasons []string

@@ -377,14 +377,19 @@ func (r *pass) show(ctx context.Context, snapshot *plan.Snapshot) {
 	r.explain(ctx, decided) // in the log, because the API server keeps no events of a dry run
 }
 
-// explain logs and records why pods have no place.
+// explain logs and records why pods have no place. A pod that waits for days is logged as often as its
+// event is written, and not in each pass.
 func (r *pass) explain(ctx context.Context, decided *plan.Plan) {
-	events := unplacedEvents(decided)
-	for i, event := range events {
-		slog.WarnContext(ctx, "could not schedule pod", "Pod", decided.Unplaced[i].Pod.String(), "error", event.Message)
-		r.record(event)
+	events, told := unplacedEvents(decided), false
+	for _, event := range events {
+		if !r.recordNew(event) {
+			continue
+		}
+		told = true
+		slog.WarnContext(ctx, "could not schedule pod", "Pod", event.About.Namespace+"/"+event.About.Name,
+			"error", event.Message)
 	}
-	if more := len(decided.Unplaced) - len(events); more > 0 {
+	if more := len(decided.Unplaced) - len(events); more > 0 && told {
 		slog.WarnContext(ctx, "more pods are left out than events are written", "pods", more)
 	}
 }
@@ -399,10 +404,15 @@ func (r *pass) nominate(pods []plan.PodRef, claim string) {
 
 // record keeps an event until the look is done, unless the container wrote the same a short time
 // ago.
-func (r *pass) record(event cluster.Event) {
-	if r.events.isNew(fmt.Sprintf("%s/%s/%s", event.About.UID, event.Reason, event.Message), r.now()) {
+func (r *pass) record(event cluster.Event) { r.recordNew(event) }
+
+// recordNew is record, and reports whether the event is new.
+func (r *pass) recordNew(event cluster.Event) bool {
+	isNew := r.events.isNew(fmt.Sprintf("%s/%s/%s", event.About.UID, event.Reason, event.Message), r.now())
+	if isNew {
 		r.pending.Add(event)
 	}
+	return isNew
 }
 
 // newBatchID returns a name that no other batch has.

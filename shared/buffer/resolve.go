@@ -128,7 +128,7 @@ func Bound(buffers []Buffer, most int) {
 		}
 		b.Pods = nil
 		*b = b.notReady(api.ReasonResolutionFailed, fmt.Sprintf("spec.replicas, spec.percentage or spec.limits: this "+
-			"buffer and the older ones ask for more than %d pods, the most of a cluster: lower them, or delete buffers", most))
+			"buffer and those before it ask for more than %d pods, the most of a cluster: lower them, or delete buffers", most))
 	}
 }
 

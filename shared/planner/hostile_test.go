@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	kresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -61,6 +62,15 @@ var hostilePods = []struct {
 	pods   int
 	change func(pod int, p *corev1.Pod)
 }{
+	// Each sum or comparison of such a quantity would make a number of 100 million digits.
+	{"quantities of many digits", 50, func(pod int, p *corev1.Pod) {
+		requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1e100000000")}
+		p.Spec.Containers[0].Resources.Requests = requests
+		if pod%2 == 0 {
+			p.Spec.Containers = append(p.Spec.Containers, *p.Spec.Containers[0].DeepCopy())
+			p.Spec.Resources = &corev1.ResourceRequirements{Limits: requests}
+		}
+	}},
 	{"preferred node terms", 1, func(_ int, p *corev1.Pod) {
 		var terms []corev1.PreferredSchedulingTerm
 		for i := range 10_000 {

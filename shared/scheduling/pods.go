@@ -17,6 +17,7 @@ import (
 // containers, init containers, sidecars, overhead, pod-level resources and a resize in progress,
 // and one of the resource "pods". Cpu is in cores, the rest in whole units.
 func PodRequests(pod *corev1.Pod) corev1.ResourceList {
+	pod = limitedPod(pod)
 	if pod.Spec.Resources != nil {
 		// The library adds to the pod's own quantities in place, which would change the pod for
 		// quantities beyond 64 bits.
@@ -57,7 +58,8 @@ func SetRequestsFromLimits(spec *corev1.PodSpec) {
 	if of == nil || len(of.Limits) == 0 {
 		return
 	}
-	together := podresource.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, podresource.PodResourcesOptions{})
+	whole := limitedPod(&corev1.Pod{Spec: *spec})
+	together := podresource.AggregateContainerRequests(whole, podresource.PodResourcesOptions{})
 	maps.DeleteFunc(together, func(name corev1.ResourceName, _ resource.Quantity) bool {
 		return name != corev1.ResourceCPU && name != corev1.ResourceMemory
 	})

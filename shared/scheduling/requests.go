@@ -38,6 +38,12 @@ func amountOf(name corev1.ResourceName, quantity *resource.Quantity) (amount int
 	} else if isWhole {
 		return whole, true
 	}
+	if isAstronomic(quantity) {
+		if quantity.Sign() < 0 {
+			return math.MinInt64, false
+		}
+		return math.MaxInt64, false
+	}
 	amount = quantity.ScaledValue(unit)
 	if resource.NewScaledQuantity(amount, unit).Cmp(*quantity) == 0 {
 		return amount, true
@@ -154,6 +160,9 @@ func sumOfContainers(pod *corev1.Pod, requests []request) ([]request, bool) {
 		status := statusOf(pod, i)
 		var has, allocated int
 		for name, quantity := range container.Resources.Requests {
+			if isAstronomic(&quantity) {
+				return nil, false
+			}
 			if status != nil {
 				// Resources that the container has counts where they exceed its request, during a
 				// resize.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/buffer"
+	"github.com/whittle-dev/whittle/shared/fairness"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/snapshot"
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	// mostBuffers bounds the buffers of one plan, because each is a read. The oldest count.
+	// mostBuffers bounds the buffers of one plan, because each is a read.
 	mostBuffers = 200
 	// mostVirtual bounds the virtual pods of all buffers, and those of all requests.
 	mostVirtual = 20_000
@@ -28,7 +29,8 @@ const (
 	parallelReads = 16
 )
 
-// OwnBuffers lists the CapacityBuffers that Whittle carries out, the oldest first.
+// OwnBuffers lists the CapacityBuffers that Whittle carries out: the oldest of each namespace, then the
+// second of each, and so on.
 func OwnBuffers(ctx context.Context, reader ObjectReader) ([]api.CapacityBuffer, error) {
 	objects, err := reader.CapacityBuffers(ctx)
 	if err != nil {
@@ -38,6 +40,7 @@ func OwnBuffers(ctx context.Context, reader ObjectReader) ([]api.CapacityBuffer,
 		return object.DeletionTimestamp != nil || !buffer.IsOurs(&object)
 	})
 	slices.SortFunc(objects, func(a, b api.CapacityBuffer) int { return byAge(&a.ObjectMeta, &b.ObjectMeta) })
+	objects = fairness.InTurn(objects, func(object *api.CapacityBuffer) string { return object.Namespace })
 	return objects[:min(len(objects), mostBuffers)], nil
 }
 

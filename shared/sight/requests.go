@@ -11,11 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/fairness"
 	"github.com/whittle-dev/whittle/shared/provisioningrequest"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
-// mostRequests bounds the ProvisioningRequests of one plan. The oldest count, and the others wait.
+// mostRequests bounds the ProvisioningRequests of one plan. The oldest of each namespace count first, and
+// the others wait.
 const mostRequests = 50
 
 // OwnRequests lists the ProvisioningRequests of Whittle's classes, the oldest first.
@@ -48,6 +50,7 @@ func Requests(
 			open = append(open, &all[i])
 		}
 	}
+	open = fairness.InTurn(open, func(object **api.ProvisioningRequest) string { return (*object).Namespace })
 	open = open[:min(len(open), mostRequests)]
 	templates, err := templatesOf(ctx, reader, open)
 	if err != nil {

@@ -36,18 +36,16 @@ func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Pla
 		all := gangsOf(s)
 		s = settle(solve, s, all)
 		decided := solve(s)
-		left := short(all, decided)
+		left := all.short(decided, nil)
 		if len(left) == 0 {
 			return decided
 		}
 		why := decided
-		rest := without(s, left)
-		decided = solve(rest)
+		decided = solve(all.without(s, left))
 		for _, g := range hopeful(left) {
 			others := slices.DeleteFunc(slices.Clone(left), func(other *gang) bool { return other == g })
-			tried := without(s, others)
-			attempt := solve(tried)
-			if len(short(all, attempt, others...)) > 0 {
+			attempt := solve(all.without(s, others))
+			if len(all.short(attempt, others)) > 0 {
 				g.why = attempt
 				continue
 			}
@@ -56,31 +54,41 @@ func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Pla
 		// Among fewer pods a gang that was whole may be short, because pods come in another order. It waits as
 		// well, and in the end all gangs do.
 		for turn := range attempts {
-			again := short(all, decided, left...)
+			again := all.short(decided, left)
 			if len(again) == 0 {
 				break
 			}
 			if left = append(left, again...); turn == attempts-1 {
-				left = all
+				left = all.list
 			}
-			decided = solve(without(s, left))
+			decided = solve(all.without(s, left))
 		}
+		outcomes := map[*plan.Plan]map[*gang]outcome{}
 		for _, g := range left {
 			if g.why == nil {
 				g.why = why
 			}
-			decided.Unplaced = append(decided.Unplaced, g.unplaced()...)
+			if outcomes[g.why] == nil {
+				outcomes[g.why] = all.outcomes(g.why)
+			}
+			decided.Unplaced = append(decided.Unplaced, g.unplaced(outcomes[g.why][g])...)
 		}
 		slices.SortFunc(decided.Unplaced, func(a, b plan.Unplaced) int { return plan.CompareRefs(a.Pod, b.Pod) })
 		return decided
 	}
 }
 
+// gangs are the gangs with pods that wait, the most important first, and the gang of each such pod. One
+// tenant may have thousands, so that nothing asks each gang about each pod.
+type gangs struct {
+	list []*gang
+	of   map[plan.PodRef]*gang
+}
+
 // gang is a gang with the pods that wait for a place.
 type gang struct {
 	*plan.Gang
 	pods     []plan.PodRef
-	waits    map[plan.PodRef]bool
 	runs     int // pods that have a node and keep it
 	priority int32
 	oldest   time.Time
@@ -96,18 +104,17 @@ type gang struct {
 	why *plan.Plan
 }
 
-// gangsOf returns the gangs with pods that wait, the most important first: by the greatest priority of
-// a pod, then by age.
-func gangsOf(s *plan.Snapshot) []*gang {
+// gangsOf returns the gangs with pods that wait, in the order of the greatest priority of a pod, then of
+// age.
+func gangsOf(s *plan.Snapshot) *gangs {
+	all := &gangs{of: map[plan.PodRef]*gang{}}
 	byName := map[plan.GangRef]*gang{}
 	for i := range s.Gangs {
-		byName[s.Gangs[i].GangRef] = &gang{Gang: &s.Gangs[i], waits: map[plan.PodRef]bool{},
-			domains: map[string]int{}}
+		byName[s.Gangs[i].GangRef] = &gang{Gang: &s.Gangs[i], domains: map[string]int{}}
 	}
 	if len(byName) == 0 {
-		return nil
+		return all
 	}
-	var all []*gang
 	for i := range s.Pods {
 		pod := &s.Pods[i]
 		g := byName[plan.GangOf(pod)]
@@ -119,7 +126,7 @@ func gangsOf(s *plan.Snapshot) []*gang {
 			priority = *pod.Spec.Priority
 		}
 		if len(g.pods) == 0 {
-			all = append(all, g)
+			all.list = append(all.list, g)
 			g.priority, g.oldest = priority, created
 		}
 		g.priority = max(g.priority, priority)
@@ -127,19 +134,19 @@ func gangsOf(s *plan.Snapshot) []*gang {
 			g.oldest = created
 		}
 		g.pods = append(g.pods, plan.RefOf(pod))
-		g.waits[plan.RefOf(pod)] = true
+		all.of[plan.RefOf(pod)] = g
 		g.topology = cmp.Or(g.topology, api.RequiredTopology(pod.Annotations))
 	}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
 			pod := &s.Nodes[i].Pods[j]
-			if g := byName[plan.GangOf(pod)]; g != nil && !g.waits[plan.RefOf(pod)] && keepsItsNode(pod) {
+			if g := byName[plan.GangOf(pod)]; g != nil && all.of[plan.RefOf(pod)] != g && keepsItsNode(pod) {
 				g.runs++
 				g.domains[labelOf(&s.Nodes[i], g.topology)]++
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *gang) int {
+	slices.SortFunc(all.list, func(a, b *gang) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), a.oldest.Compare(b.oldest),
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
@@ -151,27 +158,52 @@ func keepsItsNode(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && !scheduling.IsTerminal(pod)
 }
 
-// placed is how many of the gang's waiting pods the plan places.
-func (g *gang) placed(decided *plan.Plan) int {
-	count := len(g.pods)
-	for i := range decided.Unplaced {
-		if g.waits[decided.Unplaced[i].Pod] {
-			count--
-		}
+// outcome is what a plan means for a gang: how many of its waiting pods it places, and why it places
+// no more.
+type outcome struct {
+	placed  int
+	reasons []plan.Reason
+}
+
+// outcomes are those of the plan for all gangs.
+func (all *gangs) outcomes(decided *plan.Plan) map[*gang]outcome {
+	found := make(map[*gang]outcome, len(all.list))
+	for _, g := range all.list {
+		found[g] = outcome{placed: len(g.pods)}
 	}
-	return count
+	for i := range decided.Unplaced {
+		g := all.of[decided.Unplaced[i].Pod]
+		if g == nil {
+			continue
+		}
+		of := found[g]
+		if of.placed--; of.reasons == nil {
+			of.reasons = decided.Unplaced[i].Reasons
+		}
+		found[g] = of
+	}
+	return found
 }
 
 // short returns the gangs of which the plan places too few pods, in their order. Except are gangs that the
 // plan was not asked for.
-func short(all []*gang, decided *plan.Plan, except ...*gang) []*gang {
+func (all *gangs) short(decided *plan.Plan, except []*gang) []*gang {
+	excepted, outcomes := setOf(except), all.outcomes(decided)
 	var found []*gang
-	for _, g := range all {
-		if !slices.Contains(except, g) && (g.problem != "" || g.runs+g.placed(decided) < g.MinMember) {
+	for _, g := range all.list {
+		if !excepted[g] && (g.problem != "" || g.runs+outcomes[g].placed < g.MinMember) {
 			found = append(found, g)
 		}
 	}
 	return found
+}
+
+func setOf(gangs []*gang) map[*gang]bool {
+	set := make(map[*gang]bool, len(gangs))
+	for _, g := range gangs {
+		set[g] = true
+	}
+	return set
 }
 
 // hopeful are the first gangs that a plan by themselves may help.
@@ -180,13 +212,13 @@ func hopeful(left []*gang) []*gang {
 	return may[:min(len(may), attempts)]
 }
 
-// without is the snapshot without the waiting pods of the gangs.
-func without(s *plan.Snapshot, gangs []*gang) *plan.Snapshot {
+// without is the snapshot without the waiting pods of these gangs.
+func (all *gangs) without(s *plan.Snapshot, some []*gang) *plan.Snapshot {
+	left := setOf(some)
 	rest := *s
 	rest.Pods = make([]corev1.Pod, 0, len(s.Pods))
 	for i := range s.Pods {
-		ref := plan.RefOf(&s.Pods[i])
-		if !slices.ContainsFunc(gangs, func(g *gang) bool { return g.waits[ref] }) {
+		if g := all.of[plan.RefOf(&s.Pods[i])]; g == nil || !left[g] {
 			rest.Pods = append(rest.Pods, s.Pods[i])
 		}
 	}
@@ -194,14 +226,13 @@ func without(s *plan.Snapshot, gangs []*gang) *plan.Snapshot {
 }
 
 // unplaced says for each waiting pod of the gang what the gang lacks.
-func (g *gang) unplaced() []plan.Unplaced {
-	placed := g.placed(g.why)
+func (g *gang) unplaced(of outcome) []plan.Unplaced {
 	where := ""
 	if g.topology != "" {
 		where = fmt.Sprintf(" on nodes with %s=%s", g.topology, g.value)
 	}
 	need := fmt.Sprintf("the gang %q needs %d pods at a time%s, of which %d run and %d more have a place: nothing is "+
-		"launched for a part of it", g.Namespace+"/"+g.Name, g.MinMember, where, g.runs, placed)
+		"launched for a part of it", g.Namespace+"/"+g.Name, g.MinMember, where, g.runs, of.placed)
 	lacks := len(g.pods) + g.runs
 	if lacks < g.MinMember {
 		need = fmt.Sprintf("the gang %q needs %d pods at a time, and %d wait or run: create the others, or lower "+
@@ -211,11 +242,8 @@ func (g *gang) unplaced() []plan.Unplaced {
 		need = fmt.Sprintf("the gang %q %s", g.Namespace+"/"+g.Name, g.problem)
 	}
 	reasons := []plan.Reason{{Message: need}}
-	for i := range g.why.Unplaced {
-		if g.waits[g.why.Unplaced[i].Pod] && lacks >= g.MinMember && g.problem == "" {
-			reasons = append(reasons, g.why.Unplaced[i].Reasons...)
-			break
-		}
+	if lacks >= g.MinMember && g.problem == "" {
+		reasons = append(reasons, of.reasons...)
 	}
 	list := make([]plan.Unplaced, len(g.pods))
 	for i, pod := range g.pods {

@@ -10,11 +10,16 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/fairness"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// mostDomains bounds the values of a label that are tried. Each attempt is a plan.
-const mostDomains = 16
+// mostDomains bounds the values of a label that are tried, and mostQuestions those of all labels. Each
+// attempt is a plan, for which everybody waits.
+const (
+	mostDomains   = 16
+	mostQuestions = 4 * mostDomains
+)
 
 // domain is where a gang can be: one value of its topology label.
 type domain struct {
@@ -28,21 +33,36 @@ type domain struct {
 // and returns the snapshot whose pods ask for it. Pods that run decide it for the others. Otherwise
 // the value is the cheapest with room for the gang, where nodes in flight cost nothing. A gang for
 // which no node can have the label gets a problem.
-func settle(solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, all []*gang) *plan.Snapshot {
+func settle(solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, all *gangs) *plan.Snapshot {
 	open := map[string][]*gang{} // without a value, by the key of the label
+	var asking []*gang           // the first of each key
 	chosen := map[plan.PodRef]corev1.NodeSelectorRequirement{}
-	for _, g := range all {
+	for _, g := range all.list {
 		if g.topology == "" {
 			continue
 		}
 		if value := mostFrequent(g.domains); value != "" {
 			g.choose(chosen, value)
-		} else {
-			open[g.topology] = append(open[g.topology], g)
+			continue
 		}
+		if open[g.topology] == nil {
+			asking = append(asking, g)
+		}
+		open[g.topology] = append(open[g.topology], g)
 	}
-	for _, key := range slices.Sorted(maps.Keys(open)) {
-		for i, best := range bestDomains(solve, s, key, open[key]) {
+	questions := 0
+	for _, first := range fairness.InTurn(asking, func(g **gang) string { return (*g).Namespace }) {
+		key := first.topology
+		values := valuesOf(s, key)
+		values = values[:min(len(values), mostDomains)]
+		if questions += len(values); questions > mostQuestions {
+			for _, g := range open[key] {
+				g.problem = fmt.Sprintf("asks for nodes with one value of the label %q, and gangs ask for too many labels at a "+
+					"time: it waits for a plan with fewer", key)
+			}
+			continue
+		}
+		for i, best := range all.bestDomains(solve, s, values, open[key]) {
 			if best.value == "" {
 				open[key][i].problem = fmt.Sprintf("asks for nodes with one value of the label %q, which no node and no "+
 					"NodePool has: correct the annotation %q on its pods", key, api.RequiredTopologyAnnotationKey)
@@ -111,22 +131,22 @@ func mostFrequent(counts map[string]int) string {
 	return best
 }
 
-// bestDomains returns the best value for each of the gangs. It plans once for each value, for these
+// bestDomains returns the best value for each of some gangs. It plans once for each value, for these
 // gangs alone.
-func bestDomains(
-	solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, key string, gangs []*gang,
+func (all *gangs) bestDomains(
+	solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot, values []string, some []*gang,
 ) []domain {
-	alone := onlyOf(s, gangs)
-	best := make([]domain, len(gangs))
-	values := valuesOf(s, key)
-	for _, value := range values[:min(len(values), mostDomains)] {
+	alone := all.onlyOf(s, some)
+	best := make([]domain, len(some))
+	for _, value := range values {
 		chosen := map[plan.PodRef]corev1.NodeSelectorRequirement{}
-		for _, g := range gangs {
+		for _, g := range some {
 			g.choose(chosen, value)
 		}
 		decided := solve(pinned(alone, chosen))
-		for i, g := range gangs {
-			found := domain{value: value, placed: g.placed(decided), price: g.share(decided)}
+		outcomes, shares := all.outcomes(decided), all.shares(decided)
+		for i, g := range some {
+			found := domain{value: value, placed: outcomes[g].placed, price: shares[g]}
 			if best[i].value == "" || found.isBetter(&best[i], g.MinMember-g.runs) {
 				best[i] = found
 			}
@@ -144,27 +164,29 @@ func (d *domain) isBetter(other *domain, needed int) bool {
 	return d.placed > other.placed
 }
 
-// share is what the gang's pods cost on the plan's new nodes. Pods of a node share its price
-// equally.
-func (g *gang) share(decided *plan.Plan) float64 {
-	sum := 0.0
+// shares are what each gang's pods cost on the plan's new nodes. Pods of a node share its price equally.
+func (all *gangs) shares(decided *plan.Plan) map[*gang]float64 {
+	sums := map[*gang]float64{}
 	for i := range decided.NodeClaims {
-		planned, own := &decided.NodeClaims[i], 0
+		planned := &decided.NodeClaims[i]
+		own := map[*gang]int{}
 		for _, pod := range planned.Pods {
-			if g.waits[pod] {
-				own++
-			}
+			own[all.of[pod]]++
 		}
-		sum += planned.PricePerHour * float64(own) / float64(max(len(planned.Pods), 1))
+		for g, count := range own {
+			sums[g] += planned.PricePerHour * float64(count) / float64(len(planned.Pods))
+		}
 	}
-	return sum
+	return sums
 }
 
 // onlyOf is the snapshot with the waiting pods of these gangs alone.
-func onlyOf(s *plan.Snapshot, gangs []*gang) *plan.Snapshot {
+func (all *gangs) onlyOf(s *plan.Snapshot, some []*gang) *plan.Snapshot {
+	asked := setOf(some)
 	rest := *s
 	rest.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool {
-		return !slices.ContainsFunc(gangs, func(g *gang) bool { return g.waits[plan.RefOf(&pod)] })
+		g := all.of[plan.RefOf(&pod)]
+		return g == nil || !asked[g]
 	})
 	rest.SkipImprovement = true
 	return &rest

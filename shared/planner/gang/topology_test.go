@@ -1,10 +1,13 @@
 package gang_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -168,5 +171,50 @@ func TestPodsThatMoveKeepTheirDomain(t *testing.T) {
 	if kept[0].Spec.NodeSelector[corev1.LabelTopologyZone] != zoneB || kept[1].Spec.NodeSelector != nil ||
 		s.Nodes[1].Pods[0].Spec.NodeSelector != nil {
 		t.Errorf("the pods on a node ask for %v and %v", kept[0].Spec.NodeSelector, kept[1].Spec.NodeSelector)
+	}
+}
+
+// TestLabelsOfManyGangsAreBounded has one tenant's gangs name 30 labels with 16 values each, and another's
+// one. Plans are made for a part of the labels, and the other tenant has its turn.
+func TestLabelsOfManyGangsAreBounded(t *testing.T) {
+	var pods []corev1.Pod
+	var gangs []plan.Gang
+	for i := range 31 {
+		name, key := fmt.Sprintf("g%02d", i), fmt.Sprintf("example.com/label-%02d", i)
+		pod := stagetest.Pod(name, "1", "1Gi", together(name, key))
+		group := needs(name, 1)
+		if i == 30 {
+			pod.Namespace, group.Namespace = "other", "other"
+		}
+		pods, gangs = append(pods, pod), append(gangs, group)
+	}
+	s := stagetest.Snapshot([]catalog.InstanceType{inZones(map[string]float64{zoneA: 1})}, pods...)
+	s.Gangs = gangs
+	for i := range 16 {
+		node := plan.Node{Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: map[string]string{}}}}
+		for j := range 31 {
+			node.Node.Labels[fmt.Sprintf("example.com/label-%02d", j)] = fmt.Sprint(i)
+		}
+		node.Node.Status.Allocatable = corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("16Gi"),
+			corev1.ResourcePods: resource.MustParse("10")}
+		s.Nodes = append(s.Nodes, node)
+	}
+	plans := 0
+	decided := gang.Whole(func(s *plan.Snapshot) *plan.Plan { plans++; return planner.Solve(s) })(s)
+	if plans > 4*16+10 {
+		t.Errorf("%d plans", plans)
+	}
+	told := 0
+	for _, left := range decided.Unplaced {
+		if strings.Contains(left.Reasons[0].Message, "too many labels at a time") {
+			told++
+		}
+		if left.Pod.Namespace == "other" {
+			t.Errorf("the other tenant's pod has no place: %v", left.Reasons)
+		}
+	}
+	if told != 27 {
+		t.Errorf("%d pods are told that they wait, want 27", told)
 	}
 }

@@ -92,16 +92,7 @@ func AmountUp(name corev1.ResourceName, quantity *resource.Quantity) int64 {
 	if whole, ok := wholeAmount(name, quantity); ok {
 		return whole
 	}
-	if name == corev1.ResourceCPU {
-		if quantity.CmpInt64(MaxAmount/1000) > 0 {
-			return MaxAmount
-		}
-		return quantity.MilliValue()
-	}
-	if quantity.CmpInt64(MaxAmount) > 0 {
-		return MaxAmount
-	}
-	return quantity.Value()
+	return max(-MaxAmount, min(scheduling.Amount(name, quantity), MaxAmount))
 }
 
 // wholeAmount is a quantity of whole units that is not beyond, which nearly all are, without any
