@@ -52,6 +52,16 @@ type Misfit struct {
 	Origin Origin `json:"origin"`
 }
 
+// String says why no node is launched for the pod, and until when.
+func (m Misfit) String() string {
+	last := ""
+	if len(m.Claims) > 0 {
+		last = fmt.Sprintf(", nodeclaim %q,", m.Claims[len(m.Claims)-1])
+	}
+	return fmt.Sprintf("the node that was launched for the pod%s does not serve it: %s; after %d such launches the next "+
+		"one is not before %s", last, m.Because, len(m.Claims), m.Until.Format(time.RFC3339))
+}
+
 // Origin is a NodePool and an EC2NodeClass as they were.
 type Origin struct {
 	Pool      string `json:"pool,omitempty"`
@@ -230,10 +240,7 @@ func Hold(snapshot *plan.Snapshot, misfits map[string]Misfit, now time.Time) []H
 		if !ok || !now.Before(misfit.Until) {
 			return false
 		}
-		held = append(held, Held{Pod: plan.RefOf(&pod), Until: misfit.Until, Message: fmt.Sprintf(
-			"the node that was launched for the pod, nodeclaim %q, does not serve it: %s; after %d such launches the next "+
-				"one is not before %s", misfit.Claims[len(misfit.Claims)-1], misfit.Because, len(misfit.Claims),
-			misfit.Until.Format(time.RFC3339))})
+		held = append(held, Held{Pod: plan.RefOf(&pod), Until: misfit.Until, Message: misfit.String()})
 		return true
 	})
 	return held

@@ -64,6 +64,12 @@ func Read(
 	})
 	group.Go(func() (err error) { objects.Status, err = status.Read(ctx, client); return err })
 	group.Go(func() (err error) {
+		if objects.Misfits, err = inventory.Misfits(ctx, client); cluster.IsForbidden(err) {
+			return nil // rights of an older installation
+		}
+		return err
+	})
+	group.Go(func() (err error) {
 		if objects.Karpenter, err = client.KarpenterLeadership(ctx, karpenter, now); apierrors.IsForbidden(err) {
 			return nil // a person's rights may be older than this question
 		}

@@ -3,15 +3,17 @@ package view
 import (
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/registration"
 )
 
 // nodePools sums up the claims of each pool. The sums of the pool's own status may be a minute old.
-func nodePools(objects *Cluster) []NodePool {
+func nodePools(objects *Cluster, now time.Time) []NodePool {
 	pools := make([]NodePool, 0, len(objects.NodePools))
 	for i := range objects.NodePools {
 		pool := &objects.NodePools[i]
@@ -32,10 +34,24 @@ func nodePools(objects *Cluster) []NodePool {
 			shown.Memory.Add(*claim.Status.Capacity.Memory())
 		}
 		shown.Reasons = reasons(pool)
+		if brake := registration.BrakeOf(pool, objects.classOf(pool), objects.NodeClaims, now); brake.Closed != "" {
+			shown.Reasons = append(shown.Reasons, printable.Line(brake.Closed))
+		}
 		pools = append(pools, shown)
 	}
 	slices.SortFunc(pools, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
 	return pools
+}
+
+// classOf returns the pool's class, or nil.
+func (o *Cluster) classOf(pool *api.NodePool) *api.EC2NodeClass {
+	ref := pool.Spec.Template.Spec.NodeClassRef
+	for i := range o.NodeClasses {
+		if ref != nil && o.NodeClasses[i].Name == ref.Name {
+			return &o.NodeClasses[i]
+		}
+	}
+	return nil
 }
 
 // reasons returns the messages of the pool's conditions that are not true. Ready only repeats

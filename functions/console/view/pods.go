@@ -33,6 +33,9 @@ func waiting(objects *Cluster, now time.Time) []Pod {
 		}
 		shown := Pod{Namespace: pod.Namespace, Name: pod.Name, Created: pod.CreationTimestamp.UTC()}
 		shown.Source, shown.Message = message(pod, events[pod.UID], now)
+		if known, ok := objects.Misfits[string(pod.UID)]; ok && now.Before(known.Until) {
+			shown.Source, shown.Message, shown.HeldUntil = cluster.FieldManager, printable.Line(known.String()), known.Until
+		}
 		pods = append(pods, shown)
 	}
 	slices.SortFunc(pods, func(a, b Pod) int {

@@ -95,15 +95,18 @@ const (
 
 // problems lists what a person may have to look at, the most urgent first.
 func problems(v *View) []string {
-	var unready, unserved []string
+	var unready, unserved, held []string
 	for _, pool := range v.NodePools {
 		if !pool.Ready {
 			unready = append(unready, pool.Name+" ("+strings.Join(pool.Reasons, "; ")+")")
 		}
 	}
 	for _, pod := range v.Waiting {
-		if v.Time.Sub(pod.Created) > unservedAfter {
-			unserved = append(unserved, pod.Namespace+"/"+pod.Name)
+		switch name := pod.Namespace + "/" + pod.Name; {
+		case !pod.HeldUntil.IsZero():
+			held = append(held, name)
+		case v.Time.Sub(pod.Created) > unservedAfter:
+			unserved = append(unserved, name)
 		}
 	}
 	var all []string
@@ -113,6 +116,8 @@ func problems(v *View) []string {
 	}
 	all = appendProblem(all, unserved, "a pod has waited for more than 10 minutes",
 		"%d pods have waited for more than 10 minutes")
+	all = appendProblem(all, held, "a pod is held, because the nodes launched for it did not serve it",
+		"%d pods are held, because the nodes launched for them did not serve them")
 	all = append(all, nodeProblems(v)...)
 	for _, why := range v.IgnoredLeases {
 		all = append(all, why+": if it is Karpenter's, set karpenterServiceAccounts")

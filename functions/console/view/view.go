@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -24,6 +25,7 @@ type Cluster struct {
 	Events      []corev1.Event   // about pods: FailedScheduling and Nominated
 	Catalog     *catalog.Catalog // nil before the first
 	Status      status.Contents
+	Misfits     map[string]misfit.Misfit // pods that their nodes did not serve, by UID
 	Karpenter   cluster.Leadership
 	Shifted     map[string]time.Time // zones that zonal shifts move traffic away from, by id
 }
@@ -151,6 +153,9 @@ type Pod struct {
 	Created   time.Time `json:"created"`
 	Source    string    `json:"source,omitempty"`  // the message's author
 	Message   string    `json:"message,omitempty"` // why it waits, or for which node
+	// HeldUntil is when the next node may be launched for the pod: the last ones did not serve it. It is
+	// zero for a pod that is not held.
+	HeldUntil time.Time `json:"heldUntil,omitzero"`
 }
 
 // Catalog holds age and size of the catalogue.
@@ -168,7 +173,7 @@ func Of(objects *Cluster, now time.Time) *View {
 	view := &View{
 		FormatVersion: formatVersion,
 		Time:          now, Day: objects.Status.Day,
-		NodePools: nodePools(objects), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Status.Plan,
+		NodePools: nodePools(objects, now), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Status.Plan,
 	}
 	view.IgnoredLeases = objects.Karpenter.Ignored
 	if leader := objects.Karpenter.Leader; leader != nil {
