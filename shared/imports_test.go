@@ -43,6 +43,7 @@ func layers() []layer {
 		// classes, as pure functions.
 		{path: "shared/scheduling", imports: "shared/api shared/nearest", deciding: true},
 		{path: "shared/volumes", imports: "shared/scheduling", deciding: true},
+		{path: "shared/quota", imports: "shared/scheduling", deciding: true},
 		{path: "shared/spread", imports: "shared/scheduling", deciding: true},
 		{path: "shared/kubelet", imports: "shared/api", deciding: true},
 		{path: "shared/catalog", imports: "shared/api shared/guard shared/kubelet shared/scheduling", deciding: true},
@@ -136,10 +137,14 @@ func layers() []layer {
 		{path: "shared/virtual", imports: "shared/plan shared/scheduling shared/snapshot", deciding: true},
 		{
 			path:     "shared/provisioningrequest",
-			imports:  "shared/api shared/plan shared/scheduling shared/virtual",
+			imports:  "shared/api shared/plan shared/quota shared/scheduling shared/virtual",
 			deciding: true,
 		},
-		{path: "shared/buffer", imports: "shared/api shared/plan shared/scheduling shared/virtual", deciding: true},
+		{
+			path:     "shared/buffer",
+			imports:  "shared/api shared/plan shared/quota shared/scheduling shared/virtual",
+			deciding: true,
+		},
 		{path: "shared/launch", imports: "shared/api shared/catalog shared/nodeclass shared/scheduling", deciding: true},
 
 		// Edge: clients of Kubernetes, EC2, SQS and CloudWatch. They carry out decisions and make
@@ -156,7 +161,8 @@ func layers() []layer {
 			path: "shared/sight",
 			imports: "shared/api shared/buffer shared/catalog shared/cluster shared/consolidation shared/disruption " +
 				"shared/fairness shared/function shared/inventory shared/kubelet shared/misfit shared/plan shared/planner/gang shared/planning " +
-				"shared/provisioningrequest shared/scheduling shared/snapshot shared/spread shared/status shared/virtual",
+				"shared/provisioningrequest shared/quota shared/scheduling shared/snapshot shared/spread shared/status " +
+				"shared/virtual",
 		},
 		{
 			path:    "shared/classes",

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/quota"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
@@ -239,5 +240,27 @@ func TestHeadroomIsAPartOfNodes(t *testing.T) {
 		func(*api.NodeClaim) (float64, bool) { return 0.2, true })
 	if placed != 2 || price != 0.1 {
 		t.Errorf("%d pods for $%g/h, want 2 for $0.1/h", placed, price)
+	}
+}
+
+// TestAQuotaBoundsABuffer gives a buffer of three pods a quota of two, and of none.
+func TestAQuotaBoundsABuffer(t *testing.T) {
+	source := &buffer.Source{Template: requesting("1", "1Gi"), Replicas: 1}
+	for cpu, want := range map[string]int{"5": 3, "2500m": 2, "900m": 0} {
+		b := buffer.Resolve(made(func(s *api.CapacityBufferSpec) { ofTemplate(s); s.Replicas = number(3) }), source, nil)
+		if len(b.Pods) != 3 {
+			t.Fatalf("%d pods: %s", len(b.Pods), b.Problem())
+		}
+		of := corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{
+			Hard: corev1.ResourceList{"requests.cpu": resource.MustParse(cpu)}}}
+		of.Namespace, of.Name = b.Pods[0].Namespace, "team"
+		buffers := []buffer.Buffer{b}
+		buffer.Within(buffers, quota.New([]corev1.ResourceQuota{of}))
+		status, _ := buffers[0].Status(virtual.Outcome{}, time.Now())
+		ready := api.GetCondition(status.Conditions, api.ConditionReadyForProvisioning)
+		if len(buffers[0].Pods) != want || want < 3 != strings.Contains(ready.Message, `ResourceQuota "team" has room for`) ||
+			(want == 0) != (buffers[0].Problem() != "") {
+			t.Errorf("cpu %s: %d pods, want %d: %s", cpu, len(buffers[0].Pods), want, ready.Message)
+		}
 	}
 }

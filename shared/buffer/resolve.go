@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/quota"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
@@ -129,6 +130,29 @@ func Bound(buffers []Buffer, most int) {
 		b.Pods = nil
 		*b = b.notReady(api.ReasonResolutionFailed, fmt.Sprintf("spec.replicas, spec.percentage or spec.limits: this "+
 			"buffer and those before it ask for more than %d pods, the most of a cluster: lower them, or delete buffers", most))
+	}
+}
+
+// Within takes the pods from the buffers that the quotas of their namespaces leave no room for. The first
+// buffers come first.
+func Within(buffers []Buffer, room *quota.Room) {
+	for i := range buffers {
+		b := &buffers[i]
+		if len(b.Pods) == 0 {
+			continue
+		}
+		taken, by := room.Take(&b.Pods[0], len(b.Pods))
+		if by == "" {
+			continue
+		}
+		message := fmt.Sprintf("the ResourceQuota %q has room for %d of the buffer's %d pods: raise it, or lower the buffer",
+			by, taken, len(b.Pods))
+		if taken == 0 {
+			b.Pods = nil
+			*b = b.notReady(api.ReasonResolutionFailed, message)
+			continue
+		}
+		b.Pods, b.ready.Message = b.Pods[:taken], message
 	}
 }
 

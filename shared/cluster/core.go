@@ -133,6 +133,13 @@ func (c *Client) LimitRanges(ctx context.Context) ([]corev1.LimitRange, error) {
 	return list.Items, err
 }
 
+// ResourceQuotas lists the quotas of every namespace.
+func (c *Client) ResourceQuotas(ctx context.Context) ([]corev1.ResourceQuota, error) {
+	var list corev1.ResourceQuotaList
+	err := c.list(ctx, "/api/v1/resourcequotas", &list)
+	return list.Items, err
+}
+
 // PodDisruptionBudgets lists every disruption budget.
 func (c *Client) PodDisruptionBudgets(ctx context.Context) ([]policyv1.PodDisruptionBudget, error) {
 	var list policyv1.PodDisruptionBudgetList

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	kresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -64,7 +63,7 @@ var hostilePods = []struct {
 }{
 	// Each sum or comparison of such a quantity would make a number of 100 million digits.
 	{"quantities of many digits", 50, func(pod int, p *corev1.Pod) {
-		requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1e100000000")}
+		requests := corev1.ResourceList{corev1.ResourceCPU: kresource.MustParse("1e100000000")}
 		p.Spec.Containers[0].Resources.Requests = requests
 		if pod%2 == 0 {
 			p.Spec.Containers = append(p.Spec.Containers, *p.Spec.Containers[0].DeepCopy())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/quota"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
@@ -115,6 +116,16 @@ func Resolve(
 	}
 	r.Pods = r.Pods[min(r.came, len(r.Pods)):]
 	return r
+}
+
+// Within takes the room of the request's pods from the quota of its namespace. A request that waits, and
+// for which there is too little, has that as its problem.
+func (r *Request) Within(room *quota.Room) {
+	if by := room.TakeAll(r.Pods); by != "" && r.Stage == Waits {
+		r.problem = fmt.Sprintf("the ResourceQuota %q has no room for the request's %d pods: raise it, or lower the request",
+			by, len(r.Pods))
+		r.Pods = nil
+	}
 }
 
 // topologyOf is the key of the label that the first template with such an annotation names. It

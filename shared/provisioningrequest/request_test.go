@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/provisioningrequest"
+	"github.com/whittle-dev/whittle/shared/quota"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
@@ -130,6 +131,27 @@ func TestRequestsFail(t *testing.T) {
 	large.Spec.PodSets[1].Count = 1 << 30
 	if said := failed(large, templates(), time.Minute); !strings.Contains(said, "spec.podSets: the request asks for more than") {
 		t.Errorf("with too many pods it says %q", said)
+	}
+}
+
+// TestAQuotaFailsARequest asks for three pods under a quota of two. A booked request keeps its pods.
+func TestAQuotaFailsARequest(t *testing.T) {
+	of := corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": resource.MustParse("2")}}}
+	of.Name = "team"
+	waiting := asked(api.AtomicScaleUpClass)
+	of.Namespace = waiting.Namespace
+	r := provisioningrequest.Resolve(waiting, templates(), nil, nil)
+	r.Within(quota.New([]corev1.ResourceQuota{of}))
+	conditions, _ := r.Conditions(fits(&r, 0), always, began.Add(time.Minute))
+	got := api.GetCondition(conditions, "Failed")
+	if len(r.Pods) != 0 || got == nil || !strings.Contains(got.Message, `the ResourceQuota "team" has no room for`) {
+		t.Errorf("%d pods, and %+v", len(r.Pods), got)
+	}
+	booked := asked(api.AtomicScaleUpClass)
+	booked.Status.Conditions = []metav1.Condition{{Type: "Provisioned", Status: metav1.ConditionTrue}}
+	r = provisioningrequest.Resolve(booked, templates(), nil, nil)
+	if r.Within(quota.New([]corev1.ResourceQuota{of})); len(r.Pods) != 3 {
+		t.Errorf("a booked request has %d pods", len(r.Pods))
 	}
 }
 

@@ -13,9 +13,11 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/buffer"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fairness"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planning"
+	"github.com/whittle-dev/whittle/shared/quota"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/virtual"
 )
@@ -58,11 +60,11 @@ func Buffers(ctx context.Context, reader ObjectReader, ranges []corev1.LimitRang
 		return nil, err
 	}
 	buffers := make([]buffer.Buffer, len(objects))
-	group, ctx := errgroup.WithContext(ctx)
+	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(parallelReads)
 	for i := range objects {
 		group.Go(func() error {
-			source, err := sourceOf(ctx, reader, &objects[i])
+			source, err := sourceOf(reading, reader, &objects[i])
 			if err != nil {
 				return fmt.Errorf("capacitybuffer %s/%s: %w", objects[i].Namespace, objects[i].Name, err)
 			}
@@ -73,8 +75,25 @@ func Buffers(ctx context.Context, reader ObjectReader, ranges []corev1.LimitRang
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	if len(buffers) > 0 {
+		room, err := quotas(ctx, reader)
+		if err != nil {
+			return nil, err
+		}
+		buffer.Within(buffers, room)
+	}
 	buffer.Bound(buffers, mostVirtual)
 	return buffers, nil
+}
+
+// quotas reads what the ResourceQuotas leave. A reader with the rights of an older installation knows of
+// none.
+func quotas(ctx context.Context, reader ObjectReader) (*quota.Room, error) {
+	all, err := reader.ResourceQuotas(ctx)
+	if err != nil && !cluster.IsForbidden(err) {
+		return nil, fmt.Errorf("listing resourcequotas: %w", err)
+	}
+	return quota.New(all), nil
 }
 
 // sourceOf reads what the buffer names, and returns nil where that is nothing.

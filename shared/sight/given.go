@@ -27,6 +27,7 @@ type Given struct {
 	Groups   []api.PodGroup
 	Buffers  []api.CapacityBuffer
 	Requests []api.ProvisioningRequest
+	Quotas   []corev1.ResourceQuota
 	// Spreads are the selectors of Services and of the controllers of pods.
 	Spreads []spread.Selector
 	// Template returns what a buffer or a request names, or nil. The func may be nil.
@@ -69,6 +70,11 @@ func (g *Given) DaemonSets(context.Context) ([]appsv1.DaemonSet, error) {
 // LimitRanges returns the known limit ranges.
 func (g *Given) LimitRanges(context.Context) ([]corev1.LimitRange, error) {
 	return g.Known.LimitRanges, nil
+}
+
+// ResourceQuotas returns the known quotas.
+func (g *Given) ResourceQuotas(context.Context) ([]corev1.ResourceQuota, error) {
+	return g.Quotas, nil
 }
 
 // PodDisruptionBudgets returns the known budgets.

@@ -36,6 +36,7 @@ type ObjectReader interface {
 	NodeOverlays(context.Context) ([]api.NodeOverlay, error)
 	DaemonSets(context.Context) ([]appsv1.DaemonSet, error)
 	LimitRanges(context.Context) ([]corev1.LimitRange, error)
+	ResourceQuotas(context.Context) ([]corev1.ResourceQuota, error)
 	PodDisruptionBudgets(context.Context) ([]policyv1.PodDisruptionBudget, error)
 	PersistentVolumeClaims(context.Context) ([]corev1.PersistentVolumeClaim, error)
 	PersistentVolumes(context.Context) ([]corev1.PersistentVolume, error)

@@ -56,10 +56,18 @@ func Requests(
 	if err != nil {
 		return nil, err
 	}
+	if len(open) == 0 {
+		return nil, nil
+	}
+	room, err := quotas(ctx, reader)
+	if err != nil {
+		return nil, err
+	}
 	var requests []provisioningrequest.Request
 	total := 0
 	for _, object := range open {
 		resolved := provisioningrequest.Resolve(object, templates[object.Namespace], o.Pods, o.LimitRanges)
+		resolved.Within(room)
 		if total += len(resolved.Pods); total > mostVirtual {
 			break // it waits until the older ones are over
 		}

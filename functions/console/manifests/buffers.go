@@ -3,10 +3,12 @@ package manifests
 import (
 	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/quota"
 )
 
 // warnBuffers warns of CapacityBuffers that get no room as they are.
 func (r *reader) warnBuffers() {
+	var resolved []buffer.Buffer
 	for i := range r.manifests.Buffers {
 		object := &r.manifests.Buffers[i]
 		if !buffer.IsOurs(object) {
@@ -17,8 +19,12 @@ func (r *reader) warnBuffers() {
 		if template := r.template(of.Kind, of.Namespace, of.Name); template != nil {
 			source = &buffer.Source{Template: template.Pod, Generation: template.Generation, Replicas: template.Replicas}
 		}
-		resolved := buffer.Resolve(object, source, r.manifests.LimitRanges)
-		if problem := resolved.Problem(); problem != "" {
+		resolved = append(resolved, buffer.Resolve(object, source, r.manifests.LimitRanges))
+	}
+	buffer.Within(resolved, quota.New(r.manifests.Quotas))
+	for i := range resolved {
+		if problem := resolved[i].Problem(); problem != "" {
+			object := resolved[i].Object
 			key := keyOf(*object, object.Namespace, object.Name)
 			r.warnf(r.seen[key].d, nil, "CapacityBuffer %q: %s", object.Namespace+"/"+object.Name, problem)
 		}

@@ -150,6 +150,9 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 	"v1 LimitRange": kind(
 		func(r *reader) *[]corev1.LimitRange { return &r.manifests.LimitRanges }, true, finishLimitRange,
 	),
+	"v1 ResourceQuota": kind(
+		func(r *reader) *[]corev1.ResourceQuota { return &r.manifests.Quotas }, true, nil,
+	),
 	"v1 Service": kind(
 		func(r *reader) *[]corev1.Service { return &r.services }, true, nil,
 	),

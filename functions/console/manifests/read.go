@@ -38,6 +38,8 @@ type Manifests struct {
 	Buffers  []api.CapacityBuffer
 	Requests []api.ProvisioningRequest
 	Template func(kind, namespace, name string) *cluster.Template
+	// Quotas bound the pods of buffers and requests.
+	Quotas []corev1.ResourceQuota
 	// Old are the objects of kinds before karpenter.sh/v1. Objects has what they become.
 	Old legacy.Input
 	// Warnings are one line each, for people: unknown kinds and fields, and what a plan has to assume.

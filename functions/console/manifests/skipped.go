@@ -14,8 +14,7 @@ import (
 // irrelevant lists Kubernetes' kinds that no plan depends on, by group.
 var irrelevant = map[string][]string{
 	"": {
-		"Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "ResourceQuota", "Secret",
-		"ServiceAccount",
+		"Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "Secret", "ServiceAccount",
 	},
 	"admissionregistration.k8s.io": {
 		"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",

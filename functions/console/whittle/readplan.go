@@ -67,7 +67,7 @@ func (s *source) useFiles(f *planFlags, in io.Reader, problems io.Writer) error 
 	s.settings.CapacityBuffers, s.settings.ProvisioningRequests = true, true
 	s.reader = &sight.Given{
 		Known: read.Objects, Groups: read.PodGroups, Buffers: read.Buffers, Requests: read.Requests,
-		Spreads: read.Selectors, Template: read.Template,
+		Quotas: read.Quotas, Spreads: read.Selectors, Template: read.Template,
 	}
 	return nil
 }

@@ -36,6 +36,8 @@ var (
 	Services = &Kind{"", "v1", "services", "Service", true, true, false, func() any { return new(corev1.Service) }}
 	Limits   = &Kind{"", "v1", "limitranges", "LimitRange", true, false, false,
 		func() any { return new(corev1.LimitRange) }}
+	Quotas = &Kind{"", "v1", "resourcequotas", "ResourceQuota", true, false, false,
+		func() any { return new(corev1.ResourceQuota) }}
 	VolumeClaims = &Kind{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true, true, false,
 		func() any { return new(corev1.PersistentVolumeClaim) }}
 	Volumes = &Kind{"", "v1", "persistentvolumes", "PersistentVolume", false, true, false,
@@ -72,7 +74,7 @@ var (
 
 func kinds() []*Kind {
 	return []*Kind{
-		Pods, Nodes, Namespaces, ConfigMaps, Events, Services, Limits, VolumeClaims, Volumes, DaemonSets, Leases,
+		Pods, Nodes, Namespaces, ConfigMaps, Events, Services, Limits, Quotas, VolumeClaims, Volumes, DaemonSets, Leases,
 		Budgets, StorageClasses, Attachments, CSINodes, NodeClaims, NodePools, NodeOverlays, NodeClasses,
 		PodTemplates, CapacityBuffers, Requests, PodGroups,
 	}
