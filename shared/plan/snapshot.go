@@ -42,6 +42,9 @@ type Snapshot struct {
 	PersistentVolumes      []corev1.PersistentVolume      `json:"persistentVolumes,omitempty"`
 	StorageClasses         []storagev1.StorageClass       `json:"storageClasses,omitempty"`
 	CSINodes               []storagev1.CSINode            `json:"csiNodes,omitempty"`
+	// VolumeLimits is how many EBS volumes nodes of an instance type attach, by what nodes of the whole
+	// cluster say. Without it, the snapshot's nodes count.
+	VolumeLimits map[string]int `json:"volumeLimits,omitempty"`
 	// WellKnownLabels are further label keys that a pod may ask for although no NodePool defines
 	// them. Those of Kubernetes, Karpenter and AWS are known anyway.
 	WellKnownLabels []string `json:"wellKnownLabels,omitempty"`

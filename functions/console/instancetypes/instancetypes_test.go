@@ -270,7 +270,7 @@ func TestBadInput(t *testing.T) {
 		{"kwok: no name", "[{\"name\": \"a\"},\n{}]", "<stdin>:2: instance types: [1].name: is missing"},
 		{
 			"kwok: quantity", "[{\"name\": \"a\",\n \"resources\": {\"cpu\": \"x\"}}]",
-			`<stdin>:2: instance types: [0].resources.cpu: "x": quantities must match`,
+			`<stdin>:2: instance types: [0].resources.cpu: "x": want a quantity, such as 500m, 2 or 8Gi`,
 		},
 		{
 			"kwok: price", "[{\"name\": \"a\", \"offerings\": [\n{\"Price\": \"1\"}]}]",

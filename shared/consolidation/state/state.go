@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
+	"github.com/whittle-dev/whittle/shared/planner/workload"
 	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -54,6 +55,10 @@ type Pool struct {
 // hold them as Fixed pods, so that no other pod moves into their room. Pending pods that need new
 // nodes are left to provisioning. No node is a candidate yet.
 func New(cluster *plan.Snapshot, now time.Time) *Fleet {
+	// Questions to the planner have a part of the nodes.
+	whole := *cluster
+	whole.VolumeLimits = workload.ObservedVolumes(cluster)
+	cluster = &whole
 	f := &Fleet{
 		Now: now, pools: map[string]*Pool{}, source: cluster, relations: relations.Read(cluster),
 		Groups: podgroup.New(cluster),

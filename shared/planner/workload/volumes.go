@@ -40,19 +40,25 @@ func (v *VolumeNeeds) VolumesOf(typ *catalog.InstanceType) int {
 	return cmp.Or(typ.Volumes, manyVolumes)
 }
 
-// observeLimits reads the limits that the cluster's nodes have.
-func (w *Workload) observeLimits() {
-	w.Volumes.observed = map[string]int{}
-	for i := range w.Snapshot.Nodes {
-		node := w.Snapshot.Nodes[i].Node
+// ObservedVolumes is how many EBS volumes the nodes of each instance type attach: the most that a node of
+// the type says.
+func ObservedVolumes(s *plan.Snapshot) map[string]int {
+	if s.VolumeLimits != nil {
+		return s.VolumeLimits
+	}
+	said := volumes.New(nil, nil, nil, s.CSINodes)
+	observed := map[string]int{}
+	for i := range s.Nodes {
+		node := s.Nodes[i].Node
 		if node == nil {
 			continue
 		}
-		if limit := w.Volumes.Limits(node.Name)[volumes.EBSDriver]; limit > 0 {
+		if limit := said.Limits(node.Name)[volumes.EBSDriver]; limit > 0 {
 			name := node.Labels[corev1.LabelInstanceTypeStable]
-			w.Volumes.observed[name] = max(limit, w.Volumes.observed[name])
+			observed[name] = max(limit, observed[name])
 		}
 	}
+	return observed
 }
 
 // readVolumeNeeds adds the EBS volumes to the groups' needs. A volume of several pods counts for the first,
@@ -105,7 +111,7 @@ func (w *Workload) readVolumes() {
 			s.CSINodes,
 		), byPod: map[*corev1.Pod]volumeAnswer{}, users: map[string]*corev1.Pod{},
 	}
-	w.observeLimits()
+	w.Volumes.observed = ObservedVolumes(s)
 	if !slices.ContainsFunc(s.PersistentVolumeClaims, func(c corev1.PersistentVolumeClaim) bool {
 		return slices.Contains(c.Spec.AccessModes, corev1.ReadWriteOncePod)
 	}) {
