@@ -3,6 +3,7 @@ package nodeclass
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -51,12 +52,8 @@ func joined(earlier, later map[string]string) map[string]string {
 	if len(earlier) == 0 {
 		return later
 	}
-	all := map[string]string{}
-	for _, entries := range []map[string]string{earlier, later} {
-		for key, value := range entries {
-			all[key] = value
-		}
-	}
+	all := maps.Clone(earlier)
+	maps.Copy(all, later)
 	return all
 }
 

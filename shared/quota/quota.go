@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -92,7 +93,7 @@ func (r *Room) TakeAll(pods []corev1.Pod) (by string) {
 	if len(pods) == 0 {
 		return ""
 	}
-	before := append([]left{}, r.byNamespace[pods[0].Namespace]...)
+	before := slices.Clone(r.byNamespace[pods[0].Namespace])
 	for i := range pods {
 		if _, by := r.Take(&pods[i], 1); by != "" {
 			r.byNamespace[pods[0].Namespace] = before

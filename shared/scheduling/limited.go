@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"maps"
 	"math"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,10 +30,7 @@ func limited(list corev1.ResourceList) corev1.ResourceList {
 			continue
 		}
 		if !copied {
-			made, copied = make(corev1.ResourceList, len(list)), true
-			for name, quantity := range list {
-				made[name] = quantity
-			}
+			made, copied = maps.Clone(list), true
 		}
 		text := "1e100"
 		if quantity.Sign() < 0 {

@@ -34,24 +34,14 @@ func nodePools(objects *Cluster, now time.Time) []NodePool {
 			shown.Memory.Add(*claim.Status.Capacity.Memory())
 		}
 		shown.Reasons = reasons(pool)
-		if brake := registration.BrakeOf(pool, objects.classOf(pool), objects.NodeClaims, now); brake.Closed != "" {
+		class := api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, objects.NodeClasses)
+		if brake := registration.BrakeOf(pool, class, objects.NodeClaims, now); brake.Closed != "" {
 			shown.Reasons = append(shown.Reasons, printable.Line(brake.Closed))
 		}
 		pools = append(pools, shown)
 	}
 	slices.SortFunc(pools, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
 	return pools
-}
-
-// classOf returns the pool's class, or nil.
-func (o *Cluster) classOf(pool *api.NodePool) *api.EC2NodeClass {
-	ref := pool.Spec.Template.Spec.NodeClassRef
-	for i := range o.NodeClasses {
-		if ref != nil && o.NodeClasses[i].Name == ref.Name {
-			return &o.NodeClasses[i]
-		}
-	}
-	return nil
 }
 
 // reasons returns the messages of the pool's conditions that are not true. Ready only repeats
