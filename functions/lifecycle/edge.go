@@ -6,6 +6,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -58,6 +59,7 @@ type kubernetes interface {
 	WriteNodePool(context.Context, *api.NodePool) error
 	WriteNodeClass(context.Context, *api.EC2NodeClass) error
 	KubernetesVersion() string
+	PodDisruptionBudgets(context.Context) ([]policyv1.PodDisruptionBudget, error)
 	// Evict returns cluster.IsEvictionRefused when a disruption budget forbids the eviction now.
 	Evict(ctx context.Context, pod *corev1.Pod) error
 	DeletePod(ctx context.Context, pod *corev1.Pod, graceSeconds *int64) error

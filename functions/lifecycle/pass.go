@@ -92,6 +92,7 @@ func newPass(h *Handler, client kubernetes, seen *seen) *pass {
 		performer: performer{
 			client: client, fleet: h.fleet, now: h.now, report: seen.report,
 			evictions:   max(1, parallel/max(1, drained(seen.views))),
+			evicting:    &evictions{client: client},
 			nominations: make(chan struct{}, cmp.Or(h.Nominations, parallel)),
 		},
 		seen: seen, leftovers: h.leftovers,

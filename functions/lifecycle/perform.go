@@ -36,6 +36,7 @@ type performer struct {
 	now       func() time.Time
 	report    bool // whether events tell of evictions that a budget refuses
 	evictions int  // the number of pods of one node that are evicted at a time
+	evicting  *evictions
 	// nominations holds an element for each nomination that is under way.
 	nominations chan struct{}
 
@@ -227,10 +228,8 @@ func (p *performer) requireHalted(ctx context.Context, id string) error {
 // again.
 func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	pod := step.Pod
-	inTime, cancel := context.WithTimeout(ctx, evictWithin)
-	defer cancel()
-	err := p.client.Evict(inTime, pod)
-	late := err != nil && inTime.Err() != nil && ctx.Err() == nil
+	err := p.evicting.evict(ctx, pod)
+	var late errLateEviction
 	switch {
 	case err == nil:
 		about := corev1.ObjectReference{
@@ -240,7 +239,7 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 			About: about, Type: corev1.EventTypeNormal, Reason: "Evicted",
 			Message: "Evicted pod: its node is being drained",
 		})
-	case late, cluster.IsEvictionRefused(err):
+	case errors.As(err, &late), cluster.IsEvictionRefused(err):
 		if p.report {
 			p.events.Add(cluster.Event{
 				About: disruption.AboutNode(step.Node), Type: corev1.EventTypeWarning, Reason: "FailedDraining",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,6 +28,10 @@ type silent struct {
 }
 
 func (s *silent) VolumeAttachments(context.Context) ([]storagev1.VolumeAttachment, error) {
+	return nil, nil
+}
+
+func (s *silent) PodDisruptionBudgets(context.Context) ([]policyv1.PodDisruptionBudget, error) {
 	return nil, nil
 }
 

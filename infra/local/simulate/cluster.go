@@ -109,12 +109,17 @@ type workload struct {
 	zone     string // empty for any
 	kept     bool   // do-not-disrupt
 	spread   bool   // over zones
+	late     bool   // has a pool of its own
+	prefers  string // the label of the domains that it spreads over where that is possible; empty for none
 	gang     bool   // of use only together
 	oneZone  bool   // asks for nodes in one zone, which the scheduler knows nothing of
-	volumes  bool   // each of its pods has a volume
-	slots    int    // how many pods with volumes it has had at a time
-	budget   int    // how many of its pods may be unavailable; 0 for no budget
-	made     int
+	// instanceType is what every second pod asks for; empty for any.
+	instanceType string
+	volumes      bool // each of its pods has a volume
+	slots        int  // how many pods with volumes it has had at a time
+	budget       int  // how many of its pods may be unavailable; 0 for no budget
+	uncount      bool // nothing computes its budget, so that no eviction is ever allowed
+	made         int
 }
 
 // begins lets pods come, change and go.
@@ -141,8 +146,12 @@ func (r *Run) begins() {
 		l.kept = e.Chance(0.15, name, "kept")
 		l.volumes = e.Chance(0.25, name, "volumes")
 		l.spread = e.Chance(0.3, name, "spread") && !l.volumes && l.zone == ""
+		if !l.spread && !l.volumes && e.Chance(0.3, name, "prefers") {
+			l.prefers = preferred(e.Number(0, 1, name, "prefers what"))
+		}
 		if e.Chance(0.5, name, "budget") {
 			l.budget = e.Number(1, 2, name, "unavailable")
+			l.uncount = e.Chance(0.15, name, "budget is not computed")
 		}
 		r.workloads = append(r.workloads, l)
 		r.guard(l)
@@ -151,6 +160,9 @@ func (r *Run) begins() {
 	r.scaleStatic(0)
 	r.askForRooms()
 	r.gather()
+	r.gatherInVain()
+	r.startCron()
+	r.startLate()
 	r.storms()
 	r.shortages()
 	r.keepComing()

@@ -22,7 +22,11 @@ func (r *Run) controllers() {
 	r.engine.Every(10*time.Second, 20*time.Second, r.forgetNodes)
 	r.engine.Every(time.Minute, time.Minute, r.bookmark)
 	r.engine.Every(time.Minute, time.Minute, r.expireEvents)
-	r.engine.Every(30*time.Second, 30*time.Second, func() { r.changed = true }) // some invariants need time
+	r.engine.Every(10*time.Second, 10*time.Second, r.noteBusy)
+	r.engine.Every(30*time.Second, 30*time.Second, func() {
+		r.changed = true // some invariants need time
+		r.lively()
+	})
 }
 
 // react lets controllers and kubelets see a change.
@@ -71,7 +75,7 @@ func (r *Run) schedule() {
 		}
 		var chosen *corev1.Node
 		if !r.waitsForOthers(pod, nodes, rooms, pods) {
-			chosen = r.choose(pod, nodes, rooms, r.fullZones(pod, nodes, pods))
+			chosen = r.choose(pod, nodes, rooms, r.fullZones(pod, nodes, pods), company(pod, nodes, pods))
 		}
 		apiserver.Update(r.store, apiserver.Pods, pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
 			if chosen == nil {
@@ -105,8 +109,15 @@ func (l *room) fits(pod *corev1.Pod) bool {
 	return cpu <= l.cpu && memory <= l.memory && l.pods > 0
 }
 
-// choose returns the node for a pod, first the nominated one, or nil.
-func (r *Run) choose(pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room, full map[string]bool) *corev1.Node {
+// choose returns the node for a pod, first the nominated one, or nil. Full are the zones that have
+// no place for it. It prefers a node with few pods of its workload, by the counts, and then one with
+// much room.
+func (r *Run) choose(
+	pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room, full map[string]bool, counts map[string]int,
+) *corev1.Node {
+	better := func(a, b string) bool {
+		return counts[a] < counts[b] || counts[a] == counts[b] && rooms[a].cpu > rooms[b].cpu
+	}
 	var best *corev1.Node
 	for _, node := range nodes {
 		if full[node.Labels[corev1.LabelTopologyZone]] || !r.mayRun(pod, node) || !rooms[node.Name].fits(pod) {
@@ -115,7 +126,7 @@ func (r *Run) choose(pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*ro
 		if node.Name == pod.Status.NominatedNodeName {
 			return node
 		}
-		if best == nil || rooms[node.Name].cpu > rooms[best.Name].cpu {
+		if best == nil || better(node.Name, best.Name) {
 			best = node
 		}
 	}
@@ -148,6 +159,9 @@ func tolerates(pod *corev1.Pod, taint *corev1.Taint) bool {
 func (r *Run) countBudgets() {
 	pods := apiserver.List[corev1.Pod](r.store, apiserver.Pods)
 	for _, budget := range apiserver.List[policyv1.PodDisruptionBudget](r.store, apiserver.Budgets) {
+		if r.uncounted(budget.Name) {
+			continue
+		}
 		expected, healthy := int32(0), int32(0)
 		for _, pod := range pods {
 			if pod.Labels["app"] != budget.Name {

@@ -27,31 +27,35 @@ func (r *Run) gather() {
 	}
 }
 
-// startGang makes a PodGroup and its pods. A pod that goes is made again until the gang's work is
-// done.
+// startGang lets a gang work for some minutes. A pod that goes is made again until its work is done.
 func (r *Run) startGang(name string) {
 	e := r.engine
 	count := e.Number(2, 6, name, "pods")
 	r.trace("%s has %d pods", name, count)
-	_, err := r.store.Create(apiserver.PodGroups, map[string]any{
-		"metadata": map[string]any{"name": name, "namespace": metav1.NamespaceDefault},
-		"spec":     map[string]any{"minMember": count},
-	})
-	if err != nil {
-		r.violate("a PodGroup cannot be made: %v", err)
-		return
-	}
 	gang := &workload{
 		name: name, count: count, cpu: int64(e.Number(1, 6, name, "cpu")) * 500, memory: 512, grace: 1,
 		stop: time.Second, gang: true, oneZone: e.Chance(0.5, name, "one zone"),
 	}
-	r.workloads = append(r.workloads, gang)
-	r.replicate()
+	r.makeGang(gang)
 	e.In(e.Between(3*time.Minute, 12*time.Minute, name, "works"), func() {
 		r.trace("the work of %s is done", name)
 		gang.count = 0
 		r.replicate()
 	})
+}
+
+// makeGang makes a PodGroup and its pods.
+func (r *Run) makeGang(gang *workload) {
+	_, err := r.store.Create(apiserver.PodGroups, map[string]any{
+		"metadata": map[string]any{"name": gang.name, "namespace": metav1.NamespaceDefault},
+		"spec":     map[string]any{"minMember": gang.count},
+	})
+	if err != nil {
+		r.violate("a PodGroup cannot be made: %v", err)
+		return
+	}
+	r.workloads = append(r.workloads, gang)
+	r.replicate()
 }
 
 // waitsForOthers reports whether the scheduler holds the pod back, because its gang has no room as
@@ -75,7 +79,7 @@ func (r *Run) waitsForOthers(pod *corev1.Pod, nodes []*corev1.Node, rooms map[st
 		}
 		if member.Spec.NodeName != "" {
 			placed++
-		} else if chosen := r.choose(member, nodes, left, nil); chosen != nil {
+		} else if chosen := r.choose(member, nodes, left, nil, nil); chosen != nil {
 			left[chosen.Name].take(member)
 			placed++
 		}

@@ -170,6 +170,7 @@ func (r *Run) decided(c *call) {
 	r.checkReplacements(claim)
 	r.checkProtection(claim)
 	r.checkBudget(claim)
+	r.checkUndone(claim)
 }
 
 // leases are the Leases under which functions decide alone.
@@ -499,6 +500,9 @@ func (r *Run) heldByPods(claim *api.NodeClaim) bool {
 // whose pods may come to two pools, it reports whether no pool has room for all of them. Limits
 // that a claim has just left are for the pod that waits first.
 func (r *Run) mayWait(pod *corev1.Pod) bool {
+	if pod.Labels["app"] == vainGang {
+		return true
+	}
 	pods := int64(1)
 	for _, l := range r.workloads {
 		if l.gang && l.name == pod.Labels["app"] {

@@ -2,10 +2,11 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -13,65 +14,94 @@ import (
 )
 
 const (
-	// hopelessEvery and hopelessFor are how often a pod comes that no node may run, and how long it waits.
-	hopelessEvery = 20 * time.Second
-	hopelessFor   = 45 * time.Second
+	// recovery is the time after the last fault in which messages of before may come again.
+	recovery = 10 * time.Minute
 	// emptyPatience is how much longer than its pool's time an empty node may stay while work keeps coming.
-	emptyPatience = 4 * time.Minute
+	emptyPatience = 2 * time.Minute
+	// joinPatience is how long a node that is ready may wait for its registration.
+	joinPatience = time.Minute
 )
 
-// keepComing lets pods come that no node may run, until the end: a wrong selector, or a job that waits for a
-// node group of somebody else. Whatever else is due has to go on.
-func (r *Run) keepComing() {
-	if !r.engine.Chance(0.25, "pods that fit nowhere") {
+// lively checks what has to go on while work keeps coming. Work never rests: jobs and pods without a
+// place come until the end. Only faults end, some minutes before.
+func (r *Run) lively() {
+	if r.weather.bad() || time.Since(r.weather.ends) < recovery {
 		return
 	}
-	made := 0
-	r.engine.Every(hopelessEvery, hopelessEvery, func() {
-		made++
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprint("hopeless-", made), Namespace: metav1.NamespaceDefault,
-		}}
-		pod.Spec.NodeSelector = map[string]string{"example.com/rack": "nowhere"}
-		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "main"}}
-		stored, err := r.store.Create(apiserver.Pods, pod)
-		if err != nil {
-			r.violate("a pod cannot be made: %v", err)
-			return
-		}
-		r.engine.In(hopelessFor, func() {
-			if object := r.store.Get(apiserver.Pods, pod.Namespace, pod.Name); object != nil {
-				r.evictions[string(stored.Meta.GetUID())] = "gone"
-				r.store.Delete(object, nil)
-			}
-		})
-	})
+	problems := slices.Concat(r.unsettledEmpties(), r.unsettledDrift(), r.unregistered())
+	if len(problems) > 0 {
+		r.violate("%s after the last fault, while work keeps coming: %s",
+			time.Since(r.weather.ends).Truncate(time.Second), strings.Join(problems, "; "))
+	}
 }
 
-// unsettledEmpties lists nodes that have been empty for long, although nothing keeps them: their pool's
-// budget is not in use, and no pod is on its way from a node that leaves.
+// unsettledEmpties lists nodes that have been empty for long, although their pool's budget lets one go.
 func (r *Run) unsettledEmpties() []string {
-	claims := apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims)
-	for _, claim := range claims {
-		_, replaced := claim.Annotations[api.ReplacedByAnnotationKey]
-		if replaced || claim.DeletionTimestamp != nil {
-			return nil
-		}
-	}
-	for _, node := range apiserver.List[corev1.Node](r.store, apiserver.Nodes) {
-		if !disruption.IsReady(node) {
-			return nil
-		}
-	}
 	var problems []string
-	for _, claim := range claims {
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		pool := claim.Labels[api.NodePoolLabelKey]
 		since, err := time.Parse(time.RFC3339, claim.Annotations[api.EmptySinceAnnotationKey])
 		late := err == nil && time.Since(since) >= 30*time.Second+emptyPatience
-		if claim.Labels[api.NodePoolLabelKey] == staticPool || !late {
+		if pool == staticPool || !late || claim.DeletionTimestamp != nil || !r.isReady(claim) ||
+			time.Since(r.busy[pool]) < emptyPatience {
 			continue
 		}
 		problems = append(problems, fmt.Sprintf("nodeclaim %s has been empty for %s", claim.Name,
 			time.Since(since).Truncate(time.Second)))
+	}
+	return problems
+}
+
+// noteBusy notes the pools whose budget lets no further node go: nodes leave, are being replaced or
+// are not ready.
+func (r *Run) noteBusy() {
+	taken := map[string]int{}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		_, replaced := claim.Annotations[api.ReplacedByAnnotationKey]
+		if replaced || claim.DeletionTimestamp != nil || !r.isReady(claim) {
+			taken[claim.Labels[api.NodePoolLabelKey]]++
+		}
+	}
+	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
+		allowed := 0
+		_, err := fmt.Sscan(pool.Spec.Disruption.Budgets[0].Nodes, &allowed)
+		if err != nil || taken[pool.Name] >= allowed {
+			r.busy[pool.Name] = time.Now()
+		}
+	}
+}
+
+// isReady reports whether the node of the claim is.
+func (r *Run) isReady(claim *api.NodeClaim) bool {
+	object := r.store.Get(apiserver.Nodes, "", claim.Status.NodeName)
+	if object == nil {
+		return false
+	}
+	node, _ := object.Typed.(*corev1.Node)
+	return disruption.IsReady(node)
+}
+
+// unregistered lists nodes that have been ready for long, and whose claim is not initialized.
+func (r *Run) unregistered() []string {
+	var problems []string
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		id, launched := api.InstanceID(claim.Status.ProviderID)
+		if !launched || claim.DeletionTimestamp != nil || r.machines[id] == nil ||
+			api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized) {
+			continue
+		}
+		object := r.store.Get(apiserver.Nodes, "", r.machines[id].instance.PrivateDNSName)
+		if object == nil {
+			continue
+		}
+		node, _ := object.Typed.(*corev1.Node)
+		for _, condition := range node.Status.Conditions {
+			waits := time.Since(condition.LastTransitionTime.Time)
+			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue && waits > joinPatience {
+				problems = append(problems, fmt.Sprintf("node %s has been ready for %s, and its nodeclaim %s is not initialized",
+					node.Name, waits.Truncate(time.Second), claim.Name))
+			}
+		}
 	}
 	return problems
 }

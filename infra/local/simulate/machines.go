@@ -79,7 +79,7 @@ func (r *Run) join(m *machine) {
 	r.trace("node %s of %s joins", node.Name, m.instance.ID)
 	r.heartbeat(m)
 	r.partition(m)
-	r.engine.In(r.engine.Between(time.Second, 15*time.Second, m.instance.ID, "ready"), func() { r.reportReady(m) })
+	r.engine.In(r.engine.Between(time.Second, r.weather.mostReady, m.instance.ID, "ready"), func() { r.reportReady(m) })
 }
 
 // reportReady says that the node is ready, as its kubelet does.

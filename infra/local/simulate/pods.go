@@ -28,6 +28,9 @@ func (l *workload) pod() *corev1.Pod {
 	if l.zone != "" {
 		pod.Spec.NodeSelector[corev1.LabelTopologyZone] = l.zone
 	}
+	if l.late {
+		pod.Spec.NodeSelector[lateLabel] = lateName
+	}
 	if l.gang {
 		pod.Labels[api.PodGroupLabelKey] = l.name
 	}
@@ -35,7 +38,13 @@ func (l *workload) pod() *corev1.Pod {
 		pod.Annotations = map[string]string{api.RequiredTopologyAnnotationKey: corev1.LabelTopologyZone}
 	}
 	if l.spread {
-		pod.Spec.TopologySpreadConstraints = spreadOverZones(l)
+		pod.Spec.TopologySpreadConstraints = spreadOver(l, corev1.LabelTopologyZone, corev1.DoNotSchedule)
+	}
+	if l.prefers != "" {
+		pod.Spec.TopologySpreadConstraints = spreadOver(l, l.prefers, corev1.ScheduleAnyway)
+	}
+	if l.instanceType != "" && l.made%2 == 0 {
+		pod.Spec.NodeSelector[corev1.LabelInstanceTypeStable] = l.instanceType
 	}
 	grace, seconds := l.grace, int64(300)
 	pod.Spec.TerminationGracePeriodSeconds = &grace

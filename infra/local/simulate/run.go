@@ -58,6 +58,8 @@ type Run struct {
 	voluntary  map[string]time.Time   // claims that disrupt has deleted, and when
 	freed      map[string]time.Time   // pools, and when one of their claims last went
 	served     map[string]bool        // nodes on which a pod of a workload has run
+	busy       map[string]time.Time   // pools, and when their budget last let no further node go
+	stirredAt  map[bool]time.Time     // when something last changed that may make a node superfluous, a late one or not
 	vain       map[string][]time.Time // by the UID of a pod: when a node that was bought for it went unused
 	violations map[string]bool
 }
@@ -78,6 +80,7 @@ func Simulate(options Options) Result {
 		started: map[string]bool{}, zones: map[string]string{}, unwanted: map[string]time.Time{},
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
 		freed: map[string]time.Time{}, served: map[string]bool{}, vain: map[string][]time.Time{},
+		busy: map[string]time.Time{}, stirredAt: map[bool]time.Time{},
 	}
 	r.result = Result{Seed: options.Seed, Done: map[string]int{}}
 	r.engine = engine.New(options.Seed, r.step)
@@ -167,6 +170,7 @@ func (r *Run) awaitClass() {
 // observe learns every change of an object.
 func (r *Run) observe(change apiserver.Change) {
 	r.changed = true
+	r.stirred(change)
 	if change.After == nil && change.Before != nil && change.Before.Kind == apiserver.NodeClaims {
 		if claim, ok := change.Before.Typed.(*api.NodeClaim); ok {
 			r.released(claim)

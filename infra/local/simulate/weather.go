@@ -21,7 +21,7 @@ type weather struct {
 	awsLag, pending, shuttingDown, propagation time.Duration
 	forget                                     time.Duration
 	silentRepeats                              bool
-	leastBoot, mostBoot                        time.Duration
+	leastBoot, mostBoot, mostReady             time.Duration
 	// Probabilities a machine: that it never joins, that it fails, that EC2 takes it back, and that
 	// its kubelet loses the way to the API servers.
 	noJoin, fails, interrupted, cut float64
@@ -54,6 +54,7 @@ func (r *Run) makeWeather() *weather {
 	w.forget = e.Between(time.Minute, time.Hour, "weather", "forget")
 	w.leastBoot = e.Between(10*time.Second, 40*time.Second, "weather", "least boot")
 	w.mostBoot = w.leastBoot + e.Between(time.Second, time.Minute, "weather", "most boot")
+	w.mostReady = 15 * time.Second
 	if rate(1, "storms") > 0 {
 		w.stormEvery = e.Between(2*time.Minute, 8*time.Minute, "weather", "storm")
 	}

@@ -5,6 +5,7 @@ package protection
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -172,10 +173,13 @@ func allowsUnready(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
 	if policy == nil || *policy != policyv1.AlwaysAllow {
 		return false
 	}
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status != corev1.ConditionTrue
-		}
-	}
-	return true
+	return !IsReady(pod)
+}
+
+// IsReady tells whether the pod's condition Ready is true. Disruption budgets may allow the eviction
+// of a pod that is not ready although they allow no disruption.
+func IsReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
+		return condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
+	})
 }

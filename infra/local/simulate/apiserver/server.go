@@ -58,6 +58,9 @@ func (s *Server) Serve(request *http.Request, body []byte) *http.Response {
 		status := statusOf(err)
 		encoded, _ := json.Marshal(status) // it consists of strings and numbers
 		answer = respond(int(status.Code), "application/json", encoded)
+		if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+			answer.Header.Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+		}
 	}
 	answer.Request = request
 	return answer
@@ -473,7 +476,7 @@ func (s *Server) evict(t target, body []byte) (*http.Response, error) {
 	switch {
 	case budget == nil || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodPending:
 	case budget.Status.ObservedGeneration < budget.Generation || budget.Status.DisruptionsAllowed <= 0:
-		return nil, refusedEviction(budget.Name)
+		return nil, refusedEviction(budget)
 	default:
 		Update(s.store, Budgets, budget.Namespace, budget.Name, func(stored *policyv1.PodDisruptionBudget) bool {
 			stored.Status.DisruptionsAllowed--

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,11 +36,16 @@ func expired() error {
 	return apierrors.NewResourceExpired("The provided continue parameter or resource version is too old")
 }
 
-// refusedEviction is the answer to an eviction that a disruption budget does not allow.
-func refusedEviction(budget string) error {
-	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+// refusedEviction is the answer to an eviction that a disruption budget does not allow, or whose
+// budget is not computed yet. Then it asks the client to come again after ten seconds.
+func refusedEviction(budget *policyv1.PodDisruptionBudget) error {
+	seconds, because := 0, "does not allow another eviction"
+	if budget.Status.ObservedGeneration < budget.Generation {
+		seconds, because = 10, "is still being processed by the server."
+	}
+	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", seconds)
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
-		Type: "DisruptionBudget", Message: "The disruption budget " + budget + " does not allow another eviction",
+		Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget " + budget.Name + " " + because,
 	})
 	return err
 }

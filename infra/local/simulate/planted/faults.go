@@ -53,6 +53,36 @@ func Faults() []Fault {
 			}},
 		},
 		{
+			Name: "evictions-waited-for",
+			What: "lifecycle waits as long as the API server asks after a refused eviction, and takes it for a failure",
+			Replacements: []overlay.Replacement{{
+				File: "shared/cluster/core.go", Old: "request.MaxRetries(0)", New: "request.MaxRetries(10)",
+			}, {
+				File: "functions/lifecycle/evictions.go", Old: "context.WithTimeout(ctx, evictWithin)",
+				New: "context.WithTimeout(ctx, 5*evictWithin)",
+			}, {
+				File: "functions/lifecycle/perform.go", Old: "case errors.As(err, &late), cluster.IsEvictionRefused(err):",
+				New: "case !errors.As(err, &late) && cluster.IsEvictionRefused(err):",
+			}},
+		},
+		{
+			Name: "gangs-bought-in-part",
+			What: "nothing remembers that EC2 had room for a part of a gang, so that the part is launched again and again",
+			Replacements: []overlay.Replacement{{
+				File: "shared/misfit/misfits.go", Old: "\t\t\tif waits[uid] && (len(misfits)",
+				New: "\t\t\tif now.IsZero() && waits[uid] && (len(misfits)",
+			}},
+		},
+		{
+			Name: "preferences-undone",
+			What: "consolidation removes the nodes that provision has launched for preferences and spreads",
+			Replacements: []overlay.Replacement{{
+				File: "shared/consolidation/evaluation/preferences.go",
+				Old:  "return slices.ContainsFunc(leaving, func(n *state.Node) bool {",
+				New:  "return len(leaving) > 1000 && slices.ContainsFunc(leaving, func(n *state.Node) bool {",
+			}},
+		},
+		{
 			Name: "replacement-not-awaited",
 			What: "disrupt ends a node before its replacement is initialized",
 			Replacements: []overlay.Replacement{{
@@ -109,8 +139,8 @@ func Faults() []Fault {
 			Name: "evictions-by-deletion",
 			What: "lifecycle deletes pods where it should ask for their eviction",
 			Replacements: []overlay.Replacement{{
-				File: "functions/lifecycle/perform.go", Old: "err := p.client.Evict(inTime, pod)",
-				New: "err := p.client.DeletePod(inTime, pod, nil)",
+				File: "functions/lifecycle/evictions.go", Old: "err := e.client.Evict(inTime, pod)",
+				New: "err := e.client.DeletePod(inTime, pod, nil)",
 			}},
 		},
 		{
