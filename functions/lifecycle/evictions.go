@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -49,6 +50,9 @@ func (e *evictions) evict(ctx context.Context, pod *corev1.Pod) error {
 			return refused
 		}
 		err := e.ask(ctx, pod)
+		if apierrors.IsTooManyRequests(err) && !e.unknown {
+			err = refusedBy{key, err}
+		}
 		if cluster.IsEvictionRefused(err) && protection.IsReady(pod) || errors.As(err, &errLateEviction{}) {
 			refused = err
 		}
@@ -67,6 +71,16 @@ func (e *evictions) ask(ctx context.Context, pod *corev1.Pod) error {
 	}
 	return err
 }
+
+// refusedBy is the refusal of a budget, in the same words for each pod.
+type refusedBy struct {
+	budget string
+	error
+}
+
+func (r refusedBy) Error() string { return "disruption budget " + r.budget + " allows no eviction now" }
+
+func (r refusedBy) Unwrap() error { return r.error }
 
 // errLateEviction is an eviction without an answer in time.
 type errLateEviction struct{ error }

@@ -129,6 +129,11 @@ func TestARefusalHoldsForTheOtherReadyPods(t *testing.T) {
 			!slices.Contains(b.asked, "basket-6") || !slices.Contains(b.asked, "basket-7") {
 			t.Errorf("asked for %v, failed %v", b.asked, failed)
 		}
+		for _, err := range failed["basket"] {
+			if err.Error() != "disruption budget default/basket allows no eviction now" {
+				t.Errorf("it says %q", err)
+			}
+		}
 	})
 }
 

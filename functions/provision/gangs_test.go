@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -190,11 +191,35 @@ func (e *environment) uid(name string) string {
 // differ, a part is launched and given back, and the gang waits.
 func TestAGangWithoutRoomIsNotBoughtInPartsAgainAndAgain(t *testing.T) {
 	for _, instanceType := range []string{"", "m5.xlarge"} {
-		t.Run("on nodes of one type "+instanceType, func(t *testing.T) { buyInVain(t, instanceType) })
+		t.Run("on nodes of one type "+instanceType, func(t *testing.T) {
+			if purchases := buyInVain(t, instanceType, 6, nil); purchases > 2 {
+				t.Errorf("in half an hour parts of a gang that has no room were bought %d times", purchases)
+			}
+		})
 	}
 }
 
-func buyInVain(t *testing.T, instanceType string) {
+// TestADeathBetweenReturnAndMemoryBuysOncePerDeath kills the pass that gives a gang's part back, after each
+// number of its writes. The part may be bought once more, because the memory is written last.
+func TestADeathBetweenReturnAndMemoryBuysOncePerDeath(t *testing.T) {
+	for writes, died := 0, true; died; writes++ {
+		if writes > 40 {
+			t.Fatal("a pass with more than 40 writes")
+		}
+		t.Run(fmt.Sprint("after write ", writes), func(t *testing.T) {
+			cut := functiontest.After(writes)
+			if purchases := buyInVain(t, "", 3, cut); purchases > 2 {
+				t.Errorf("in ten minutes parts of a gang that has no room were bought %d times", purchases)
+			}
+			died = cut.Over()
+		})
+	}
+}
+
+// buyInVain returns how often parts of a gang without room were bought in so many rounds of five minutes. The
+// cut, if there is one, kills the second pass.
+func buyInVain(t *testing.T, instanceType string, rounds int, cut *functiontest.Cut) int {
+	t.Helper()
 	e := newEnvironment(t)
 	e.podGroup("quota", 8)
 	for i := range 8 {
@@ -208,13 +233,18 @@ func buyInVain(t *testing.T, instanceType string) {
 	}
 	e.ec2.SetLimits(ec2.Limits{OnDemandVCPUs: 20, SpotInstances: -1})
 	ahead, purchases := time.Duration(0), 0
-	for range 6 { // half an hour
+	for round := range rounds {
 		before := len(e.ec2.Instances())
 		h := e.handler(alive())
 		h.now = func() time.Time { return time.Now().Add(ahead) }
 		body := fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":"tick","hop":0}`, clusterName, h.now().Format(time.RFC3339Nano))
-		for range 2 { // the second pass returns what the first has launched
-			if _, err := h.handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: body}}}); err != nil {
+		for pass := range 2 { // the second pass returns what the first has launched
+			dies := round == 0 && pass == 1 && cut != nil
+			if dies {
+				h.connection = fixed{e.connectThrough(cut.Wrap)}
+			}
+			_, err := h.handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: body}}})
+			if err != nil && !dies {
 				t.Fatal(err)
 			}
 			e.untilCached()
@@ -227,9 +257,7 @@ func buyInVain(t *testing.T, instanceType string) {
 		}
 		ahead += 5 * time.Minute
 	}
-	if purchases > 2 {
-		t.Errorf("in half an hour parts of a gang that has no room were bought %d times", purchases)
-	}
+	return purchases
 }
 
 // endReturned acts as lifecycle: it ends the instances of deleted claims, and releases the claims.

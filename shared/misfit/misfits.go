@@ -193,24 +193,32 @@ func subtract(amounts, less corev1.ResourceList) {
 	}
 }
 
-// Returned adds to the misfits those of the waiting pods whose claims were launched for a part of a gang and
-// are given back, because EC2 has no room for the other part.
+// Returned adds to the misfits the waiting pods of the gangs for a part of which the claims were launched, and
+// that are given back, because EC2 has no room for the other part. The pods of that part wait with them.
 func Returned(
 	known map[string]Misfit, claims []*api.NodeClaim, waiting []*corev1.Pod, now time.Time,
 ) map[string]Misfit {
-	misfits, waits := maps.Clone(known), map[string]bool{}
+	misfits := maps.Clone(known)
 	if misfits == nil {
 		misfits = map[string]Misfit{}
 	}
-	for _, pod := range waiting {
-		waits[string(pod.UID)] = true
-	}
+	of := map[string]*api.NodeClaim{} // by the UIDs of pods, and by the names of gangs
 	for _, claim := range claims {
+		of[claim.Annotations[api.GangAnnotationKey]] = claim
 		for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
-			if waits[uid] && (len(misfits) < misfitsMost || len(misfits[uid].Claims) > 0) {
-				misfits[uid] = after(known[uid], claim, gangWaits(), fmt.Sprintf(
-					"EC2 had room for a part of its gang only, and the %d nodes of the part were given back", len(claims)), now)
-			}
+			of[uid] = claim
+		}
+	}
+	delete(of, "")
+	for _, pod := range waiting {
+		uid, gang := string(pod.UID), plan.GangOf(pod)
+		claim := of[uid]
+		if claim == nil && gang.Name != "" {
+			claim = of[gang.Namespace+"/"+gang.Name]
+		}
+		if claim != nil && (len(misfits) < misfitsMost || len(misfits[uid].Claims) > 0) {
+			misfits[uid] = after(known[uid], claim, gangWaits(), fmt.Sprintf(
+				"EC2 had room for a part of its gang only, and the %d nodes of the part were given back", len(claims)), now)
 		}
 	}
 	return misfits

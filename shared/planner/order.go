@@ -30,7 +30,11 @@ func (p *planning) inOrder() *planning {
 	if p.work.Snapshot.SkipImprovement || !p.leavesOutTheWrongPods() {
 		return p
 	}
-	tranches := p.tranches()
+	return p.inTranches(p.tranches())
+}
+
+// inTranches places the groups of each tranche after those of the ones before it.
+func (p *planning) inTranches(tranches [][]*workload.Group) *planning {
 	again := newPlanning(p.work, p.offers)
 	for i, groups := range tranches {
 		again.place(append(again.takeDependent(), groups...))

@@ -21,7 +21,7 @@ func Solve(s *plan.Snapshot) *plan.Plan {
 	if len(s.Pods) == 0 {
 		return &plan.Plan{}
 	}
-	p := placeAll(s).inOrder()
+	p := placeAll(s).inOrder().scarceFirst()
 	p.write()
 	p = p.replan()
 	p.explainUnplaced()

@@ -18,8 +18,7 @@ const (
 	hopelessEvery = 20 * time.Second
 	hopelessFor   = 45 * time.Second
 	// cronEvery is how often a job of the cron comes.
-	cronEvery  = time.Minute
-	cronChance = 0.3
+	cronEvery = time.Minute
 	// lateName is the workload that comes after the last fault, and its pool. The label is that of its nodes.
 	lateName, lateLabel = "latecomer", "example.com/latecomer"
 	// vainGang is the gang that no cluster has room for, and rareType is what half of its pods ask for.
@@ -55,10 +54,13 @@ func (r *Run) keepComing() {
 	})
 }
 
+// hasCron reports whether a short job comes each minute.
+func (r *Run) hasCron() bool { return r.engine.Chance(0.3, "cron") }
+
 // startCron lets a short job come each minute until the end.
 func (r *Run) startCron() {
 	e := r.engine
-	if !e.Chance(cronChance, "cron") {
+	if !r.hasCron() {
 		return
 	}
 	cpu, most := int64(e.Number(1, 6, "cron", "cpu"))*300, e.Number(1, 3, "cron", "pods")
@@ -114,7 +116,7 @@ func (r *Run) gatherInVain() {
 // prefer a domain each, so that provision launches more nodes than they fill. No jobs come beside it.
 func (r *Run) startLate() {
 	e := r.engine
-	if !e.Chance(0.4, lateName) || e.Chance(cronChance, "cron") {
+	if !e.Chance(0.4, lateName) || r.hasCron() {
 		return
 	}
 	e.In(time.Until(r.weather.ends)+e.Between(time.Minute, 5*time.Minute, lateName, "begins"), func() {
@@ -126,6 +128,7 @@ func (r *Run) startLate() {
 		template["metadata"] = map[string]any{"labels": map[string]any{lateLabel: lateName}}
 		of, _ := template["spec"].(map[string]any)
 		of["expireAfter"] = "Never"
+		of["taints"] = []any{map[string]any{"key": lateLabel, "effect": "NoSchedule"}}
 		if _, err := r.store.Create(apiserver.NodePools, pool); err != nil {
 			r.violate("the pool of a workload cannot be made: %v", err)
 			return

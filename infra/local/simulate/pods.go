@@ -30,6 +30,7 @@ func (l *workload) pod() *corev1.Pod {
 	}
 	if l.late {
 		pod.Spec.NodeSelector[lateLabel] = lateName
+		pod.Spec.Tolerations = []corev1.Toleration{{Key: lateLabel, Operator: corev1.TolerationOpExists}}
 	}
 	if l.gang {
 		pod.Labels[api.PodGroupLabelKey] = l.name

@@ -60,6 +60,7 @@ type Run struct {
 	served     map[string]bool        // nodes on which a pod of a workload has run
 	busy       map[string]time.Time   // pools, and when their budget last let no further node go
 	stirredAt  map[bool]time.Time     // when something last changed that may make a node superfluous, a late one or not
+	proposals  map[string]int         // claims, and how often they were proposed since a move of theirs began
 	vain       map[string][]time.Time // by the UID of a pod: when a node that was bought for it went unused
 	violations map[string]bool
 }
@@ -81,6 +82,7 @@ func Simulate(options Options) Result {
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
 		freed: map[string]time.Time{}, served: map[string]bool{}, vain: map[string][]time.Time{},
 		busy: map[string]time.Time{}, stirredAt: map[bool]time.Time{},
+		proposals: map[string]int{},
 	}
 	r.result = Result{Seed: options.Seed, Done: map[string]int{}}
 	r.engine = engine.New(options.Seed, r.step)
@@ -171,6 +173,7 @@ func (r *Run) awaitClass() {
 func (r *Run) observe(change apiserver.Change) {
 	r.changed = true
 	r.stirred(change)
+	r.proposed(change)
 	if change.After == nil && change.Before != nil && change.Before.Kind == apiserver.NodeClaims {
 		if claim, ok := change.Before.Typed.(*api.NodeClaim); ok {
 			r.released(claim)

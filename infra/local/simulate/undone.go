@@ -68,5 +68,29 @@ func (r *Run) checkUndone(claim *api.NodeClaim) {
 	}
 }
 
+// inVain is how many proposals to consolidate a node may be rejected one after another.
+const inVain = 6
+
+// proposed holds that consolidation does not propose again and again what it rejects. A job that comes each
+// minute may have the room for a move when the move is looked at again.
+func (r *Run) proposed(change apiserver.Change) {
+	if change.Before == nil || change.After == nil || change.After.Kind != apiserver.NodeClaims || r.weather.bad() ||
+		r.hasCron() {
+		return
+	}
+	before, _ := change.Before.Typed.(*api.NodeClaim)
+	after, _ := change.After.Typed.(*api.NodeClaim)
+	if _, begun := after.Annotations[api.ReplacedByAnnotationKey]; begun {
+		delete(r.proposals, after.Name)
+		return
+	}
+	if before.Annotations[api.ProposedAnnotationKey] != "" || after.Annotations[api.ProposedAnnotationKey] == "" {
+		return
+	}
+	if r.proposals[after.Name]++; r.proposals[after.Name] > inVain {
+		r.violate("%d proposals to consolidate nodeclaim %s were rejected one after another", inVain, after.Name)
+	}
+}
+
 // isLate reports whether the claim is one of the late workload's pool.
 func isLate(claim *api.NodeClaim) bool { return claim.Labels[api.NodePoolLabelKey] == lateName }

@@ -53,24 +53,11 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "evictions-waited-for",
-			What: "lifecycle waits as long as the API server asks after a refused eviction, and takes it for a failure",
-			Replacements: []overlay.Replacement{{
-				File: "shared/cluster/core.go", Old: "request.MaxRetries(0)", New: "request.MaxRetries(10)",
-			}, {
-				File: "functions/lifecycle/evictions.go", Old: "context.WithTimeout(ctx, evictWithin)",
-				New: "context.WithTimeout(ctx, 5*evictWithin)",
-			}, {
-				File: "functions/lifecycle/perform.go", Old: "case errors.As(err, &late), cluster.IsEvictionRefused(err):",
-				New: "case !errors.As(err, &late) && cluster.IsEvictionRefused(err):",
-			}},
-		},
-		{
 			Name: "gangs-bought-in-part",
 			What: "nothing remembers that EC2 had room for a part of a gang, so that the part is launched again and again",
 			Replacements: []overlay.Replacement{{
-				File: "shared/misfit/misfits.go", Old: "\t\t\tif waits[uid] && (len(misfits)",
-				New: "\t\t\tif now.IsZero() && waits[uid] && (len(misfits)",
+				File: "shared/misfit/misfits.go", Old: "if claim != nil && (len(misfits)",
+				New: "if claim != nil && now.IsZero() && (len(misfits)",
 			}},
 		},
 		{
