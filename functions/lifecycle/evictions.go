@@ -17,8 +17,8 @@ import (
 
 // evictions lets the drains of a pass evict the pods of one disruption budget one after another. Each
 // eviction writes the budget's status. Evictions at the same time conflict there, and the API server
-// lets each loser wait for half a second, up to twenty times. Sixteen of them take longer than
-// evictWithin.
+// lets each loser wait for half a second, up to twenty times (EvictionsRetry in Kubernetes'
+// pkg/registry/core/pod/storage). Sixteen at a time may take longer than evictWithin.
 //
 // Once a budget has refused a ready pod, the pass asks for no other ready pod of it. After an eviction
 // without an answer in time it asks for none.
@@ -104,8 +104,10 @@ func (e *evictions) turn(key string) evictionTurn {
 // the pods of one controller count as those of one budget.
 func (e *evictions) budgetOf(ctx context.Context, pod *corev1.Pod) string {
 	e.once.Do(func() {
+		inTime, cancel := context.WithTimeout(ctx, evictWithin)
+		defer cancel()
 		var err error
-		if e.budgets, err = e.client.PodDisruptionBudgets(ctx); err != nil {
+		if e.budgets, err = e.client.PodDisruptionBudgets(inTime); err != nil {
 			e.unknown = true
 			slog.WarnContext(ctx, "disruption budgets not read: pods of one controller are evicted one by one", "error", err)
 		}

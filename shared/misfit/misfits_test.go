@@ -298,6 +298,31 @@ func TestAGangWithoutRoomWaits(t *testing.T) {
 	}
 }
 
+// TestTheRestOfAGangWaitsWithTheReturnedPart has a pod of the gang for which nothing was launched. Pods of
+// others go on, also those of a gang with the same name in another namespace.
+func TestTheRestOfAGangWaitsWithTheReturnedPart(t *testing.T) {
+	member := func(name, namespace string) *corev1.Pod {
+		pod := requesting(name, "1")
+		pod.Namespace, pod.Labels = namespace, map[string]string{api.PodGroupLabelKey: "training"}
+		return &pod
+	}
+	alone := requesting("alone", "1")
+	waiting := []*corev1.Pod{member("launched", "one"), member("rest", "one"), member("stranger", "two"), &alone}
+	returned := claim("a", "general", "i-1")
+	returned.Annotations = map[string]string{
+		api.NominatedPodsAnnotationKey: "launched", api.GangAnnotationKey: "one/training",
+	}
+	misfits := misfit.Returned(nil, []*api.NodeClaim{&returned}, waiting, now)
+	for _, uid := range []string{"launched", "rest"} {
+		if got := misfits[uid]; got.Until.Sub(now) != 10*time.Minute {
+			t.Errorf("pod %s waits %s", uid, got.Until.Sub(now))
+		}
+	}
+	if len(misfits) != 2 {
+		t.Errorf("misfits %+v, want those of the gang alone", misfits)
+	}
+}
+
 // TestNodesThatNeverJoinLetAPodWaitForMinutes has a pod whose nodes are given up, a quarter of an
 // hour each.
 func TestNodesThatNeverJoinLetAPodWaitForMinutes(t *testing.T) {

@@ -101,10 +101,7 @@ func (p *planning) podsOnNewNodes() []*corev1.Pod {
 // just its own pods.
 func (p *planning) tranches() [][]*workload.Group {
 	sizes := p.sizes()
-	pods := make([]*corev1.Pod, 0, len(p.work.Snapshot.Pods))
-	for i := range p.work.Snapshot.Pods {
-		pods = append(pods, &p.work.Snapshot.Pods[i])
-	}
+	pods := p.waitingPods()
 	slices.SortFunc(pods, workload.ComparePods)
 	trancheOf := make(map[*corev1.Pod]int, len(pods))
 	current, total, end := 0, 0.0, firstTranche
@@ -122,6 +119,15 @@ func (p *planning) tranches() [][]*workload.Group {
 		total += sizes[pod]
 	}
 	return p.groupsWithin(trancheOf, current+1)
+}
+
+// waitingPods are the pods of the snapshot, in its order.
+func (p *planning) waitingPods() []*corev1.Pod {
+	pods := make([]*corev1.Pod, 0, len(p.work.Snapshot.Pods))
+	for i := range p.work.Snapshot.Pods {
+		pods = append(pods, &p.work.Snapshot.Pods[i])
+	}
+	return pods
 }
 
 // sizes are what each pod requests, as a part of what got new nodes: the mean over all resources that were

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,10 +26,7 @@ func (p *planning) scarceFirst() *planning {
 	if len(first) == 0 || len(first) == len(p.work.Snapshot.Pods) {
 		return p
 	}
-	pods := make([]*corev1.Pod, 0, len(p.work.Snapshot.Pods))
-	for i := range p.work.Snapshot.Pods {
-		pods = append(pods, &p.work.Snapshot.Pods[i])
-	}
+	pods := p.waitingPods()
 	rank := func(pod *corev1.Pod) int {
 		if first[pod] {
 			return 0
@@ -36,10 +34,7 @@ func (p *planning) scarceFirst() *planning {
 		return 1
 	}
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-		if pa, pb := workload.PriorityOf(a), workload.PriorityOf(b); pa != pb {
-			return int(max(min(int64(pb)-int64(pa), 1), -1))
-		}
-		return rank(a) - rank(b)
+		return cmp.Or(cmp.Compare(workload.PriorityOf(b), workload.PriorityOf(a)), rank(a)-rank(b))
 	})
 	trancheOf, current := make(map[*corev1.Pod]int, len(pods)), 0
 	for i, pod := range pods {
@@ -77,8 +72,8 @@ func (p *planning) leftOut() map[*corev1.Pod]bool {
 			}
 		}
 	}
-	for i := range p.work.Snapshot.Pods {
-		if pod := &p.work.Snapshot.Pods[i]; gangs[plan.GangOf(pod)] {
+	for _, pod := range p.waitingPods() {
+		if gangs[plan.GangOf(pod)] {
 			out[pod] = true
 		}
 	}

@@ -109,7 +109,6 @@ type workload struct {
 	zone     string // empty for any
 	kept     bool   // do-not-disrupt
 	spread   bool   // over zones
-	late     bool   // has a pool of its own
 	prefers  string // the label of the domains that it spreads over where that is possible; empty for none
 	gang     bool   // of use only together
 	oneZone  bool   // asks for nodes in one zone, which the scheduler knows nothing of

@@ -358,7 +358,7 @@ func (r *Run) settled() {
 		return
 	}
 	problems := slices.Concat(r.unsettled(), r.unsettledStatic(), r.unsettledBuffers(), r.unsettledRequests(),
-		r.unsettledEmpties(), r.unsettledDrift())
+		r.stalled())
 	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
 		for _, letter := range r.mail[function].dead {
 			if letter.accepted {

@@ -28,11 +28,15 @@ func (r *Run) lively() {
 	if r.weather.bad() || time.Since(r.weather.ends) < recovery {
 		return
 	}
-	problems := slices.Concat(r.unsettledEmpties(), r.unsettledDrift(), r.unregistered())
-	if len(problems) > 0 {
+	if problems := r.stalled(); len(problems) > 0 {
 		r.violate("%s after the last fault, while work keeps coming: %s",
 			time.Since(r.weather.ends).Truncate(time.Second), strings.Join(problems, "; "))
 	}
+}
+
+// stalled lists what should have gone on.
+func (r *Run) stalled() []string {
+	return slices.Concat(r.unsettledEmpties(), r.unsettledDrift(), r.unregistered())
 }
 
 // unsettledEmpties lists nodes that have been empty for long, although their pool's budget lets one go.

@@ -135,7 +135,7 @@ func (r *Run) startLate() {
 		}
 		late := &workload{
 			name: lateName, count: e.Number(2, 6, lateName, "pods"), cpu: int64(e.Number(1, 6, lateName, "cpu")) * 100,
-			memory: 256, grace: 1, stop: time.Second, prefers: preferred(e.Number(0, 1, lateName, "prefers")), late: true,
+			memory: 256, grace: 1, stop: time.Second, prefers: preferred(e.Number(0, 1, lateName, "prefers")),
 		}
 		r.trace("workload %s: %d pods of %dm cores that prefer a %s each", late.name, late.count, late.cpu, late.prefers)
 		r.workloads = append(r.workloads, late)

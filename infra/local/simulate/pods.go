@@ -28,7 +28,7 @@ func (l *workload) pod() *corev1.Pod {
 	if l.zone != "" {
 		pod.Spec.NodeSelector[corev1.LabelTopologyZone] = l.zone
 	}
-	if l.late {
+	if l.name == lateName {
 		pod.Spec.NodeSelector[lateLabel] = lateName
 		pod.Spec.Tolerations = []corev1.Toleration{{Key: lateLabel, Operator: corev1.TolerationOpExists}}
 	}
