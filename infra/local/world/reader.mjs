@@ -7,7 +7,9 @@
 import AWS from 'aws-sdk';
 
 const cluster = process.argv[2];
-AWS.config.update({ endpoint: process.env.AWS_ENDPOINT_URL, maxRetries: 0 });
+// The world's EC2 refuses calls for their rate at times. The SDK repeats what it calls retryable, and
+// an answer that it cannot read stays a failure.
+AWS.config.update({ endpoint: process.env.AWS_ENDPOINT_URL, maxRetries: 10 });
 
 const ec2 = new AWS.EC2();
 const sqs = new AWS.SQS();
