@@ -24,6 +24,7 @@ import (
 // without an answer in time it asks for none.
 type evictions struct {
 	client kubernetes
+	over   func() bool // whether the pass begins nothing more
 
 	once    sync.Once
 	budgets []policyv1.PodDisruptionBudget
@@ -62,7 +63,11 @@ func (e *evictions) evict(ctx context.Context, pod *corev1.Pod) error {
 	}
 }
 
+// ask asks for the eviction, and returns errOver where the next pass has to.
 func (e *evictions) ask(ctx context.Context, pod *corev1.Pod) error {
+	if e.over() {
+		return errOver
+	}
 	inTime, cancel := context.WithTimeout(ctx, evictWithin)
 	defer cancel()
 	err := e.client.Evict(inTime, pod)

@@ -69,7 +69,8 @@ func (b *budgeted) Evict(ctx context.Context, pod *corev1.Pod) error {
 // by app. The last two pods of each are not ready.
 func evictAtOnce(b *budgeted, apps ...string) map[string][]error {
 	b.underWay, b.most = map[string]int{}, map[string]int{}
-	e, failed, controls := &evictions{client: b}, map[string][]error{}, true
+	e := &evictions{client: b, over: func() bool { return false }}
+	failed, controls := map[string][]error{}, true
 	var mutex sync.Mutex
 	var all sync.WaitGroup
 	for _, app := range apps {

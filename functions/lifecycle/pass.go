@@ -147,10 +147,11 @@ func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool) error {
 // workOnClaims brings each claim one step forward: the urgent ones sixteen at a time, and others
 // beside them.
 func (p *pass) workOnClaims(ctx context.Context) result {
-	began := p.now()
+	ends := p.now().Add(turn)
+	p.evicting.over = func() bool { return p.now().After(ends) }
 	contents := newContents(p.client, p.now, p.seen.views)
 	workOn := func(view nodeclaim.View) result {
-		over := p.now().Sub(began) > turn
+		over := p.evicting.over()
 		if over && (!p.seen.tick || view.Claim.DeletionTimestamp != nil) {
 			return lookAgain()
 		}

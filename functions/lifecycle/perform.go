@@ -29,6 +29,9 @@ const nominateWithin = time.Second
 // errRuns ends the steps of a claim whose instance runs, contrary to what was read.
 var errRuns = errors.New("the instance runs")
 
+// errOver is an eviction that the next pass asks for.
+var errOver = errors.New("the pass is over")
+
 // performer carries out steps. It decides nothing.
 type performer struct {
 	client    kubernetes
@@ -47,9 +50,10 @@ type performer struct {
 }
 
 // do carries out the steps of one claim (nil where there is none) in their order. It stops without
-// an error at an object that has changed or gone since it was read, and reports that. A pod that
-// cannot be evicted keeps no other on its node.
-func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodeclaim.Step) (changed bool, err error) {
+// an error at an object that has changed or gone since it was read, and reports that. It reports the
+// same where the pass was over before all evictions. A pod that cannot be evicted keeps no other on
+// its node.
+func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodeclaim.Step) (again bool, err error) {
 	version := ""
 	if claim != nil {
 		version = claim.ResourceVersion
@@ -57,7 +61,9 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodecl
 	var notEvicted []error
 	for len(steps) > 0 {
 		if count := leadingEvictions(steps); count > 0 {
-			notEvicted = append(notEvicted, p.evictAll(ctx, steps[:count]))
+			late, err := p.evictAll(ctx, steps[:count])
+			again = again || late
+			notEvicted = append(notEvicted, err)
 			steps = steps[count:]
 			continue
 		}
@@ -76,7 +82,7 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodecl
 			return false, errors.Join(append(notEvicted, err)...)
 		}
 	}
-	return false, errors.Join(notEvicted...)
+	return again, errors.Join(notEvicted...)
 }
 
 // leadingEvictions is the number of the first steps that move a pod off its node.
@@ -92,8 +98,9 @@ func leadingEvictions(steps []nodeclaim.Step) int {
 }
 
 // evictAll moves pods off a node, some at a time. The API server takes a tenth of a second to check
-// the budgets of each.
-func (p *performer) evictAll(ctx context.Context, steps []nodeclaim.Step) error {
+// the budgets of each, so that the pods of one budget may take longer than a pass has. It reports
+// whether the next pass has to ask for some.
+func (p *performer) evictAll(ctx context.Context, steps []nodeclaim.Step) (late bool, err error) {
 	failed := make([]error, len(steps))
 	var group errgroup.Group
 	group.SetLimit(p.evictions)
@@ -104,7 +111,12 @@ func (p *performer) evictAll(ctx context.Context, steps []nodeclaim.Step) error 
 		})
 	}
 	_ = group.Wait() // the functions return no error
-	return errors.Join(failed...)
+	for i, err := range failed {
+		if errors.Is(err, errOver) {
+			late, failed[i] = true, nil
+		}
+	}
+	return late, errors.Join(failed...)
 }
 
 // step carries out one step. The version is the claim's resourceVersion, which patches of the claim

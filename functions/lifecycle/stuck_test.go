@@ -124,6 +124,52 @@ func TestStuckDrainsDelayNoOtherWork(t *testing.T) {
 	})
 }
 
+// dense is a cluster whose nodes have 200 pods each, all under one disruption budget, and whose API
+// server takes a twentieth of a second for an eviction.
+type dense struct{ silent }
+
+func (d *dense) PodDisruptionBudgets(context.Context) ([]policyv1.PodDisruptionBudget, error) {
+	budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "all"}}
+	budget.Spec.Selector = &metav1.LabelSelector{}
+	return []policyv1.PodDisruptionBudget{budget}, nil
+}
+
+func (d *dense) PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error) {
+	var pods []corev1.Pod
+	for i := range 200 {
+		one, err := d.silent.PodsOnNode(ctx, fmt.Sprint(node, "-", i), version)
+		if err != nil {
+			return nil, err
+		}
+		pods = append(pods, one...)
+	}
+	return pods, nil
+}
+
+func (d *dense) Evict(_ context.Context, pod *corev1.Pod) error {
+	time.Sleep(time.Second / 20)
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.asked = append(d.asked, pod.Name)
+	return nil
+}
+
+// TestADenseDrainGoesOnInTheNextPass: the Lease of the pass ends before 200 pods of one budget have been
+// evicted one by one.
+func TestADenseDrainGoesOnInTheNextPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &dense{silent{began: time.Now(), written: map[string]time.Duration{}}}
+		views := slices.DeleteFunc(stuck(time.Now()), func(view nodeclaim.View) bool { return view.Claim.Name != "a-stuck-00" })
+		result := passOver(client, time.Now, &seen{views: views}).run(t.Context())
+		if took := time.Since(client.began); result.failed != nil || took > turn+time.Second {
+			t.Errorf("the pass took %s, with the failure %v", took, result.failed)
+		}
+		if len(client.asked) < 90 || result.again != afterConflict {
+			t.Errorf("%d pods were evicted, and the next pass is in %s", len(client.asked), result.again)
+		}
+	})
+}
+
 // TestDrainsThatGoOnTakeTurns has passes that come to a part of the drains only.
 func TestDrainsThatGoOnTakeTurns(t *testing.T) {
 	begun := map[string]bool{}
