@@ -347,11 +347,11 @@ func (p *pass) consolidate(ctx context.Context) error {
 // the hour, so that a minute's delay costs little.
 func (p *pass) propose(ctx context.Context) error {
 	now := p.now()
-	if !decide.InReportWindow(now) || p.settled.unchanged(p.fleet.Objects, now) {
+	if !decide.Searches(now) || p.settled.unchanged(p.fleet.Objects, now) {
 		return nil
 	}
 	open, closed := decide.OpenBudgets(p.fleet.Seen, now)
-	p.record(decide.Blocked(closed, p.now())...)
+	p.record(decide.Stay(closed, p.now())...)
 	if !open {
 		return nil
 	}
@@ -368,7 +368,7 @@ func (p *pass) propose(ctx context.Context) error {
 		"moves", len(decided.Moves), "waiting-for-budgets", len(decided.Waiting),
 		"price", decided.PricePerHour, "price-after", decided.AfterPerHour, "duration", p.now().Sub(start).String())
 	p.record(decide.Unconsolidatable(p.fleet.Seen, decided, p.now())...)
-	p.record(decide.Blocked(decide.Problems(p.fleet.Seen, decided), p.now())...)
+	p.record(decide.Stay(decide.Problems(p.fleet.Seen, decided), p.now())...)
 	var failed []error
 	proposed := 0
 	for i := range decided.Moves {

@@ -26,7 +26,7 @@ func (l *harness) search(t *testing.T) *consolidation.Plan {
 	var found *consolidation.Plan
 	l.observe = func(decided *consolidation.Plan) { found = decided }
 	l.ahead = time.Minute // pods that began to wait a moment ago hold it back
-	for !decide.InReportWindow(l.now()) {
+	for !decide.Searches(l.now()) {
 		l.ahead += time.Second
 	}
 	l.mustTick(t)

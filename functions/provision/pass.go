@@ -182,17 +182,20 @@ func (r *pass) report(ctx context.Context) {
 	r.reportMisfits(ctx, view.Held)
 }
 
-// reportMisfits says which pods the node launched for them did not serve, and that they wait.
+// reportMisfits says which pods the node launched for them did not serve, and that they wait. It says so as
+// often as the events are written, and not in each pass.
 func (r *pass) reportMisfits(ctx context.Context, held []sight.Held) {
 	events := 0
 	for _, pod := range held {
 		if pod.Reason != sight.HeldMisfit {
 			continue
 		}
-		slog.WarnContext(ctx, "the node launched for the pod does not serve it",
-			"Pod", pod.Pod.String(), "error", pod.Message)
-		if events++; events <= maximumPodEvents {
-			r.record(warning(aboutPod(pod.Pod), "FailedScheduling", pod.Message))
+		if events++; events > maximumPodEvents {
+			return
+		}
+		if r.recordNew(warning(aboutPod(pod.Pod), "FailedScheduling", pod.Message)) {
+			slog.WarnContext(ctx, "the node launched for the pod does not serve it",
+				"Pod", pod.Pod.String(), "error", pod.Message)
 		}
 	}
 }
@@ -203,11 +206,10 @@ func (r *pass) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) 
 		return
 	}
 	pool := &unusable.Pool
-	slog.WarnContext(ctx, "nodepool gets no nodes",
-		"NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
-	r.record(cluster.Event{
-		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: unusable.Reason, Message: unusable.Message,
-	})
+	if r.warnPool(pool, unusable.Reason, unusable.Message) {
+		slog.WarnContext(ctx, "nodepool gets no nodes",
+			"NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
+	}
 }
 
 // reportIncompatible says that no instance type suits the pool. Pods of other pools get their nodes.
@@ -216,24 +218,17 @@ func (r *pass) reportIncompatible(ctx context.Context, pool *api.NodePool, made 
 	if message == "" {
 		return
 	}
-	slog.WarnContext(ctx, "nodepool has no compatible instance type", "NodePool", pool.Name, "error", message)
-	r.record(cluster.Event{
-		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning,
-		Reason: api.EventReasonNoCompatibleInstanceTypes, Message: message,
-	})
+	if r.warnPool(pool, api.EventReasonNoCompatibleInstanceTypes, message) {
+		slog.WarnContext(ctx, "nodepool has no compatible instance type", "NodePool", pool.Name, "error", message)
+	}
 }
 
 // reportFee says that the pool's fee cannot be read. The pool's nodes launch without it.
 func (r *pass) reportFee(ctx context.Context, pool *api.NodePool) {
 	_, err := pool.NodeFee()
-	if err == nil {
-		return
+	if err != nil && r.warnPool(pool, api.EventReasonInvalidNodeFee, err.Error()) {
+		slog.WarnContext(ctx, "nodepool without its fee", "NodePool", pool.Name, "error", err)
 	}
-	slog.WarnContext(ctx, "nodepool without its fee", "NodePool", pool.Name, "error", err)
-	r.record(cluster.Event{
-		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: api.EventReasonInvalidNodeFee,
-		Message: err.Error(),
-	})
 }
 
 // withdraw deletes claims whose launch would exceed a limit. In the snapshot they are deleted from
@@ -262,12 +257,8 @@ func (r *pass) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 	for i := range r.static {
 		pool := &r.static[i]
 		claims, missing, err := intent.Missing(pool, snapshot, r.now())
-		if err != nil {
+		if err != nil && r.warnPool(pool, attempt.ReasonInsufficientCapacity, err.Error()) {
 			slog.WarnContext(ctx, "nodepool lacks nodes", "NodePool", pool.Name, "missing", missing, "error", err)
-			r.record(cluster.Event{
-				About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning,
-				Reason: attempt.ReasonInsufficientCapacity, Message: err.Error(),
-			})
 		}
 		if len(claims) == 0 {
 			continue
@@ -413,6 +404,13 @@ func (r *pass) recordNew(event cluster.Event) bool {
 		r.pending.Add(event)
 	}
 	return isNew
+}
+
+// warnPool records a warning about the pool, and reports whether it is new.
+func (r *pass) warnPool(pool *api.NodePool, reason, message string) bool {
+	return r.recordNew(cluster.Event{
+		About: disruption.AboutPool(pool), Type: corev1.EventTypeWarning, Reason: reason, Message: message,
+	})
 }
 
 // newBatchID returns a name that no other batch has.

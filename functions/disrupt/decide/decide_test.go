@@ -238,3 +238,18 @@ func TestReplacementsSayThatNodesWaitForThem(t *testing.T) {
 		t.Errorf("events %+v", events)
 	}
 }
+
+// TestAMinutelyJobMeetsNotEachSearch holds that searches, at the times of passes, come at each third of a
+// minute, and once a minute on average.
+func TestAMinutelyJobMeetsNotEachSearch(t *testing.T) {
+	thirds, searches := map[int]int{}, 0
+	for second := 7; second < 3600; second += 20 {
+		if at := now.Truncate(time.Hour).Add(time.Duration(second) * time.Second); decide.Searches(at) {
+			thirds[at.Second()/20]++
+			searches++
+		}
+	}
+	if searches != 60 || thirds[0] != 20 || thirds[1] != 20 || thirds[2] != 20 {
+		t.Errorf("%d searches in an hour, by the third of the minute %v", searches, thirds)
+	}
+}

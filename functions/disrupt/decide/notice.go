@@ -9,17 +9,24 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// reportWindow is the part of each minute in which a pass writes why nodes stay, and searches for
-// nodes to consolidate. Passes are about twenty seconds apart, so that one of them falls into it.
+// reportWindow is the part of each minute in which a pass writes why nodes stay, and the part in which one
+// searches for nodes to consolidate. Passes are about twenty seconds apart, so that one of them falls into
+// each.
 const reportWindow = 20 * time.Second
 
 // blockedEach is how many nodes a pass writes events for that stay. A pass with more of them comes to the
 // others in the next minutes.
 const blockedEach = 250
 
-// InReportWindow reports whether a pass at this time is the one of its minute that reports and
-// searches.
+// InReportWindow reports whether a pass at this time is the one of its minute that reports.
 func InReportWindow(now time.Time) bool { return now.Sub(now.Truncate(time.Minute)) < reportWindow }
+
+// Searches reports whether a pass at this time is the one of its minute that searches for nodes to
+// consolidate. Each minute has it at another of three places: a job that comes each minute may have the
+// room for a move, or restart the time of a node, between the search and its check.
+func Searches(now time.Time) bool {
+	return now.Second()/int(reportWindow.Seconds()) == now.Minute()%3
+}
 
 // Blocked are the events that say why nodes stay which are due. There are none outside the report
 // window.
@@ -27,6 +34,11 @@ func Blocked(notices []disruption.Notice, now time.Time) []Record {
 	if !InReportWindow(now) {
 		return nil
 	}
+	return Stay(notices, now)
+}
+
+// Stay are the events that say why nodes stay, for a pass that is one of its minute.
+func Stay(notices []disruption.Notice, now time.Time) []Record {
 	if len(notices) > blockedEach {
 		first := int(now.Unix() / 60 * blockedEach % int64(len(notices)))
 		notices = append(slices.Clone(notices[first:]), notices[:first]...)[:blockedEach]

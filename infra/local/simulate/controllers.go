@@ -26,6 +26,7 @@ func (r *Run) controllers() {
 	r.engine.Every(30*time.Second, 30*time.Second, func() {
 		r.changed = true // some invariants need time
 		r.lively()
+		r.notePrice()
 	})
 }
 

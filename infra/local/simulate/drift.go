@@ -15,9 +15,9 @@ import (
 const (
 	// driftedPool is the pool whose template a person changes.
 	driftedPool = "default"
-	// driftPatience is how long no drifted node of a pool may go, although one may. A slow boot and a
-	// search are shorter.
-	driftPatience = 18 * time.Minute
+	// driftPatience is how long no drifted node of a pool may go, although one may, besides the time of a
+	// boot. driftMost bounds it where machines boot slowly.
+	driftPatience, driftMost = 10 * time.Minute, 18 * time.Minute
 	// mostFailed is the share of failed nodes above which repair replaces none of them.
 	mostFailed = 0.2
 	// vainMost is how many nodes may be bought for one pod within an hour and end without a pod.
@@ -62,13 +62,14 @@ func (r *Run) mayBootSlowly() bool {
 // unsettledDrift lists a drifted node that may go, where no node of its pool has gone for long. A
 // pool with more failed nodes than repair may replace keeps them, and they use its budget up.
 func (r *Run) unsettledDrift() []string {
-	if time.Since(r.freed[driftedPool]) < driftPatience || r.failedOf(driftedPool) > mostFailed {
+	patience := min(driftPatience+r.weather.mostBoot, driftMost)
+	if time.Since(r.freed[driftedPool]) < patience || r.failedOf(driftedPool) > mostFailed {
 		return nil
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
 		drifted := api.GetCondition(claim.Status.Conditions, api.ConditionTypeDrifted)
 		if claim.Labels[api.NodePoolLabelKey] == driftedPool && claim.DeletionTimestamp == nil && drifted != nil &&
-			time.Since(drifted.LastTransitionTime.Time) >= driftPatience && !r.keptByPods(claim) {
+			time.Since(drifted.LastTransitionTime.Time) >= patience && !r.keptByPods(claim) {
 			return []string{fmt.Sprintf("nodeclaim %s has been drifted for %s, and no node of its pool has gone for %s",
 				claim.Name, time.Since(drifted.LastTransitionTime.Time).Truncate(time.Second),
 				time.Since(r.freed[driftedPool]).Truncate(time.Second))}

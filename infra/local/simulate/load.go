@@ -29,11 +29,14 @@ const (
 // keepComing lets pods come that no node may run, until the end: a wrong selector, or a job that waits for a
 // node group of somebody else. Whatever else is due has to go on.
 func (r *Run) keepComing() {
-	if !r.engine.Chance(0.25, "pods that fit nowhere") {
+	if !r.hasHopeless() {
 		return
 	}
 	made := 0
 	r.engine.Every(hopelessEvery, hopelessEvery, func() {
+		if r.resting {
+			return
+		}
 		made++
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: fmt.Sprint("hopeless-", made), Namespace: metav1.NamespaceDefault,
@@ -54,8 +57,16 @@ func (r *Run) keepComing() {
 	})
 }
 
+// hasHopeless reports whether pods come that no node may run.
+func (r *Run) hasHopeless() bool { return r.engine.Chance(0.25, "pods that fit nowhere") }
+
 // hasCron reports whether a short job comes each minute.
 func (r *Run) hasCron() bool { return r.engine.Chance(0.3, "cron") }
+
+// cron is how many thousandths of a processor each pod of the cron's jobs requests, and the most pods of a job.
+func (r *Run) cron() (cpu int64, most int) {
+	return int64(r.engine.Number(1, 6, "cron", "cpu")) * 300, r.engine.Number(1, 3, "cron", "pods")
+}
 
 // startCron lets a short job come each minute until the end.
 func (r *Run) startCron() {
@@ -63,9 +74,12 @@ func (r *Run) startCron() {
 	if !r.hasCron() {
 		return
 	}
-	cpu, most := int64(e.Number(1, 6, "cron", "cpu"))*300, e.Number(1, 3, "cron", "pods")
+	cpu, most := r.cron()
 	turn := 0
 	e.Every(cronEvery, cronEvery, func() {
+		if r.resting {
+			return
+		}
 		turn++
 		job := &workload{
 			name: fmt.Sprint("cron-", turn), count: e.Number(1, most, "cron", "count", fmt.Sprint(turn)), cpu: cpu, memory: 256,

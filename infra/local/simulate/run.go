@@ -62,6 +62,8 @@ type Run struct {
 	stirredAt  map[bool]time.Time     // when something last changed that may make a node superfluous, a late one or not
 	proposals  map[string]int         // claims, and how often they were proposed since a move of theirs began
 	vain       map[string][]time.Time // by the UID of a pod: when a node that was bought for it went unused
+	lowest     float64                // the lowest price in an hour of late
+	resting    bool                   // no more jobs come, nor pods without a place
 	violations map[string]bool
 }
 
@@ -102,6 +104,9 @@ func Simulate(options Options) Result {
 	r.engine.Run(r.ends)
 	if len(r.result.Violations) == 0 {
 		r.settled()
+	}
+	if len(r.result.Violations) == 0 {
+		r.compareAtRest()
 	}
 	r.end()
 	r.result.Hash, r.result.Steps = r.engine.Hash(), r.engine.Steps()

@@ -71,11 +71,9 @@ func (r *Run) checkUndone(claim *api.NodeClaim) {
 // inVain is how many proposals to consolidate a node may be rejected one after another.
 const inVain = 6
 
-// proposed holds that consolidation does not propose again and again what it rejects. A job that comes each
-// minute may have the room for a move when the move is looked at again.
+// proposed holds that consolidation does not propose again and again what it rejects.
 func (r *Run) proposed(change apiserver.Change) {
-	if change.Before == nil || change.After == nil || change.After.Kind != apiserver.NodeClaims || r.weather.bad() ||
-		r.hasCron() {
+	if change.Before == nil || change.After == nil || change.After.Kind != apiserver.NodeClaims || r.weather.bad() {
 		return
 	}
 	before, _ := change.Before.Typed.(*api.NodeClaim)

@@ -32,6 +32,14 @@ func Faults() []Fault {
 			}},
 		},
 		{
+			Name: "no-search-beside-new-pods",
+			What: "a pod that began to wait a moment ago stops every search for nodes to consolidate",
+			Replacements: []overlay.Replacement{{
+				File: "functions/disrupt/pass.go", Old: "\tif !decide.Searches(now) || p.settled",
+				New: "\tif len(p.fleet.Seen.Recent(now)) > 0 || !decide.Searches(now) || p.settled",
+			}},
+		},
+		{
 			Name: "limits-count-what-leaves",
 			What: "a pool at its limit has no room for what replaces its nodes",
 			Replacements: []overlay.Replacement{{
