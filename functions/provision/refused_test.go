@@ -134,7 +134,7 @@ func TestNothingNewIsPlannedWithARefusedClass(t *testing.T) {
 
 func TestFailedAttemptsBackOff(t *testing.T) {
 	e := newEnvironment(t)
-	e.ec2.Starve(ec2.Starvation{Code: "InvalidParameterValue"})
+	e.ec2.Starve(ec2.Starvation{Code: "VolumeLimitExceeded"})
 	e.pod("one", "1", nil)
 	tap := &wiretap{}
 	h := e.tapped(tap)
@@ -147,6 +147,29 @@ func TestFailedAttemptsBackOff(t *testing.T) {
 	}
 	if calls := tap.counts["CreateFleet"]; calls != 5 {
 		t.Errorf("%d calls in four minutes of passes each ten seconds, want five", calls)
+	}
+}
+
+// EC2 refuses spot with a code that nobody knows. After the second refusal the class does without those
+// offerings, and the pod gets a node on demand.
+func TestOfferingsThatEC2RefusesTwiceAreLeftOut(t *testing.T) {
+	e := newEnvironment(t)
+	e.ec2.Starve(ec2.Starvation{CapacityType: "spot", Code: "SomethingNew"})
+	e.pod("one", "1", nil)
+	tap := &wiretap{}
+	h := e.tapped(tap)
+	began := time.Now()
+	for second := 0; second < 120 && len(e.instances()) == 0; second += 10 {
+		h.now = func() time.Time { return began.Add(time.Duration(second) * time.Second) }
+		batch := tick("1")
+		batch.Records[0].Body = strings.Replace(batch.Records[0].Body, `"tick"`, `"launch"`, 1)
+		_, _ = h.handle(t.Context(), batch)
+	}
+	if launched := e.instances(); len(launched) != 1 || launched[0].CapacityType != api.CapacityTypeOnDemand {
+		t.Errorf("launched %+v", launched)
+	}
+	if calls := tap.counts["CreateFleet"]; calls != 3 {
+		t.Errorf("%d calls, want two for spot and one on demand", calls)
 	}
 }
 

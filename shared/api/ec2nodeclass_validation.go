@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Validate returns every problem of an EC2 node class, each a *FieldError, joined. A class with
@@ -68,13 +69,39 @@ func (f *findings) validateRole(spec EC2NodeClassSpec) {
 	}
 }
 
+// EC2's limits of tags. The length counts characters.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html#tag-restrictions
+const (
+	tagsOfResource, tagKeyLength, tagValueLength = 50, 128, 256
+	// tagsOfLaunch is how many tags an instance gets from the launch and at its registration.
+	tagsOfLaunch = 7
+)
+
 func (f *findings) validateTags(path string, tags map[string]string) {
+	most := tagsOfResource - tagsOfLaunch
+	if _, has := tags[NameTagKey]; has {
+		most++
+	}
+	if len(tags) > most {
+		f.addField(
+			path, "has %d tags, and EC2 takes %d beside those of the launch: remove %d", len(tags), most, len(tags)-most,
+		)
+	}
 	for _, key := range sortedKeys(tags) {
+		at := fmt.Sprintf("%s[%s]", path, key)
 		switch {
 		case key == "":
 			f.addField(path, "has an empty key: a tag needs a key")
 		case IsReservedTag(key):
-			f.add(fmt.Sprintf("%s[%s]", path, key), tags[key], "cannot be chosen, the tag is set by the launch: remove it")
+			f.add(at, tags[key], "cannot be chosen, the tag is set by the launch: remove it")
+		case strings.HasPrefix(strings.ToLower(key), "aws:"):
+			f.add(at, tags[key], "cannot be set, keys that begin with aws: are AWS's own: choose another key")
+		case utf8.RuneCountInString(key) > tagKeyLength:
+			f.addField(at, "has a key of %d characters, and EC2 takes %d: shorten it", utf8.RuneCountInString(key), tagKeyLength)
+		case utf8.RuneCountInString(tags[key]) > tagValueLength:
+			f.addField(
+				at, "has a value of %d characters, and EC2 takes %d: shorten it", utf8.RuneCountInString(tags[key]), tagValueLength,
+			)
 		}
 	}
 }

@@ -1,8 +1,19 @@
 package api
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 )
+
+// numberedTags returns as many tags.
+func numberedTags(count int) string {
+	var text strings.Builder
+	for i := range count {
+		fmt.Fprintf(&text, "tag-%d: a, ", i)
+	}
+	return text.String()
+}
 
 func TestEC2NodeClasses(t *testing.T) {
 	const manifest = `
@@ -29,6 +40,16 @@ spec:
 			"the tag of the cluster's name", `tags: {"eks:eks-cluster-name": prod}`, "spec.tags[eks:eks-cluster-name]",
 			"set by the launch",
 		},
+		{"a tag of AWS", `tags: {"AWS:own": a}`, "spec.tags[AWS:own]", "choose another key"},
+		{"the longest tag", `tags: {` + strings.Repeat("k", 128) + `: ` + strings.Repeat("ü", 256) + `}`, "", ""},
+		{
+			"a tag with a long key", `tags: {` + strings.Repeat("k", 129) + `: a}`,
+			"spec.tags[" + strings.Repeat("k", 129) + "]", "key of 129 characters",
+		},
+		{"a tag with a long value", `tags: {a: ` + strings.Repeat("v", 257) + `}`, "spec.tags[a]", "value of 257 characters"},
+		{"as many tags as EC2 takes", `tags: {` + numberedTags(43) + `Name: a}`, "", ""},
+		{"one tag too many", `tags: {` + numberedTags(44) + `}`, "spec.tags", "has 44 tags, and EC2 takes 43 beside"},
+
 		{"the tag of the pool", `tags: {karpenter.sh/nodepool: a}`, "spec.tags[karpenter.sh/nodepool]", "set by the launch"},
 		{
 			"the tag of the claim", `tags: {karpenter.sh/nodeclaim: a}`, "spec.tags[karpenter.sh/nodeclaim]",

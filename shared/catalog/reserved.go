@@ -62,7 +62,7 @@ func (m *model) reservedOfferings(
 			),
 			Price: info.OnDemandPrice / reservedPriceDivisor,
 			Available: suits && left > 0 && !ending(reservation, m.now) &&
-				!m.observed.Unavailable.HasInGroup(m.group, api.CapacityTypeReserved, info.InstanceType, zone.ZoneName, m.now),
+				!m.observed.Unavailable.HasFor(m.class, api.CapacityTypeReserved, info.InstanceType, zone.ZoneName, m.now),
 		})
 	}
 	return offerings

@@ -153,7 +153,7 @@ func (m *model) offerings(
 			if capacityType == api.CapacityTypeSpot {
 				price = s.spotPrice(info, name)
 			}
-			toBeHad := suits && !m.observed.Unavailable.HasInGroup(m.group, capacityType, info.InstanceType, name, m.now)
+			toBeHad := suits && !m.observed.Unavailable.HasFor(m.class, capacityType, info.InstanceType, name, m.now)
 			offerings = append(offerings, Offering{
 				CapacityType: capacityType, Zone: name, ZoneID: zone.ZoneID, Price: price,
 				Available: toBeHad && price > 0, Unpriced: toBeHad && price <= 0,

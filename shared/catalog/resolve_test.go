@@ -330,8 +330,21 @@ func TestUnavailable(t *testing.T) {
 		{other, "m5.large", "us-east-1b", false}, {other, "c5.large", "us-east-1c", false},
 		{nil, "m5.large", "us-east-1b", false}, {nil, "c5.large", "us-east-1c", false},
 	} {
-		if got := grouped.HasInGroup(test.group, "spot", test.typ, test.zone, now); got != test.want {
+		class := &api.EC2NodeClass{}
+		if class.Name = "grouped"; test.group != nil {
+			class.Spec.PlacementGroupSelector, class.Status.PlacementGroup = &api.PlacementGroupSelector{}, test.group
+		}
+		if got := grouped.HasFor(class, "spot", test.typ, test.zone, now); got != test.want {
 			t.Errorf("%s in %s for the group %v is left out: %v", test.typ, test.zone, test.group, got)
+		}
+	}
+	refused := catalog.Unavailable{}
+	refused.LeaveOut(catalog.OfClass(catalog.OfferingKey("spot", "m5.large", "us-east-1b"), "a"), now.Add(time.Minute))
+	for name, want := range map[string]bool{"a": true, "b": false} {
+		class := &api.EC2NodeClass{}
+		class.Name = name
+		if got := refused.HasFor(class, "spot", "m5.large", "us-east-1b", now); got != want {
+			t.Errorf("what EC2 refused the class a is left out for the class %s: %v", name, got)
 		}
 	}
 	for _, bad := range []string{"", "spot:m5.large", "a:b:c:d", "::"} {

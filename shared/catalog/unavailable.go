@@ -43,6 +43,10 @@ func CapacityTypeKey(capacityType string) string {
 // "spot:m5.large:us-east-1a:pg-0123". Launches outside the group may still have capacity.
 func InGroup(key, group string) string { return key + ":" + group }
 
+// OfClass restricts a key of OfferingKey to launches with an EC2NodeClass:
+// "spot:m5.large:us-east-1a:ec2nodeclass/default".
+func OfClass(key, class string) string { return key + ":ec2nodeclass/" + class }
+
 // GroupZoneKey returns the key of all launches into a placement group in a zone:
 // "*:*:us-east-1a:pg-0123".
 func GroupZoneKey(zone, group string) string { return InGroup(OfferingKey("*", "*", zone), group) }
@@ -112,18 +116,18 @@ func (u *Unavailable) Has(capacityType, instanceType, zone string, now time.Time
 		u.out(CapacityTypeKey(""), now) || u.out(QuotaKey(capacityType, instanceType), now)
 }
 
-// HasInGroup reports whether an offering is left out at the given time for launches into the
-// placement group, or without one where it is nil.
-func (u *Unavailable) HasInGroup(
-	group *api.PlacementGroup, capacityType, instanceType, zone string, now time.Time,
-) bool {
-	if u.Has(capacityType, instanceType, zone, now) {
+// HasFor reports whether an offering is left out at the given time for launches with the class: for all
+// launches, for those of the class, or for those into its placement group.
+func (u *Unavailable) HasFor(class *api.EC2NodeClass, capacityType, instanceType, zone string, now time.Time) bool {
+	if u == nil || len(u.Until) == 0 {
+		return false
+	}
+	key := OfferingKey(capacityType, instanceType, zone)
+	if u.Has(capacityType, instanceType, zone, now) || u.out(OfClass(key, class.Name), now) {
 		return true
 	}
-	return u != nil && group != nil &&
-		(u.out(
-			InGroup(OfferingKey(capacityType, instanceType, zone), group.ID), now,
-		) || u.out(GroupZoneKey(zone, group.ID), now))
+	group := placementGroup(class)
+	return group != nil && (u.out(InGroup(key, group.ID), now) || u.out(GroupZoneKey(zone, group.ID), now))
 }
 
 // HasSubnet reports whether a subnet is left out at the given time, because it had no free address.

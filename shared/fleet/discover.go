@@ -107,6 +107,7 @@ func (d *Discoverer) subnets(ctx context.Context, class *api.EC2NodeClass) ([]no
 				ZoneID:        aws.ToString(subnet.AvailabilityZoneId),
 				FreeAddresses: int(aws.ToInt32(subnet.AvailableIpAddressCount)),
 				PublicIPv4:    aws.ToBool(subnet.MapPublicIpOnLaunch),
+				OutpostARN:    aws.ToString(subnet.OutpostArn),
 			})
 		}
 	}

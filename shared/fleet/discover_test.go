@@ -190,6 +190,19 @@ func TestASubnetMayGivePublicAddresses(t *testing.T) {
 	}
 }
 
+func TestASubnetOfAnOutpostIsNamedAsOne(t *testing.T) {
+	a := newAccount(t)
+	a.role(t, "nodes")
+	const arn = "arn:aws:outposts:us-east-1:123456789012:outpost/op-1"
+	rack := discover(t, a, class()).Subnets[0].ID
+	a.service.PutOnOutpost(rack, arn)
+	for _, subnet := range discover(t, a, class()).Subnets {
+		if subnet.OutpostARN != "" != (subnet.ID == rack) {
+			t.Errorf("subnet %+v, of which %s is on an Outpost", subnet, rack)
+		}
+	}
+}
+
 func TestWhatCannotBeReadIsAProblemForTheClassesOwner(t *testing.T) {
 	a := newAccount(t) // without the role
 	facts := discover(t, a, class())

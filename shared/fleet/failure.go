@@ -49,7 +49,7 @@ type failurePattern struct {
 // failurePatterns returns the known failures in the order in which they are tried. The reasons are
 // Karpenter's.
 func failurePatterns() []failurePattern {
-	return slices.Concat(rightFailures(), classFailures(), quotaFailures())
+	return slices.Concat(rightFailures(), classFailures(), settingFailures(), quotaFailures())
 }
 
 func rightFailures() []failurePattern {
@@ -73,6 +73,12 @@ func classFailures() []failurePattern {
 			reason: "AMIAuthorizationFailure", condition: api.ConditionTypeAMIsReady,
 			remedy: "spec.amiSelectorTerms selects an image that is not shared with the account: " +
 				"share it, or select another",
+		},
+		{
+			codes: []string{"OptInRequired"}, words: "marketplace",
+			reason: "AMISubscriptionRequired", condition: api.ConditionTypeAMIsReady,
+			remedy: "spec.amiSelectorTerms selects an image of AWS Marketplace: accept the product's terms in this account, " +
+				"or select another image",
 		},
 		{
 			codes:  []string{"InvalidAMIID.NotFound", "InvalidAMIID.Unavailable"},
@@ -121,6 +127,39 @@ func classFailures() []failurePattern {
 	}
 }
 
+// settingFailures are about settings of the class that EC2 checks at a launch only.
+func settingFailures() []failurePattern {
+	const tagRemedy = "EC2, or a tag policy of the organization, refuses a tag of spec.tags: correct or remove it"
+	const deviceRemedy = "EC2 refuses a volume of spec.blockDeviceMappings: correct it. A volumeSize must not be below " +
+		"that of the image's snapshot"
+	tags := failurePattern{
+		reason: api.ReasonTagValidationFailed, condition: api.ConditionTypeValidationSucceeded, remedy: tagRemedy,
+	}
+	named := tags
+	tags.codes = []string{"TagLimitExceeded", "TagPolicyViolation", "InvalidTagKey.Malformed"}
+	named.codes, named.words = []string{codeInvalidValue}, "tag "
+	devices := failurePattern{
+		reason: "InvalidBlockDeviceMapping", condition: api.ConditionTypeValidationSucceeded, remedy: deviceRemedy,
+	}
+	snapshot := devices
+	devices.codes = []string{"InvalidBlockDeviceMapping", "InvalidSnapshot.NotFound", "InvalidSnapshotID.Malformed"}
+	snapshot.words = "snapshot"
+	return []failurePattern{
+		tags, named, devices, snapshot,
+		{
+			codes:  []string{"SecurityGroupsPerInstanceLimitExceeded", "SecurityGroupsPerInterfaceLimitExceeded"},
+			reason: "SecurityGroupLimitExceeded", condition: api.ConditionTypeSecurityGroupsReady,
+			remedy: "spec.securityGroupSelectorTerms selects more groups than a network interface takes: narrow it, or ask " +
+				"AWS for a higher quota",
+		},
+		{
+			codes:  []string{"InvalidPlacementGroup.Unknown"},
+			reason: api.ReasonPlacementGroupNotFound, condition: api.ConditionTypePlacementGroupReady,
+			remedy: "spec.placementGroupSelector names a group that does not exist any more: create it, or name another",
+		},
+	}
+}
+
 func quotaFailures() []failurePattern {
 	return []failurePattern{
 		{
@@ -146,6 +185,16 @@ func quotaFailures() []failurePattern {
 			remedy: "the account may not use EC2 in this region: see the mail of AWS to its owner",
 		},
 		{
+			codes:  []string{"VolumeLimitExceeded", "MaxIOPSLimitExceeded"},
+			reason: "VolumeQuotaExceeded",
+			remedy: "ask AWS for a higher quota of EBS storage or IOPS, or lower those of spec.blockDeviceMappings",
+		},
+		{
+			codes:  []string{"NetworkInterfaceLimitExceeded"},
+			reason: "NetworkInterfaceQuotaExceeded",
+			remedy: "ask AWS for a higher quota of network interfaces in the region",
+		},
+		{
 			codes: []string{"MaxFleetCountExceeded", "FleetQuotaExceeded"}, reason: "FleetQuotaExceeded",
 			remedy: "ask AWS for a higher quota of EC2 fleets in the region",
 		},
@@ -169,7 +218,10 @@ func quotaFailures() []failurePattern {
 func KnownFailures() []Failure {
 	var known []Failure
 	for _, pattern := range failurePatterns() {
-		known = append(known, Failure{Reason: pattern.reason, Remedy: pattern.remedy, Condition: pattern.condition})
+		failure := Failure{Reason: pattern.reason, Remedy: pattern.remedy, Condition: pattern.condition}
+		if !slices.Contains(known, failure) {
+			known = append(known, failure)
+		}
 	}
 	return known
 }

@@ -22,6 +22,8 @@ type Outcome struct {
 	// Short lists what EC2 lacked capacity for. Where there are fewer instances than requested and
 	// no error, EC2 has no capacity for the rest.
 	Short []Shortage
+	// Unfit lists the offerings that EC2 refused for a reason that nobody knows.
+	Unfit []Shortage
 	// Earlier is true when an earlier call launched the instances, and they were found by their
 	// tag. They are those that EC2 shows by now.
 	Earlier bool
@@ -207,7 +209,12 @@ func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (O
 			}
 			continue
 		}
-		failures = append(failures, failureOf(code, message))
+		failure := failureOf(code, message)
+		failures = append(failures, failure)
+		if short, is := unfit(request, override, failure); is && !named[short.Key] {
+			named[short.Key] = true
+			outcome.Unfit = append(outcome.Unfit, short)
+		}
 	}
 	switch missing := request.Count - len(outcome.Instances); {
 	case missing <= 0:

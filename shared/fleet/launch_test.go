@@ -391,6 +391,29 @@ func TestFailuresAreNamedWithTheirMend(t *testing.T) {
 		{"RequestLimitExceeded", "RequestLimitExceeded", "", "", ""},
 		{"InternalError", "InternalError", "", "", ""},
 		{"InvalidParameterValue", "VolumeKeyInvalid", "volumeKeys", "ValidationSucceeded", "The KMS key is disabled."},
+		{
+			"OptInRequired", "AMISubscriptionRequired", "accept the product's terms", "AMIsReady",
+			"To use this AWS Marketplace product you need to accept terms and subscribe.",
+		},
+		{"OptInRequired", "AccountPendingVerification", "mail of AWS", "", "You are not subscribed to this service."},
+		{"TagLimitExceeded", "TagValidationFailed", "spec.tags", "ValidationSucceeded", ""},
+		{
+			"InvalidParameterValue", "TagValidationFailed", "spec.tags", "ValidationSucceeded",
+			"Tag keys starting with 'aws:' are reserved for internal use.",
+		},
+		{
+			"InvalidBlockDeviceMapping", "InvalidBlockDeviceMapping", "volumeSize", "ValidationSucceeded",
+			"Volume of size 10GB is smaller than snapshot 'snap-1', expect size >= 20GB",
+		},
+		{"VolumeLimitExceeded", "VolumeQuotaExceeded", "quota", "", ""},
+		{"NetworkInterfaceLimitExceeded", "NetworkInterfaceQuotaExceeded", "quota", "", ""},
+		{
+			"SecurityGroupsPerInstanceLimitExceeded", "SecurityGroupLimitExceeded", "spec.securityGroupSelectorTerms",
+			"SecurityGroupsReady", "",
+		},
+		{
+			"InvalidPlacementGroup.Unknown", "PlacementGroupNotFound", "spec.placementGroupSelector", "PlacementGroupReady", "",
+		},
 		{"SomethingNew", "LaunchFailed", "", "", ""},
 	} {
 		t.Run(test.code, func(t *testing.T) {
@@ -428,6 +451,9 @@ func TestWhatIsNoShortageIsAnError(t *testing.T) {
 	if err == nil || len(outcome.Short) > 0 || !strings.Contains(err.Error(), `nodeclaim "claim-1"`) ||
 		!strings.Contains(err.Error(), "InvalidParameterValue") {
 		t.Errorf("%+v, %v", outcome, err)
+	}
+	if len(outcome.Unfit) != 4 || outcome.Unfit[0].Key != "spot:m5.large:us-east-1a:ec2nodeclass/default" {
+		t.Errorf("unfit: %+v", outcome.Unfit)
 	}
 	a.service.Throttle("CreateFleet", 1, 0)
 	if _, err := client.Launch(t.Context(), a.request(t, "claim-2")); err == nil ||

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/launch"
 )
@@ -51,14 +52,15 @@ func lackOf(code string) (lack, bool) {
 		"SpotMaxPriceTooLow": {ofOffering, catalog.UnavailableFor},
 		// The zone does not have the type, or not with these settings. AWS adds types within days,
 		// but a change of the EC2NodeClass may help sooner.
-		codeUnsupported:       {ofOffering, 15 * time.Minute},
-		"InvalidInstanceType": {ofOffering, 15 * time.Minute},
+		codeUnsupported:       {ofOffering, unsuitableFor},
+		"InvalidInstanceType": {ofOffering, unsuitableFor},
 		// EBS has no room for the root volume in the zone.
 		"InsufficientVolumeCapacity": {ofOffering, catalog.UnavailableFor},
 		// The reservation is used up. Its count is read again each minute.
 		"ReservationCapacityExceeded": {ofOffering, time.Minute},
 		// The reservation has ended or is being changed.
 		"InvalidCapacityReservationState.Unavailable": {ofOffering, catalog.UnavailableFor},
+		"InvalidCapacityReservationId.NotFound":       {ofOffering, catalog.UnavailableFor},
 		// Addresses become free as pods and nodes end, but a full subnet is soon full again.
 		"InsufficientFreeAddressesInSubnet": {ofSubnet, catalog.UnavailableFor},
 		// A quota has room again after a request to AWS, or when instances of the same families
@@ -75,13 +77,30 @@ func lackOf(code string) (lack, bool) {
 	return known, has
 }
 
+// unsuitableFor is how long an offering is left out that EC2 does not have, or not with these settings.
+const unsuitableFor = 15 * time.Minute
+
 const (
-	codeUnsupported = "Unsupported"
+	codeUnsupported  = "Unsupported"
+	codeInvalidValue = "InvalidParameterValue"
 	// codeInvalidFleet is about an override or about the whole request. zoneWords are in the message of the
 	// first, where the zone does not have the type.
 	codeInvalidFleet = "InvalidFleetConfiguration"
 	zoneWords        = "not supported in your requested Availability Zone"
 )
+
+// unfit returns what to leave out for the request's class after a refusal of one override that no
+// pattern explains. Another type, zone or capacity type may do, and this one would be refused again.
+func unfit(request *launch.Request, override launch.Override, failure *Failure) (Shortage, bool) {
+	if failure.Reason != api.ReasonLaunchFailed || override.InstanceType == "" || override.Zone == "" {
+		return Shortage{}, false
+	}
+	key := catalog.OfferingKey(request.CapacityType, override.InstanceType, override.Zone)
+	return Shortage{
+		Key: catalog.OfClass(key, request.Tags[api.NodeClassTagKey]), For: unsuitableFor, Code: failure.Code,
+		Message: failure.Message,
+	}, true
+}
 
 // codeNoSpotRole is EC2's answer to the first spot request of an account whose caller may not
 // create the service-linked role for spot.

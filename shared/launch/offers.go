@@ -99,11 +99,10 @@ func (in *Input) short(instanceType string, offering *catalog.Offering) bool {
 	if in.Unavailable.IsShifted(offering.ZoneID, in.Now) {
 		return true
 	}
-	if offering.ReservationID != "" {
-		return in.Unavailable.HasReservation(offering.ReservationID, in.Now)
+	if offering.ReservationID != "" && in.Unavailable.HasReservation(offering.ReservationID, in.Now) {
+		return true
 	}
-	return in.Unavailable.HasInGroup(
-		in.Class.Status.PlacementGroup, offering.CapacityType, instanceType, offering.Zone, in.Now)
+	return in.Unavailable.HasFor(in.Class, offering.CapacityType, instanceType, offering.Zone, in.Now)
 }
 
 // reservations are the class's capacity reservations by their ids.

@@ -3,6 +3,7 @@ package nodeclass
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +54,8 @@ type Subnet struct {
 	FreeAddresses    int
 	// PublicIPv4 is set where the subnet gives its instances a public IPv4 address.
 	PublicIPv4 bool
+	// OutpostARN is set for a subnet of an Outpost. Its zone has other types and prices than the rack.
+	OutpostARN string
 }
 
 // verified returns the facts without those whose reading has a problem. Later passes trust the
@@ -81,6 +84,7 @@ func (f Facts) verified() Facts {
 // Karpenter's words, because people's alerts match on them.
 func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeClassStatus {
 	facts = facts.verified()
+	leftOut := onOutposts(facts.Subnets)
 	status := api.EC2NodeClassStatus{
 		Subnets:              subnets(facts.Subnets),
 		SecurityGroups:       securityGroups(facts.SecurityGroups),
@@ -96,7 +100,10 @@ func Resolve(class *api.EC2NodeClass, facts Facts, now time.Time) api.EC2NodeCla
 	c := conditions{status: &status, generation: class.Generation, now: now}
 	c.found(api.ConditionTypeSubnetsReady, api.ReasonSubnetsNotFound, facts.SubnetsProblem, len(status.Subnets) > 0,
 		"SubnetSelector did not match any Subnets: compare the tags and ids of spec.subnetSelectorTerms with the "+
-			"VPC's subnets")
+			"VPC's subnets"+leftOut)
+	if leftOut != "" && len(status.Subnets) > 0 {
+		c.set(api.ConditionTypeSubnetsReady, metav1.ConditionTrue, "", strings.TrimPrefix(leftOut, ". "))
+	}
 	c.found(api.ConditionTypeSecurityGroupsReady, api.ReasonSecurityGroupsNotFound, facts.SecurityGroupsProblem, len(
 		status.SecurityGroups,
 	) > 0,
@@ -174,8 +181,24 @@ func Stale(class *api.EC2NodeClass) bool {
 	return ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != class.Generation
 }
 
-// subnets returns the subnets in the order of their free addresses, the most first.
+// onOutposts names the subnets of Outposts, which are left out, or returns an empty text.
+func onOutposts(found []Subnet) string {
+	var ids []string
+	for _, subnet := range found {
+		if subnet.OutpostARN != "" {
+			ids = append(ids, subnet.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	slices.Sort(ids)
+	return ". Outposts are not supported, so these subnets are left out: " + strings.Join(slices.Compact(ids), ", ")
+}
+
+// subnets returns the subnets of the region's zones in the order of their free addresses, the most first.
 func subnets(found []Subnet) []api.Subnet {
+	found = slices.DeleteFunc(slices.Clone(found), func(subnet Subnet) bool { return subnet.OutpostARN != "" })
 	sorted := slices.SortedFunc(slices.Values(found), func(a, b Subnet) int {
 		return cmp.Or(cmp.Compare(b.FreeAddresses, a.FreeAddresses), cmp.Compare(a.ID, b.ID))
 	})

@@ -64,6 +64,33 @@ func TestAResolvedClassIsReady(t *testing.T) {
 	}
 }
 
+// TestSubnetsOfOutpostsAreLeftOutAndNamed has a subnet with the name of a zone of the region.
+func TestSubnetsOfOutpostsAreLeftOutAndNamed(t *testing.T) {
+	facts := found()
+	for i := range facts.Subnets {
+		facts.Subnets[i].OutpostARN = "arn:aws:outposts:us-east-1:123456789012:outpost/op-1"
+	}
+	racks := facts.Subnets
+	facts.Subnets = append([]Subnet{{ID: "subnet-9", Zone: "us-east-1a", FreeAddresses: 1}}, racks...)
+	for _, test := range []struct {
+		subnets []Subnet
+		want    metav1.ConditionStatus
+	}{{facts.Subnets, metav1.ConditionTrue}, {racks, metav1.ConditionFalse}} {
+		facts.Subnets = test.subnets
+		status := Resolve(class("", complete), facts, time.Now())
+		for _, subnet := range status.Subnets {
+			if subnet.ID != "subnet-9" {
+				t.Errorf("%s of an Outpost is launched into", subnet.ID)
+			}
+		}
+		got := api.GetCondition(status.Conditions, api.ConditionTypeSubnetsReady)
+		if got.Status != test.want || !strings.Contains(got.Message, "Outposts are not supported") ||
+			!strings.Contains(got.Message, racks[0].ID) {
+			t.Errorf("of %d subnets: %+v", len(test.subnets), got)
+		}
+	}
+}
+
 func TestNothingUnverifiedIsStored(t *testing.T) {
 	facts := found()
 	facts.CapacityReservations = []CapacityReservation{{}}

@@ -52,6 +52,8 @@ type Failure struct {
 	// Class is the condition of the EC2NodeClass that is not true after all. It is empty where the
 	// class is not the cause.
 	Class string
+	// Unfit are the offerings that EC2 refused for a reason that nobody knows.
+	Unfit []Shortage
 	// Ended means that the token is used up: the same request would get the same answer.
 	Ended bool
 	// Unseen means that an earlier request may have been carried out, and EC2 does not show its

@@ -95,7 +95,12 @@ func failed(in Launched, claims []api.NodeClaim, failure *Failure, now time.Time
 	case failure.Reason == "" && failure.Unseen:
 		return unseen(claims, failure, now)
 	}
-	steps := []Step{Fail{}}
+	var steps []Step
+	if len(failure.Unfit) > 0 && failedAttempts(&claims[0]) > 0 {
+		// EC2 has refused them twice. Others are tried, for this claim and for those that follow.
+		steps = append(steps, LeaveOut{failure.Unfit})
+	}
+	steps = append(steps, Fail{})
 	reason := api.ReasonLaunchFailed
 	if failure.Reason != "" {
 		reason = failure.Reason

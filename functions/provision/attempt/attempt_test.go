@@ -255,6 +255,16 @@ func TestAnswered(t *testing.T) {
 			want:   "LeaveOut, Fail, ReportFailure(2 LaunchFailed), Remember(2 next token failed)",
 		},
 		{
+			name: "one refusal without a known reason may pass", group: pair(0),
+			answer: attempt.Answer{Failure: &attempt.Failure{Ended: true, Unfit: []attempt.Shortage{quota}}},
+			want:   "LeaveOut, Fail, ReportFailure(2 LaunchFailed), Remember(2 next token failed)",
+		},
+		{
+			name: "after two the offerings are left out", group: group(false, claim("a", 0, 2)),
+			answer: attempt.Answer{Failure: &attempt.Failure{Ended: true, Unfit: []attempt.Shortage{quota}}},
+			want:   "LeaveOut, LeaveOut, Fail, ReportFailure(1 LaunchFailed), Remember(1 next token failed)",
+		},
+		{
 			name: "the rest of a batch leaves it", group: pair(0),
 			answer: attempt.Answer{
 				Instances: []attempt.Instance{instance("i-1")}, Failure: &attempt.Failure{Message: "ended", Ended: true},

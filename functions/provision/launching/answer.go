@@ -16,21 +16,28 @@ func answerOf(outcome fleet.Outcome, err error) attempt.Answer {
 			ReservationID: instance.ReservationID, ImageID: instance.ImageID,
 		})
 	}
-	for _, shortage := range outcome.Short {
-		answer.Short = append(answer.Short, attempt.Shortage{
-			Key: shortage.Key, For: shortage.For, Code: shortage.Code, Reason: shortage.Reason(), Advice: shortage.Advice(),
-		})
-	}
+	answer.Short = shortagesOf(outcome.Short)
 	if err == nil {
 		return answer
 	}
 	answer.Failure = &attempt.Failure{
 		Message: err.Error(), Ended: errors.Is(err, fleet.ErrRefused), Unseen: errors.Is(err, fleet.ErrUnseen),
+		Unfit: shortagesOf(outcome.Unfit),
 	}
 	if known := fleet.FailureIn(err); known != nil {
 		answer.Failure.Reason, answer.Failure.Class, answer.Failure.Message = known.Reason, known.Condition, known.Error()
 	}
 	return answer
+}
+
+func shortagesOf(short []fleet.Shortage) []attempt.Shortage {
+	var made []attempt.Shortage
+	for _, shortage := range short {
+		made = append(made, attempt.Shortage{
+			Key: shortage.Key, For: shortage.For, Code: shortage.Code, Reason: shortage.Reason(), Advice: shortage.Advice(),
+		})
+	}
+	return made
 }
 
 func countBySubnet(instances []fleet.Instance) map[string]int {

@@ -171,6 +171,7 @@ func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any
 			State:    "available", VpcID: s.vpc.id, CidrBlock: n.cidr.String(), AvailableIPAddressCount: n.available(),
 			AvailabilityZone: n.zone.Name,
 			DefaultForAz:     true, MapPublicIPOnLaunch: n.public, HostNames: hostNamesXML{HostnameType: "ip-name"},
+			OutpostARN: n.outpost,
 		})
 	}
 	return out, nil

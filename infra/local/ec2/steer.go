@@ -43,6 +43,17 @@ func (s *Service) MapPublicAddresses(subnetID string) {
 	}
 }
 
+// PutOnOutpost lets the subnet say that it is on the Outpost with the ARN.
+func (s *Service) PutOnOutpost(subnetID, arn string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.vpc.subnets {
+		if n.id == subnetID {
+			n.outpost = arn
+		}
+	}
+}
+
 // ShowInstances makes calls see every instance as it is, from now on.
 func (s *Service) ShowInstances() {
 	s.mu.Lock()

@@ -1070,6 +1070,7 @@ type subnetXML struct {
 	AssignIPv6OnCreation    bool         `xml:"assignIpv6AddressOnCreation"`
 	IPv6Native              bool         `xml:"ipv6Native"`
 	HostNames               hostNamesXML `xml:"privateDnsNameOptionsOnLaunch"`
+	OutpostARN              string       `xml:"outpostArn,omitempty"`
 }
 
 // hostNamesXML is PrivateDnsNameOptionsOnLaunch of the API.

@@ -28,6 +28,8 @@ type subnet struct {
 	tags map[string]string
 	// public says that instances get a public IPv4 address.
 	public bool
+	// outpost is the ARN of the Outpost of the subnet, or empty.
+	outpost string
 	// taken are the addresses of instances that are not terminated; last is where the search for a
 	// free one begins.
 	taken map[netip.Addr]bool
