@@ -195,6 +195,12 @@ func TestWarnings(t *testing.T) {
 		{"another's kind of a known name", "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\n",
 			`<stdin>:1: Service "a" of serving.knative.dev/v1 skipped: Whittle does not know this kind: if it makes pods, ` +
 				`plan with the pods themselves`},
+		{"a gang of Kubernetes", "apiVersion: scheduling.k8s.io/v1alpha2\nkind: PodGroup\nmetadata: {name: a}\n",
+			`<stdin>:1: PodGroup "a" of scheduling.k8s.io/v1alpha2 skipped: its pods are planned one by one, so that a part ` +
+				`of the gang may get nodes: use a PodGroup of scheduling.x-k8s.io/v1alpha1`},
+		{"a gang of Volcano", "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: a}\n",
+			`<stdin>:1: PodGroup "a" of scheduling.volcano.sh/v1beta1 skipped: its pods are planned one by one, so that a ` +
+				`part of the gang may get nodes: use a PodGroup of scheduling.x-k8s.io/v1alpha1`},
 		{"a kind that makes pods later", "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\n",
 			`<stdin>:1: CronJob "a" of batch/v1 skipped: its Jobs start later, and a plan is for pods that wait now`},
 	} {

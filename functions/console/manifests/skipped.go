@@ -37,12 +37,20 @@ var irrelevant = map[string][]string{
 
 // withoutPlan says of kinds that are known and matter, yet are not read, why a plan leaves them out.
 var withoutPlan = map[string]string{
-	"batch CronJob":            "its Jobs start later, and a plan is for pods that wait now",
-	"node.k8s.io RuntimeClass": "pods do not get its overhead and node selector: write them into the pods",
-	api.Group + " Machine":     "it is Karpenter's own record of a node, and the Node counts",
+	"batch CronJob":                      "its Jobs start later, and a plan is for pods that wait now",
+	"scheduling.k8s.io PodGroup":         foreignGang,
+	"scheduling.k8s.io Workload":         foreignGang,
+	"scheduling.volcano.sh PodGroup":     foreignGang,
+	"scheduling.koordinator.sh PodGroup": foreignGang,
+	"node.k8s.io RuntimeClass":           "pods do not get its overhead and node selector: write them into the pods",
+	api.Group + " Machine":               "it is Karpenter's own record of a node, and the Node counts",
 	"kustomize.config.k8s.io Kustomization": "it is input of kustomize: plan its output, as with " +
 		"`kustomize build DIR | whittle plan -f -`",
 }
+
+// foreignGang says how the pods of a gang of another scheduler are planned.
+const foreignGang = "its pods are planned one by one, so that a part of the gang may get nodes: use a " +
+	api.PodGroupKind + " of " + api.PodGroupAPIVersion
 
 // formerGroups are groups that kinds have left.
 var formerGroups = map[string]string{"extensions": "apps", "scheduling.sigs.k8s.io": "scheduling.k8s.io"}

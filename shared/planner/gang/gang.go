@@ -30,8 +30,18 @@ const attempts = 4
 // All pods of a gang with a required topology ask for one value of its label, which settle chooses.
 //
 // The solver is asked at most ten times, and once for each value of a required label. Pods that run
-// count. A plan that leaves a gang out says in Unplaced what the gang lacks.
+// count. A plan that leaves a gang out says in Unplaced what the gang lacks. Gangs of other schedulers are
+// planned pod by pod, and Unplaced says so.
 func Whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Plan {
+	planned := whole(solve)
+	return func(s *plan.Snapshot) *plan.Plan {
+		decided := planned(s)
+		nameForeign(s, decided)
+		return decided
+	}
+}
+
+func whole(solve func(*plan.Snapshot) *plan.Plan) func(*plan.Snapshot) *plan.Plan {
 	return func(s *plan.Snapshot) *plan.Plan {
 		all := gangsOf(s)
 		s = settle(solve, s, all)

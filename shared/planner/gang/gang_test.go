@@ -182,3 +182,31 @@ func TestPlansEndWhereNoGangIsEverWhole(t *testing.T) {
 		t.Errorf("%d plans, %d pods without a place", plans, len(decided.Unplaced))
 	}
 }
+
+// The pods of a gang that only another scheduler knows are planned one by one, and those without a place
+// say so.
+func TestGangsOfOtherSchedulersAreNamed(t *testing.T) {
+	for want, change := range map[string]func(*corev1.Pod){
+		`the PodGroup "etl" of scheduling.k8s.io`: func(pod *corev1.Pod) {
+			name := "etl"
+			pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+		},
+		`the gang "etl" of Volcano`: func(pod *corev1.Pod) {
+			pod.Annotations = map[string]string{"scheduling.k8s.io/group-name": "etl"}
+		},
+		`the gang "etl" of Koordinator`: func(pod *corev1.Pod) {
+			pod.Labels["pod-group.scheduling.sigs.k8s.io"] = "etl"
+		},
+	} {
+		s := limited("8", stagetest.Pods(4, "a", "3", "1Gi", change)...)
+		decided := gang.Whole(planner.Solve)(s)
+		if len(decided.Unplaced) != 2 {
+			t.Fatalf("%d of four pods have no place", len(decided.Unplaced))
+		}
+		for _, left := range decided.Unplaced {
+			if last := left.Reasons[len(left.Reasons)-1].Message; len(left.Reasons) != 2 || !strings.Contains(last, want) {
+				t.Errorf("reasons %v, want one with %s", left.Reasons, want)
+			}
+		}
+	}
+}

@@ -60,7 +60,7 @@ func TestThePlannerKnowsEachField(t *testing.T) {
 		"HostnameOverride": {why: inside}, "RuntimeClassName": {why: later}, "OS": {why: later},
 		"PriorityClassName": {why: later}, "NodeName": {why: elsewho}, "SchedulerName": {why: elsewho},
 		"Priority": {why: elsewho}, "PreemptionPolicy": {why: elsewho}, "SchedulingGates": {why: elsewho},
-		"SchedulingGroup": {why: "gangs are those of scheduler-plugins; see shared/api/README.md"},
+		"SchedulingGroup": {why: "gangs are those of scheduler-plugins; gang.Whole names others"},
 	})
 	checkFields(t, func(p *corev1.Pod) any { return &p.Spec.Containers[0] }, nil, map[string]field{
 		"Resources": {change: asking("2")},
