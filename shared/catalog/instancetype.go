@@ -30,6 +30,8 @@ type InstanceType struct {
 	// Kubelet holds the settings that a node's kubelet needs for this type, so that Allocatable is
 	// right. It is nil where the image computes them itself.
 	Kubelet *api.KubeletConfiguration `json:"kubelet,omitempty"`
+	// PlacementGroup is the group into which the class's nodes are launched; nil for none.
+	PlacementGroup *api.PlacementGroup `json:"placementGroup,omitempty"`
 	// CapacityOverlay is true where a NodeOverlay added to the capacity.
 	CapacityOverlay bool `json:"capacityOverlay,omitempty"`
 	// Exotic types (bare metal, GPUs, accelerators) are bought only for pods that no other type can

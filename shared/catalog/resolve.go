@@ -58,14 +58,15 @@ func Resolve(s *Catalog, class *api.EC2NodeClass, observed Observed, now time.Ti
 		addPlacementLabels(requirements, m.group)
 		capacity := m.capacity(info, image)
 		types = append(types, InstanceType{
-			Name:          info.InstanceType,
-			Requirements:  requirements,
-			Capacity:      capacity,
-			Allocatable:   m.allocatable(capacity, info),
-			Volumes:       attachments(info, class),
-			Kubelet:       m.kubeletSettings(info),
-			Offerings:     offerings,
-			OnDemandPrice: info.OnDemandPrice,
+			Name:           info.InstanceType,
+			Requirements:   requirements,
+			Capacity:       capacity,
+			Allocatable:    m.allocatable(capacity, info),
+			Volumes:        attachments(info, class),
+			Kubelet:        m.kubeletSettings(info),
+			Offerings:      offerings,
+			PlacementGroup: m.group,
+			OnDemandPrice:  info.OnDemandPrice,
 			Exotic: info.BareMetal || len(info.Gpus) > 0 || len(info.InferenceAccelerators) > 0 ||
 				len(info.NeuronDevices) > 0,
 		})

@@ -130,7 +130,7 @@ func TestPlacementGroupLabels(t *testing.T) {
 		class.Status.PlacementGroup = &test.group
 		types := catalog.Resolve(catalogtest.Catalog(t), class, catalog.Observed{}, catalogtest.Now)
 		for _, typ := range types {
-			if id, _ := typ.Requirements[api.LabelPlacementGroupID].Single(); id != "pg-1" {
+			if id, _ := typ.Requirements[api.LabelPlacementGroupID].Single(); id != "pg-1" || typ.PlacementGroup.ID != id {
 				t.Fatalf("%s: %s", typ.Name, typ.Requirements[api.LabelPlacementGroupID])
 			}
 			if got := typ.Requirements[api.LabelPlacementGroupPartition]; got.String() != test.partitions.String() {
@@ -144,7 +144,7 @@ func TestPlacementGroupLabels(t *testing.T) {
 	for _, typ := range catalog.Resolve(
 		catalogtest.Catalog(t), catalogtest.NodeClass("default"), catalog.Observed{}, catalogtest.Now,
 	) {
-		if r := typ.Requirements[api.LabelPlacementGroupID]; !r.AllowsAbsent() {
+		if r := typ.Requirements[api.LabelPlacementGroupID]; !r.AllowsAbsent() || typ.PlacementGroup != nil {
 			t.Fatalf("%s: %s", typ.Name, r)
 		}
 	}

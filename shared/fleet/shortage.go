@@ -63,6 +63,8 @@ func lackOf(code string) (lack, bool) {
 		"InvalidCapacityReservationId.NotFound":       {ofOffering, catalog.UnavailableFor},
 		// Addresses become free as pods and nodes end, but a full subnet is soon full again.
 		"InsufficientFreeAddressesInSubnet": {ofSubnet, catalog.UnavailableFor},
+		// A cluster placement group has instances in another zone, and no room in this one while they run.
+		"InvalidPlacementGroup.InUse": {ofGroupZone, catalog.UnavailableFor},
 		// A quota has room again after a request to AWS, or when instances of the same families
 		// end.
 		"VcpuLimitExceeded":            {ofQuota, 5 * time.Minute},

@@ -18,6 +18,7 @@ func TestWhatAPlacementGroupLacksOthersMayHave(t *testing.T) {
 			"in a spread group that is full in the zone", "pg-1", "", "InsufficientInstanceCapacity", full,
 			"*:*:us-east-1a:pg-1",
 		},
+		{"in a cluster group that is in another zone", "pg-1", "", "InvalidPlacementGroup.InUse", "", "*:*:us-east-1a:pg-1"},
 		{"whatever the code", "pg-1", "", "InstanceLimitExceeded", full, "*:*:us-east-1a:pg-1"},
 		{"those words without a group", "", "", "InsufficientInstanceCapacity", full, "spot:m5.large:us-east-1a"},
 		{

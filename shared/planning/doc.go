@@ -8,5 +8,6 @@
 //   - It is pure, as the planner is.
 //   - No input makes it panic. A pod on which the planner panics has no place, with a reason.
 //   - A gang is placed as a whole, or not at all.
+//   - A cluster placement group has nodes in one zone, and a spread group at most seven in each.
 //   - A pod that needs what the snapshot has not read has no place, and the plan says so.
 package planning

@@ -20,7 +20,7 @@ func Solve(s *plan.Snapshot) *plan.Plan { return solveWith(planner.Solve, s) }
 // solveWith is Solve with any planner, such as one that panics.
 func solveWith(solve func(*plan.Snapshot) *plan.Plan, s *plan.Snapshot) *plan.Plan {
 	known, held, lacking := holdUnread(s)
-	decided, panicked := isolate.Plan(known, gang.Whole(solve))
+	decided, panicked := isolate.Plan(known, gang.Whole(within(solve)))
 	if panicked != nil {
 		decided.Panic = panicked.Error()
 	}
