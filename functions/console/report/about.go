@@ -18,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -67,7 +68,7 @@ func AboutNode(name string, s *consolidation.Input, decided *consolidation.Plan)
 	a.add("What is it?", whatIs(n, a, s.Now)...)
 	a.add("Why does it exist?", whyExists(n, s.Cluster)...)
 	a.add("What keeps it?", whatKeeps(n, decided)...)
-	a.add("When does it go?", whenGoes(n, decided, s.Now)...)
+	a.add("When does it go?", whenGoes(n, s, decided)...)
 	return a
 }
 
@@ -111,7 +112,33 @@ func whatIs(n *plan.Node, a *About, now time.Time) []string {
 	if a.PricePerHour > 0 {
 		lines = append(lines, "$"+dollars(a.PricePerHour)+"/h"+extrasText(a.ExtrasPerHour))
 	}
+	if n.NodeClaim != nil && n.NodeClaim.DeletionTimestamp == nil {
+		lines = append(lines, notStarted(n.NodeClaim, now)...)
+	}
 	return lines
+}
+
+// notStarted says which step of its start a claim waits at, and why. Later steps wait for that one.
+func notStarted(claim *api.NodeClaim, now time.Time) []string {
+	for _, kind := range []string{
+		api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized,
+	} {
+		condition := meta.FindStatusCondition(claim.Status.Conditions, kind)
+		if condition == nil || condition.Status == metav1.ConditionTrue {
+			continue
+		}
+		line := kind + " is " + strings.ToLower(string(condition.Status))
+		if !condition.LastTransitionTime.IsZero() {
+			line += " for " + age(now.Sub(condition.LastTransitionTime.Time))
+		}
+		for _, text := range []string{condition.Reason, condition.Message} {
+			if text != "" {
+				line += ": " + printable.Line(text)
+			}
+		}
+		return []string{line}
+	}
+	return nil
 }
 
 func whyExists(n *plan.Node, s *plan.Snapshot) []string {
@@ -171,8 +198,9 @@ func whatKeeps(n *plan.Node, decided *consolidation.Plan) []string {
 	return lines
 }
 
-func whenGoes(n *plan.Node, decided *consolidation.Plan, now time.Time) []string {
+func whenGoes(n *plan.Node, s *consolidation.Input, decided *consolidation.Plan) []string {
 	var lines []string
+	now := s.Now
 	add := func(format string, values ...any) { lines = append(lines, fmt.Sprintf(format, values...)) }
 	claim := n.NodeClaim
 	if claim == nil {
@@ -180,10 +208,7 @@ func whenGoes(n *plan.Node, decided *consolidation.Plan, now time.Time) []string
 	}
 	if claim.DeletionTimestamp != nil {
 		add("it has been leaving for %s%s", age(now.Sub(claim.DeletionTimestamp.Time)), because(claim))
-		if by := claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey]; by != "" {
-			add("its pods must be gone by %s", by)
-		}
-		return lines
+		return append(lines, whatHolds(n, s)...)
 	}
 	for i, moves := range [][]consolidation.Move{decided.Moves, decided.Waiting} {
 		for j := range moves {
@@ -215,6 +240,35 @@ func whenGoes(n *plan.Node, decided *consolidation.Plan, now time.Time) []string
 	}
 	if len(lines) == 0 {
 		add("nothing is planned")
+	}
+	return lines
+}
+
+// podsNamed is the most pods that the explanation of a node names for one question.
+const podsNamed = 8
+
+// whatHolds says what the drain of a leaving node waits for, and until when.
+func whatHolds(n *plan.Node, s *consolidation.Input) []string {
+	var lines []string
+	held := 0
+	for i := range n.Pods {
+		why := protection.HoldsDrain(&n.Pods[i], s.Budgets, s.Now)
+		if why == "" {
+			continue
+		}
+		if held++; held <= podsNamed {
+			lines = append(lines, "the drain waits: "+why)
+		}
+	}
+	if held > podsNamed {
+		lines = append(lines, fmt.Sprintf("and %d more pods hold it", held-podsNamed))
+	}
+	if by := n.NodeClaim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey]; by != "" {
+		return append(lines, "its pods must be gone by "+by)
+	}
+	if held > 0 && n.NodeClaim.Spec.TerminationGracePeriod == nil {
+		lines = append(lines, "there is no deadline, because the NodeClaim has no terminationGracePeriod: end the pods, or "+
+			"remove what protects them")
 	}
 	return lines
 }

@@ -59,6 +59,59 @@ func TestAboutNodeSaysWhenItGoes(t *testing.T) {
 	}
 }
 
+// TestAboutNodeSaysWhatHoldsIt explains a node that never starts, and one that cannot drain.
+func TestAboutNodeSaysWhatHoldsIt(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	leaving := func(c *api.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: now.Add(-90 * time.Minute)} }
+	protected := func(name, value string) corev1.Pod {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name,
+			Annotations: map[string]string{api.DoNotDisruptAnnotationKey: value}}}
+		pod.Status.StartTime = &metav1.Time{Time: now.Add(-time.Hour)}
+		return pod
+	}
+	for name, test := range map[string]struct {
+		change func(*api.NodeClaim)
+		pods   []corev1.Pod
+		wants  []string
+		not    string
+	}{
+		"a device that never appears": {func(c *api.NodeClaim) {
+			c.Status.Conditions = []metav1.Condition{
+				{Type: api.ConditionTypeLaunched, Status: "True", Reason: "Launched"},
+				{
+					Type: api.ConditionTypeInitialized, Status: "Unknown", Reason: api.ReasonResourceNotRegistered,
+					Message: "Resource \"nvidia.com/gpu\" was requested", LastTransitionTime: metav1.Time{Time: now.Add(-3 * time.Hour)},
+				},
+			}
+		}, nil, []string{`Initialized is unknown for 3 hours: ResourceNotRegistered: Resource "nvidia.com/gpu" was requested`}, "Launched"},
+		"a protected pod": {leaving, []corev1.Pod{protected("train", "true"), protected("free", "10m")}, []string{
+			"the drain waits: pod a/train has the annotation karpenter.sh/do-not-disrupt\n", "there is no deadline"}, "a/free has"},
+		"protected for a time": {leaving, []corev1.Pod{protected("train", "4h")}, []string{
+			"karpenter.sh/do-not-disrupt until 2026-03-01T15:00:00Z"}, ""},
+		"a deadline": {func(c *api.NodeClaim) {
+			leaving(c)
+			c.Annotations = map[string]string{api.NodeClaimTerminationTimestampAnnotationKey: "2026-03-01T13:00:00Z"}
+		}, []corev1.Pod{protected("train", "true")}, []string{"a/train", "its pods must be gone by 2026-03-01T13:00:00Z"}, "no deadline"},
+		"nothing holds it": {leaving, nil, nil, "no deadline"},
+	} {
+		claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+		test.change(claim)
+		s := &consolidation.Input{Cluster: &plan.Snapshot{Nodes: []plan.Node{{NodeClaim: claim, Pods: test.pods}}}, Now: now}
+		var text strings.Builder
+		if err := report.AboutNode("c", s, &consolidation.Plan{}).WriteText(&text, terminal.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range test.wants {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("%s: lacks %q:\n%s", name, want, text.String())
+			}
+		}
+		if test.not != "" && strings.Contains(text.String(), test.not) {
+			t.Errorf("%s: has %q:\n%s", name, test.not, text.String())
+		}
+	}
+}
+
 func TestAboutNodeSaysWhyItExists(t *testing.T) {
 	replicas := int64(3)
 	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}}

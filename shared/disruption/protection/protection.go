@@ -109,18 +109,43 @@ func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 		if annotation := ByAnnotation(pod, now); annotation != "" {
 			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, annotation)
 		}
-		if !scheduling.IsEvicted(pod) {
-			continue
+		if refused := refusedByBudget(pod, budgets); refused != "" {
+			return refused
 		}
-		covering := Covering(budgets, pod)
-		switch {
-		case len(covering) > 1:
-			return fmt.Sprintf("pod %s/%s is covered by %d pod disruption budgets, and the eviction API takes one",
-				pod.Namespace, pod.Name, len(covering))
-		case len(covering) == 1 && covering[0].Status.DisruptionsAllowed <= 0 && !allowsUnready(covering[0], pod):
-			return fmt.Sprintf("pod disruption budget %s/%s allows no disruption of pod %s",
-				pod.Namespace, covering[0].Name, pod.Name)
-		}
+	}
+	return ""
+}
+
+// HoldsDrain is the reason why the drain of the pod's node waits for the pod now, other than the pod's
+// grace, or "". Until the claim's deadline only its annotation or a disruption budget holds it.
+func HoldsDrain(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) string {
+	if !scheduling.IsEvicted(pod) || pod.DeletionTimestamp != nil {
+		return ""
+	}
+	held, err := OfPod(pod, now)
+	switch {
+	case err != nil || !held.Active:
+		return refusedByBudget(pod, budgets)
+	case !held.Until.IsZero():
+		return fmt.Sprintf("pod %s/%s has the annotation %s until %s", pod.Namespace, pod.Name,
+			api.DoNotDisruptAnnotationKey, held.Until.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, api.DoNotDisruptAnnotationKey)
+}
+
+// refusedByBudget is why the eviction API refuses a pod that a drain evicts, or "".
+func refusedByBudget(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget) string {
+	if !scheduling.IsEvicted(pod) {
+		return ""
+	}
+	covering := Covering(budgets, pod)
+	switch {
+	case len(covering) > 1:
+		return fmt.Sprintf("pod %s/%s is covered by %d pod disruption budgets, and the eviction API takes one",
+			pod.Namespace, pod.Name, len(covering))
+	case len(covering) == 1 && covering[0].Status.DisruptionsAllowed <= 0 && !allowsUnready(covering[0], pod):
+		return fmt.Sprintf("pod disruption budget %s/%s allows no disruption of pod %s",
+			pod.Namespace, covering[0].Name, pod.Name)
 	}
 	return ""
 }
