@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,30 @@ func GetCondition(conditions []metav1.Condition, conditionType string) *metav1.C
 func ConditionTrue(conditions []metav1.Condition, conditionType string) bool {
 	c := GetCondition(conditions, conditionType)
 	return c != nil && c.Status == metav1.ConditionTrue
+}
+
+// NotReadyBecause returns the conditions that keep an object from being ready, with their messages:
+// those that are false, else those that are unknown. Ready itself names only their types. Its message
+// counts where no other condition says more. Without any condition the result is empty.
+func NotReadyBecause(conditions []metav1.Condition) string {
+	var causes, unknown []string
+	for _, condition := range conditions {
+		text := strings.TrimSuffix(condition.Type+": "+cmp.Or(condition.Message, condition.Reason), ": ")
+		switch {
+		case condition.Type == ConditionReady || condition.Type == ConditionTypeNodeRegistrationHealthy: // Ready ignores it
+		case condition.Status == metav1.ConditionFalse:
+			causes = append(causes, text)
+		case condition.Status == metav1.ConditionUnknown:
+			unknown = append(unknown, text)
+		}
+	}
+	if len(causes) == 0 {
+		causes = unknown
+	}
+	if ready := GetCondition(conditions, ConditionReady); len(causes) == 0 && ready != nil {
+		return ready.Message
+	}
+	return strings.Join(causes, "; ")
 }
 
 // SetCondition adds c to the list, or replaces the condition of its type. It reports whether

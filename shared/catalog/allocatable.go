@@ -67,6 +67,18 @@ func (m *model) capacity(info *InstanceTypeInfo, image string) corev1.ResourceLi
 	return list
 }
 
+// IsResourceOfEC2 reports whether nodes of some instance type have the resource by themselves. Others,
+// such as slices of a GPU, need a NodeOverlay.
+func IsResourceOfEC2(name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods,
+		api.ResourceNVIDIAGPU, api.ResourceAMDGPU, api.ResourceHabanaGaudi, api.ResourceAWSNeuron,
+		api.ResourceAWSNeuronCore, api.ResourceAWSPodENI, api.ResourceEFA, api.ResourcePrivateIPv4Address:
+		return true
+	}
+	return false
+}
+
 // memory returns the memory in bytes that nodes of the type were observed with, else an estimate.
 // Linux finds less memory than EC2 advertises, and no API gives the difference.
 func (m *model) memory(info *InstanceTypeInfo, image string) int64 {

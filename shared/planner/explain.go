@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
+	"github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +48,7 @@ func (p *planning) addUnplaced(pods []*corev1.Pod, reasons []plan.Reason) {
 }
 
 // explain names the first thing that keeps a demand from a pool's nodes: the pool itself, taints,
-// labels, instance types, host ports, size, limits or minValues. It also names the remedy.
+// labels, instance types, host ports, size, limits, reservations or minValues. It also names the remedy.
 func (p *planning) explain(pool *offering.Pool, d *placement.Demand) string {
 	if pool.Problem != "" {
 		return pool.Problem
@@ -86,11 +87,11 @@ func (p *planning) explainNodes(pool *offering.Pool, d *placement.Demand) string
 			continue
 		}
 		if set.Empty() {
-			problems = append(problems, p.explainTypes(pool, alternative))
+			problems = append(problems, p.explainTypes(pool, alternative)+p.orCrowded(pool, d, alternative))
 			continue
 		}
 		if problem := p.explainSize(pool, d, set); problem != "" {
-			problems = append(problems, problem)
+			problems = append(problems, problem+p.orCrowded(pool, d, alternative))
 			continue
 		}
 		// This alternative has nodes that are large enough, so the others do not matter.
@@ -100,8 +101,16 @@ func (p *planning) explainNodes(pool *offering.Pool, d *placement.Demand) string
 	return strings.Join(slices.Compact(problems), "; or ")
 }
 
+// orCrowded adds to a reason that types with room for the demand have none for their daemon sets.
+func (p *planning) orCrowded(pool *offering.Pool, d *placement.Demand, alternative scheduling.Requirements) string {
+	if text := p.offers.ExplainCrowded(pool, alternative, d.Need); text != "" {
+		return "; of types that would do, " + text
+	}
+	return ""
+}
+
 // explainFitting names what keeps the demand from nodes with the right labels and enough room: host
-// ports, limits or minValues.
+// ports, limits, full reservations or minValues.
 func (p *planning) explainFitting(pool *offering.Pool, d *placement.Demand, set dense.Set) string {
 	fitting := set.Clone()
 	p.offers.KeepFitting(fitting, pool, d.Group, d.Need)
@@ -109,6 +118,9 @@ func (p *planning) explainFitting(pool *offering.Pool, d *placement.Demand, set 
 		return p.explainDaemons(pool, d.Group)
 	}
 	if text := p.explainLimits(pool, fitting); text != "" {
+		return text
+	}
+	if text := p.explainReservations(fitting); text != "" {
 		return text
 	}
 	if len(pool.MinValues) > 0 {
@@ -150,7 +162,7 @@ func (p *planning) explainMinValues(pool *offering.Pool, d *placement.Demand, fi
 		if met && !p.offers.MeetsMinValues(pool, fitting.All()) {
 			return fmt.Sprintf("minValues %s cannot be met within the limit of %s %s: %s; "+
 				"raise spec.limits, or lower minValues in spec.template.spec.requirements",
-				minValuesText(pool), l.Name, amountText(l.Name, l.Most), usedText(l, planned))
+				minValuesText(pool), l.Name, resource.Text(l.Name, l.Most), usedText(l, planned))
 		}
 	}
 	text := fmt.Sprintf("minValues %s cannot be met by the instance types that hold the pod", minValuesText(pool))
@@ -227,16 +239,16 @@ func (p *planning) explainLimits(pool *offering.Pool, fitting dense.Set) string 
 		planned, smallest := p.plannedUse(pool, i), p.offers.LeastLimitUse(pool, i, fitting)
 		if smallest > left[i]-planned {
 			return fmt.Sprintf("limit of %s %s reached: %s, and the smallest node for the pod needs %s: raise spec.limits",
-				l.Name, amountText(l.Name, l.Most), usedText(l, planned), amountText(l.Name, smallest))
+				l.Name, resource.Text(l.Name, l.Most), usedText(l, planned), resource.Text(l.Name, smallest))
 		}
 	}
 	return ""
 }
 
 func usedText(l offering.Limit, planned int64) string {
-	text := "its nodes have " + amountText(l.Name, l.Used)
+	text := "its nodes have " + resource.Text(l.Name, l.Used)
 	if planned > 0 {
-		text += fmt.Sprintf(", this plan's %s", amountText(l.Name, planned))
+		text += fmt.Sprintf(", this plan's %s", resource.Text(l.Name, planned))
 	}
 	return text
 }

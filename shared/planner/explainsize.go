@@ -3,7 +3,6 @@ package planner
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +29,7 @@ func (p *planning) explainSize(pool *offering.Pool, d *placement.Demand, set den
 		if name == corev1.ResourceCPU && d.Need[r] >= unlikelyCPU {
 			return fmt.Sprintf("requires cpu %s, which no machine has: "+
 				"is M (mega) written where m (thousandths of a core) is meant?",
-				amountText(name, d.Need[r]))
+				resource.Text(name, d.Need[r]))
 		}
 		if best := &p.offers.PoolTypes[largest[r]]; d.Need[r] > max(best.Free[r], 0) {
 			return lacksText(name, d.Need[r], best, types, best.Free[r])
@@ -43,7 +42,7 @@ func (p *planning) explainSize(pool *offering.Pool, d *placement.Demand, set den
 			if name == workload.VolumesAxis {
 				text = "EBS volumes"
 			}
-			needs = append(needs, text+" "+amountText(name, d.Need[r]))
+			needs = append(needs, text+" "+resource.Text(name, d.Need[r]))
 		}
 	}
 	return fmt.Sprintf("requires %s together, which none of its %d instance types offers: "+
@@ -76,8 +75,8 @@ func lacksText(name corev1.ResourceName, need int64, best *offering.PoolType, ty
 			"larger volumes, or allow types that attach more in spec.template.spec.requirements", need, free, best.Type.Name)
 	}
 	if has := best.Type.Allocatable[name]; has.Sign() <= 0 {
-		return fmt.Sprintf("requires %s %s, of which %s has any: %s", name, amountText(name, need), noneOf(types),
-			remedyOf(name, "allow types that do in spec.template.spec.requirements"))
+		return fmt.Sprintf("requires %s %s, of which %s has any: %s", name, resource.Text(name, need), noneOf(types),
+			offering.Remedy(name, "allow types that do in spec.template.spec.requirements"))
 	}
 	largest, beside := "its one instance type", ""
 	if types > 1 {
@@ -86,40 +85,7 @@ func lacksText(name corev1.ResourceName, need int64, best *offering.PoolType, ty
 	if len(best.DaemonRequests) > 0 {
 		beside = " beside its daemon sets"
 	}
-	return fmt.Sprintf("requires %s %s, %s offers %s (%s)%s: %s", name, amountText(name, need), largest,
-		amountText(name, max(free, 0)), best.Type.Name, beside,
-		remedyOf(name, "lower the request or allow larger types in spec.template.spec.requirements"))
-}
-
-// remedyOf is what a person can do about a resource of which nodes have too little. Of some the EC2NodeClass
-// decides, whatever the type.
-func remedyOf(name corev1.ResourceName, otherwise string) string {
-	switch name {
-	case corev1.ResourceEphemeralStorage:
-		return "lower the request, or raise spec.blockDeviceMappings[].ebs.volumeSize of the root volume in its " +
-			"EC2NodeClass, or set spec.instanceStorePolicy: RAID0 there and allow types with disks of their own"
-	case corev1.ResourcePods:
-		return "raise spec.kubelet.maxPods or spec.kubelet.podsPerCore of its EC2NodeClass, or allow types with more " +
-			"network interfaces in spec.template.spec.requirements"
-	}
-	return otherwise
-}
-
-// amountText is an amount as people write it: cores with decimals, bytes in Mi or Gi.
-func amountText(name corev1.ResourceName, amount int64) string {
-	decimal := func(n float64, digits int) string {
-		text := strconv.FormatFloat(n, 'f', digits, 64)
-		return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	}
-	switch {
-	case amount == 0:
-		return "0"
-	case name == corev1.ResourceCPU:
-		return decimal(float64(amount)/1000, 3)
-	case name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage || amount < 1<<20:
-		return resource.QuantityOf(name, amount).String()
-	case amount < 1<<30:
-		return decimal(float64(amount)/(1<<20), 1) + "Mi"
-	}
-	return decimal(float64(amount)/(1<<30), 1) + "Gi"
+	return fmt.Sprintf("requires %s %s, %s offers %s (%s)%s: %s", name, resource.Text(name, need), largest,
+		resource.Text(name, max(free, 0)), best.Type.Name, beside,
+		offering.Remedy(name, "lower the request or allow larger types in spec.template.spec.requirements"))
 }

@@ -93,7 +93,8 @@ func (o *Outcome) keep(p *legacy.Provisioner, converted *legacy.Converted, seen 
 		return active
 	}
 	if ready := api.GetCondition(pool.Status.Conditions, api.ConditionReady); ready != nil {
-		active.Status, active.Reason, active.Message = ready.Status, api.ReasonNodePoolNotReady, ready.Message
+		active.Status, active.Reason = ready.Status, api.ReasonNodePoolNotReady
+		active.Message = api.NotReadyBecause(pool.Status.Conditions)
 		if ready.Status == metav1.ConditionTrue {
 			active.Reason, active.Message = "", ""
 		}

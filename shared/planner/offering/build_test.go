@@ -221,6 +221,12 @@ func TestProblems(t *testing.T) {
 		{"class not ready", func(s *plan.Snapshot, _ *api.NodePool) {
 			s.NodeClasses[0].Status.Conditions = notReady
 		}, "no subnet"},
+		{"class not ready by a condition", func(s *plan.Snapshot, _ *api.NodePool) {
+			s.NodeClasses[0].Status.Conditions = []metav1.Condition{
+				{Type: api.ConditionReady, Status: metav1.ConditionFalse, Message: "ValidationSucceeded=False"},
+				{Type: api.ConditionTypeValidationSucceeded, Status: metav1.ConditionFalse, Message: "denied by a policy"},
+			}
+		}, "ValidationSucceeded: denied by a policy"},
 		{"class deleted", func(s *plan.Snapshot, _ *api.NodePool) {
 			s.NodeClasses[0].DeletionTimestamp = &metav1.Time{}
 		}, "is being deleted"},
@@ -230,11 +236,42 @@ func TestProblems(t *testing.T) {
 		}, "contradict each other"},
 		{"unknown type", func(_ *plan.Snapshot, p *api.NodePool) {
 			requiring(instanceType, corev1.NodeSelectorOpIn, "none")(p)
-		}, "none of 1 instance types has"},
+		}, "none of 1 known instance types has"},
 		{"zone without offerings", func(_ *plan.Snapshot, p *api.NodePool) {
 			requiring(zone, corev1.NodeSelectorOpIn, "b")(p)
 		}, "no offering available"},
+		{"full reservations", func(s *plan.Snapshot, p *api.NodePool) {
+			requiring(api.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, api.CapacityTypeReserved)(p)
+			typ := &s.InstanceTypes["default"][0]
+			typ.Requirements[api.CapacityTypeLabelKey] = scheduling.In(api.CapacityTypeLabelKey, api.CapacityTypeReserved)
+			for i := range typ.Offerings {
+				o := &typ.Offerings[i]
+				o.CapacityType, o.ReservationID, o.Available = api.CapacityTypeReserved, "cr-1", false
+			}
+		}, "it allows only capacity reservations (cr-1), and none of them is known to have a free instance now"},
 		{"no types", func(s *plan.Snapshot, _ *api.NodePool) { s.InstanceTypes = nil }, "no instance type is known"},
+		{"a large daemon set", func(s *plan.Snapshot, _ *api.NodePool) {
+			s.DaemonSets = []appsv1.DaemonSet{daemonSet("agent", "100m", nil, 0), daemonSet("typo", "20", nil, 0)}
+		}, "default/typo 20, default/agent 0.1 request cpu 20.1, and small offers 2: lower the request"},
+		{"several daemon sets", func(s *plan.Snapshot, _ *api.NodePool) {
+			s.InstanceTypes["default"] = append(s.InstanceTypes["default"], stagetest.Type("tiny", 1, 4, 0.05, "a"))
+			s.DaemonSets = []appsv1.DaemonSet{daemonSet("a", "1", nil, 0), daemonSet("b", "1100m", nil, 0)}
+		}, "none of the 2 instance types has room for its daemon sets: default/b 1.1, default/a 1 request cpu 2.1, " +
+			"and the largest (small) offers 2"},
+		{"a daemon set with a device", func(s *plan.Snapshot, _ *api.NodePool) {
+			set := daemonSet("agent", "1", nil, 0)
+			set.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceHugePagesPrefix+"2Mi"] = resource.MustParse("1Gi")
+			s.DaemonSets = []appsv1.DaemonSet{set}
+		}, "default/agent requests hugepages-2Mi 1Gi, of which no node has any: no instance type of EC2 has it"},
+		{"daemon sets of one zone", func(s *plan.Snapshot, _ *api.NodePool) {
+			s.DaemonSets = []appsv1.DaemonSet{daemonSet("agent", "3", map[string]string{zone: "a"}, 0)}
+		}, "the instance type small has no room for its daemon sets: default/agent requests cpu 3, and small offers 2"},
+		{"daemon sets that lack different things", func(s *plan.Snapshot, _ *api.NodePool) {
+			s.InstanceTypes["default"] = append(s.InstanceTypes["default"], stagetest.Type("flat", 8, 1, 0.05, "a"))
+			set := daemonSet("agent", "3", nil, 0)
+			set.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("2Gi")
+			s.DaemonSets = []appsv1.DaemonSet{set}
+		}, "none of the 2 instance types has room for its daemon sets, which request cpu 3, memory 2Gi, pods 1 together"},
 		{"in order", func(*plan.Snapshot, *api.NodePool) {}, ""},
 	}
 	for _, test := range tests {

@@ -143,6 +143,7 @@ type daemonSetSum struct {
 	requests corev1.ResourceList
 	need     resource.Vector
 	ports    []workload.HostPort
+	parts    []*DaemonSet
 	sets     []int // their places in the snapshot
 }
 
@@ -155,6 +156,7 @@ func (s *daemonSetSums) of(daemonSets []*DaemonSet, running []byte, axes *resour
 			resource.AddLists(sum.requests, d.requests)
 			sum.need.Add(d.Need, 1)
 			sum.ports = append(sum.ports, d.Ports...)
+			sum.parts = append(sum.parts, d)
 			sum.sets = append(sum.sets, d.Index)
 		}
 	}

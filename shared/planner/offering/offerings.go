@@ -28,7 +28,7 @@ type Offering struct {
 
 // Reservation is a capacity reservation that offerings buy from.
 type Reservation struct {
-	id string
+	ID string
 	// Capacity is how many more nodes the reservation has for this plan.
 	Capacity int
 }
@@ -107,7 +107,7 @@ func (ix *Index) readReservations() {
 		if !ok {
 			i = len(ix.Reservations)
 			byID[o.Source.ReservationID] = i
-			ix.Reservations = append(ix.Reservations, Reservation{id: o.Source.ReservationID})
+			ix.Reservations = append(ix.Reservations, Reservation{ID: o.Source.ReservationID})
 		}
 		o.Reservation = int32(i)
 		// NodePools may see the same reservation with different counts. The greatest one counts.

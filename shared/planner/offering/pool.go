@@ -35,6 +35,9 @@ type Pool struct {
 	limitSizes []sizes
 	// unfit are offerings that a NodeClaim must not allow.
 	unfit []unfitOffering
+	// crowded are instance types that the pool could buy, were their nodes not too small for their
+	// DaemonSets.
+	crowded []crowdedType
 	// Problem says why the pool launches no nodes at all. It is empty if the pool does.
 	Problem string
 }
@@ -77,7 +80,7 @@ func (ix *Index) readPools() {
 		}
 		pool.EndType = len(ix.PoolTypes)
 		if pool.Problem == "" && pool.FirstType == pool.EndType {
-			pool.Problem = pool.explainNoTypes()
+			pool.Problem = ix.explainNoTypes(pool)
 		}
 	}
 }

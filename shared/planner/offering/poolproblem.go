@@ -3,6 +3,7 @@ package offering
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +20,7 @@ func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass, t
 	case nodePool.Spec.Replicas != nil:
 		return "has a fixed number of nodes (spec.replicas) and launches none for pods"
 	case isFalse(nodePool.Status.Conditions, api.ConditionReady):
-		return fmt.Sprintf("is not ready: %s", api.GetCondition(nodePool.Status.Conditions, api.ConditionReady).Message)
+		return "is not ready: " + api.NotReadyBecause(nodePool.Status.Conditions)
 	case len(types.all) > 0 && (ref == nil || classes[ref.Name] == nil):
 		return "" // The instance types of the snapshot suffice, even if it lacks the node class.
 	case ref == nil:
@@ -36,7 +37,7 @@ func poolProblem(nodePool *api.NodePool, classes map[string]*api.EC2NodeClass, t
 		return fmt.Sprintf(
 			"node class %q is not ready: %s",
 			ref.Name,
-			api.GetCondition(classes[ref.Name].Status.Conditions, api.ConditionReady).Message,
+			api.NotReadyBecause(classes[ref.Name].Status.Conditions),
 		)
 	}
 	return ""
@@ -48,30 +49,16 @@ func isFalse(conditions []metav1.Condition, conditionType string) bool {
 }
 
 // explainNoTypes says why a pool without another problem has no pool types.
-func (p *Pool) explainNoTypes() string {
+func (ix *Index) explainNoTypes(p *Pool) string {
+	if text := ix.ExplainCrowded(p, nil, nil); text != "" {
+		return text
+	}
 	if len(p.types.all) == 0 {
 		return "no instance type is known for its node class: " +
 			"its subnets or images are not resolved yet, or the catalog is empty"
 	}
-	allowed, known := 0, 0
-	for i := range p.types.all {
-		if typeMeets(p.types.all[i], p.Requirements) {
-			allowed++
-			for j := range p.types.all[i].Offerings {
-				if p.types.all[i].Offerings[j].AllowedBy(p.Requirements) {
-					known++
-				}
-			}
-		}
-	}
-	if allowed > 0 {
-		return fmt.Sprintf(
-			"no offering available: %d of %d instance types meet its requirements, "+
-				"but none of their %d offerings in its zones and capacity types has a known price and capacity now",
-			allowed,
-			len(p.types.all),
-			known,
-		)
+	if text := p.explainUnavailable(); text != "" {
+		return text
 	}
 	for _, key := range p.Requirements.Keys() {
 		want := p.Requirements[key]
@@ -80,11 +67,54 @@ func (p *Pool) explainNoTypes() string {
 			return !ok || have.Intersects(want)
 		}) {
 			return fmt.Sprintf(
-				"none of %d instance types has %s: change spec.template.spec.requirements",
+				"none of %d known instance types has %s: change spec.template.spec.requirements",
 				len(p.types.all),
 				want,
 			)
 		}
 	}
-	return fmt.Sprintf("none of %d instance types meets all of spec.template.spec.requirements together", len(p.types.all))
+	return fmt.Sprintf(
+		"none of %d known instance types meets all of spec.template.spec.requirements together", len(p.types.all))
+}
+
+// reservationsNamed is the most capacity reservations that a reason names.
+const reservationsNamed = 8
+
+// explainUnavailable says why the pool can buy no offering of the instance types that meet its
+// requirements. It is empty if no type meets them.
+func (p *Pool) explainUnavailable() string {
+	allowed, known, reserved := 0, 0, 0
+	var reservations []string
+	for _, typ := range p.types.all {
+		if !typeMeets(typ, p.Requirements) {
+			continue
+		}
+		allowed++
+		for j := range typ.Offerings {
+			o := &typ.Offerings[j]
+			if !o.AllowedBy(p.Requirements) {
+				continue
+			}
+			known++
+			if o.CapacityType == api.CapacityTypeReserved {
+				reserved++
+				reservations = append(reservations, o.ReservationID)
+			}
+		}
+	}
+	switch {
+	case allowed == 0:
+		return ""
+	case known > 0 && known == reserved:
+		slices.Sort(reservations)
+		reservations = slices.Compact(reservations)
+		if more := len(reservations) - reservationsNamed; more > 0 {
+			reservations = append(reservations[:reservationsNamed], fmt.Sprintf("%d more", more))
+		}
+		return fmt.Sprintf("no offering available: it allows only capacity reservations (%s), and none of them is known to "+
+			"have a free instance now", strings.Join(reservations, ", "))
+	}
+	return fmt.Sprintf("no offering available: %d of %d instance types meet its requirements, "+
+		"but none of their %d offerings in its zones and capacity types has a known price and capacity now",
+		allowed, len(p.types.all), known)
 }

@@ -174,11 +174,9 @@ func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Off
 		r.free = make(resource.Vector, n*len(r.pool.types.all))
 	}
 	t := PoolType{Pool: r.pool, Type: typ, Free: r.free[:n:n]}
-	ix.Work.Axes.ReadSupply(t.Free, typ.Allocatable)
-	if axis, counted := ix.Work.Axes.Position[workload.VolumesAxis]; counted {
-		t.Free[axis] = int64(ix.Work.Volumes.VolumesOf(typ))
-	}
-	if sum := r.sum(running); sum != nil {
+	ix.readRoom(t.Free, typ)
+	sum := r.sum(running)
+	if sum != nil {
 		t.DaemonRequests, t.daemonPorts, t.DaemonRequestsID = sum.requests, sum.ports, sum.id
 		t.daemonSets = sum.sets
 		t.Free.Sub(sum.need)
@@ -186,7 +184,7 @@ func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Off
 	if slices.ContainsFunc(t.Free, func(amount int64) bool { return amount < 0 }) {
 		clear(t.Free)
 		for _, offering := range offerings {
-			r.unfit = append(r.unfit, unfitOffering{typ: typ, source: offering})
+			r.unfit = append(r.unfit, unfitOffering{typ: typ, source: offering, daemonSets: sum})
 		}
 		return
 	}
@@ -208,6 +206,14 @@ func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Off
 		})
 	}
 	ix.PoolTypes = append(ix.PoolTypes, t)
+}
+
+// readRoom reads what a node of the type can allocate to DaemonSets and pods into room, which is zero.
+func (ix *Index) readRoom(room resource.Vector, typ *catalog.InstanceType) {
+	ix.Work.Axes.ReadSupply(room, typ.Allocatable)
+	if axis, counted := ix.Work.Axes.Position[workload.VolumesAxis]; counted {
+		room[axis] = int64(ix.Work.Volumes.VolumesOf(typ))
+	}
 }
 
 // sum is what the DaemonSets that run take together, or nil if none runs.

@@ -13,6 +13,8 @@ import (
 type unfitOffering struct {
 	typ    *catalog.InstanceType
 	source *catalog.Offering
+	// daemonSets are those of the node, or nil if the kubelet alone reserves more than there is.
+	daemonSets *daemonSetSum
 	// poolType is a pool type of the same name, in Index.PoolTypes. zone and capacityType are positions
 	// in market.zones and market.capacityTypes.
 	poolType           int
@@ -20,7 +22,7 @@ type unfitOffering struct {
 }
 
 // listUnfit keeps the unfit offerings of the pool whose instance type has other offerings that fit.
-// No NodeClaim names the other types.
+// No NodeClaim names the other types: they are crowded.
 func (r *poolTypeReader) listUnfit() {
 	if len(r.unfit) == 0 {
 		return
@@ -35,7 +37,9 @@ func (r *poolTypeReader) listUnfit() {
 			u.zone = position(&r.index.zones, u.source.Zone)
 			u.capacityType = position(&r.index.capacityTypes, u.source.CapacityType)
 			r.pool.unfit = append(r.pool.unfit, u)
+			continue
 		}
+		r.addCrowded(u)
 	}
 }
 

@@ -2,6 +2,8 @@ package resource
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -126,6 +128,27 @@ func QuantityOf(name corev1.ResourceName, amount int64) *resource.Quantity {
 		return resource.NewQuantity(amount, resource.BinarySI)
 	}
 	return resource.NewQuantity(amount, resource.DecimalSI)
+}
+
+// Text is an amount in a vector's unit as people write it: cores with decimals, bytes in Mi or Gi.
+func Text(name corev1.ResourceName, amount int64) string {
+	decimal := func(n float64, digits int) string {
+		text := strconv.FormatFloat(n, 'f', digits, 64)
+		return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	bytes := name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
+		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	switch {
+	case amount == 0:
+		return "0"
+	case name == corev1.ResourceCPU:
+		return decimal(float64(amount)/1000, 3)
+	case !bytes || amount < 1<<20:
+		return QuantityOf(name, amount).String()
+	case amount < 1<<30:
+		return decimal(float64(amount)/(1<<20), 1) + "Mi"
+	}
+	return decimal(float64(amount)/(1<<30), 1) + "Gi"
 }
 
 func (v Vector) Add(other Vector, times int64) {
