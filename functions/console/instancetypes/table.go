@@ -38,6 +38,8 @@ type Table struct {
 	now      time.Time
 	// assume fills an unresolved class. Without a cluster nobody resolves it.
 	assume bool
+	// builtin says that the facts are the built-in ones, which lack some of EC2's types.
+	builtin bool
 	// byClass caches the types of each class.
 	byClass map[string][]catalog.InstanceType
 }
@@ -55,7 +57,7 @@ func Builtin(now time.Time) (*Table, error) {
 	return &Table{
 		Prices: fmt.Sprintf("built in, %s, %s; spot prices are examples",
 			builtin.Region, priced.Format("2006-01")),
-		facts: facts, now: now, assume: true, byClass: map[string][]catalog.InstanceType{},
+		facts: facts, now: now, assume: true, builtin: true, byClass: map[string][]catalog.InstanceType{},
 	}, nil
 }
 

@@ -168,7 +168,7 @@ func TestPlanInputs(t *testing.T) {
 		{"minValues strict", "", []string{"-f", "testdata/plan/minvalues.yaml"}, "1 pod: 1 without a place"},
 		{
 			"a pool that allows no type", "", []string{"-f", "testdata/plan/empty.yaml"},
-			"NODEPOOLS THAT CAN OPEN NO NODE\n  empty: none of 1334 instance types has karpenter.k8s.aws/instance-family In " +
+			"NODEPOOLS THAT CAN OPEN NO NODE\n  empty: none of 1334 known instance types has karpenter.k8s.aws/instance-family In " +
 				"[nothing]",
 		},
 		{"no pod that waits", "", []string{"-f", "testdata/plan/cluster.yaml"}, "No pod is pending."},
@@ -370,6 +370,54 @@ func TestPlanWarnings(t *testing.T) {
 	_, problems, err := runPlan(t, "", append([]string{"plan", "-v"}, planArguments...)...)
 	if err != nil || !strings.Contains(problems, "pods.yaml:28: ConfigMap \"web\" of v1 skipped: a plan does not depend") {
 		t.Errorf("-v: %v, %s", err, problems)
+	}
+}
+
+// TestPlanGaps checks that the command says what the built-in table does not know of the files' objects.
+func TestPlanGaps(t *testing.T) {
+	const manifests = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: radeon}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: blocks}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g4ad, m6a]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [reserved]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: blocks}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {team: ml}}]
+  securityGroupSelectorTerms: [{tags: {team: ml}}]
+status:
+  capacityReservations:
+    - {id: cr-1, instanceType: m6a.large, availabilityZone: us-east-1a, instanceMatchCriteria: open, ownerID: "1", state: active}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: trainer}
+spec:
+  nodeSelector: {node.kubernetes.io/instance-type: trn2.48xlarge}
+  containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]
+`
+	out, problems, err := runPlan(t, manifests, "plan", "-f", "-")
+	for _, part := range []string{
+		`NodePool "radeon" names karpenter.k8s.aws/instance-family g4ad: the built-in table lacks it; use -prices aws`,
+		"pod default/trainer names node.kubernetes.io/instance-type trn2.48xlarge: the built-in table lacks it",
+		`EC2NodeClass "blocks": status.capacityReservations: nothing here holds the free counts of its 1 capacity reservations`,
+	} {
+		if err != nil || !strings.Contains(problems, part) {
+			t.Errorf("%v, lacks %q:\n%s", err, part, problems)
+		}
+	}
+	if want := "it allows only capacity reservations (cr-1)"; !strings.Contains(out, want) || strings.Contains(problems, "m6a") {
+		t.Errorf("lacks %q, or names what the table has:\n%s%s", want, out, problems)
 	}
 }
 

@@ -105,6 +105,11 @@ func (s *source) warn(view *sight.View, problems io.Writer) {
 	for _, overlay := range view.Offer.Problems {
 		warn(problems, fmt.Sprintf("nodeoverlay %q counts for nothing: %s", overlay.Overlay, overlay.Message))
 	}
+	if s.table != nil {
+		for _, gap := range s.table.Gaps(view.Objects) {
+			warn(problems, gap)
+		}
+	}
 	for i := range view.Objects.NodePools {
 		if _, err := view.Objects.NodePools[i].NodeFee(); err != nil {
 			warn(problems, err.Error())
