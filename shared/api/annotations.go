@@ -102,6 +102,9 @@ const (
 	// SettleTimeAnnotationKey, on a NodePool, is a Go duration: how long consolidation leaves a
 	// node alone after its initialization, and after pods were moved to it.
 	SettleTimeAnnotationKey = OwnGroup + "/consolidation-settle-time"
+	// KeepJobsAnnotationKey, on a NodePool, is "true" where consolidation leaves nodes alone on which a
+	// pod of a Job runs.
+	KeepJobsAnnotationKey = OwnGroup + "/consolidation-keep-jobs"
 	// SecurityGroupPolicyAnnotationKey, on an EC2NodeClass, is how its instances' security groups are
 	// compared with those that it selects: SecurityGroupsAtLeast, which is the default, or
 	// SecurityGroupsEqual.

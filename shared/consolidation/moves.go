@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/state"
@@ -23,7 +24,7 @@ func movesOf(found []state.Move) []Move {
 
 // moveOf describes what the fleet's move deletes, launches and saves.
 func moveOf(found *state.Move) Move {
-	m := Move{Reason: api.DisruptionReasonUnderutilized, PodsMoved: len(found.Pods)}
+	m := Move{Reason: api.DisruptionReasonUnderutilized, PodsMoved: len(found.Pods), Disturbance: found.Disturbance()}
 	for _, n := range found.Nodes {
 		if n.Launched != nil {
 			m.Launch = append(m.Launch, *n.Launched)
@@ -39,7 +40,9 @@ func moveOf(found *state.Move) Move {
 		}
 	}
 	for _, placement := range found.Pods {
-		m.Disturbance += placement.Pod.EvictionCost
+		if !scheduling.IsVirtual(placement.Pod.Object) && metav1.GetControllerOf(placement.Pod.Object) == nil {
+			m.PodsEnded++
+		}
 		n := placement.Node
 		if n.Launched != nil {
 			continue

@@ -1,6 +1,8 @@
 package consolidation
 
 import (
+	"fmt"
+
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -45,7 +47,10 @@ type Move struct {
 	SavedAtLeast float64 `json:"savedAtLeast"`
 	// PodsMoved is how many pods are evicted and come back elsewhere, without those of DaemonSets.
 	PodsMoved int `json:"podsMoved"`
-	// Disturbance is the sum of protection.EvictionCost of these pods, none less than zero.
+	// PodsEnded is how many of them no controller makes again.
+	PodsEnded int `json:"podsEnded,omitempty"`
+	// Disturbance is the sum of protection.EvictionCost of these pods, none less than zero. The other
+	// pods of their gangs count too, because they restart with them.
 	Disturbance float64 `json:"disturbance"`
 }
 
@@ -53,6 +58,14 @@ type Move struct {
 // in which each deleted node counts as one. It orders moves.
 func (m *Move) SavingsPerDisturbance() float64 {
 	return m.SavedPerHour / (float64(len(m.Delete)) + m.Disturbance)
+}
+
+// EndsPods says that the move ends pods which do not come back, or is empty.
+func (m *Move) EndsPods() string {
+	if m.PodsEnded == 0 {
+		return ""
+	}
+	return fmt.Sprintf("ends %s that no controller makes again", state.Pods(m.PodsEnded))
 }
 
 // Leaving is a node to delete.

@@ -218,6 +218,9 @@ func (p *scenarioPods) pods(place string) []corev1.Pod {
 		containers := pod.Spec.Containers
 		maps.Copy(pod.Labels, p.Pod.Labels)
 		pod.Annotations = p.Pod.Annotations
+		if p.Pod.OwnerReferences != nil { // an empty list is no controller
+			pod.OwnerReferences = p.Pod.OwnerReferences
+		}
 		pod.Spec = *p.Pod.Spec.DeepCopy()
 		pod.Spec.Containers = containers
 		started := metav1.NewTime(now.Add(-cmp.Or(p.StartedAgo.Duration, 12*time.Hour)))
@@ -263,6 +266,9 @@ func describeMove(m *consolidation.Move) string {
 	}
 	for _, node := range slices.Sorted(maps.Keys(places)) {
 		line += fmt.Sprintf("; %s to %s", podNames(places[node]), node)
+	}
+	if ends := m.EndsPods(); ends != "" {
+		line += "; " + ends
 	}
 	return line + fmt.Sprintf("; saves $%.4f/h, at least $%.4f/h", m.SavedPerHour, m.SavedAtLeast)
 }

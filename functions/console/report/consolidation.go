@@ -46,8 +46,12 @@ type Move struct {
 	SavedAtLeastPerHour float64 `json:"savedAtLeastPerHour"`
 	// PodsMoved counts evicted pods that need another place. Disturbance is the sum of their
 	// eviction costs: 1 for an ordinary pod.
-	PodsMoved   int     `json:"podsMoved"`
+	PodsMoved int `json:"podsMoved"`
+	// PodsEnded counts those that no controller makes again.
+	PodsEnded   int     `json:"podsEnded"`
 	Disturbance float64 `json:"disturbance"`
+
+	ends string
 }
 
 // Leaving is a node that a move removes.
@@ -105,7 +109,8 @@ func movesOf(moves []consolidation.Move) []Move {
 		move := Move{
 			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing, SavedPerHour: m.SavedPerHour,
 			SavedAtLeastPerHour: m.SavedAtLeast,
-			PodsMoved:           m.PodsMoved, Disturbance: m.Disturbance,
+			PodsMoved:           m.PodsMoved, PodsEnded: m.PodsEnded, Disturbance: m.Disturbance,
+			ends: m.EndsPods(),
 		}
 		for _, leaving := range m.Delete {
 			pods := make([]string, 0, len(leaving.Pods))
@@ -195,6 +200,9 @@ func (m *Move) rows() [][]terminal.Cell {
 	slices.Sort(come)
 	if room := len(m.Existing); room > 0 {
 		come = append(come, "room on "+count(room, "node"))
+	}
+	if m.ends != "" {
+		come = append(come, m.ends)
 	}
 	var rows [][]terminal.Cell
 	for i := range max(len(gone), len(come)) {

@@ -153,8 +153,12 @@ func Problems(seen *disruption.Cluster, decided *consolidation.Plan) []disruptio
 
 // Summary is the move in one line, for a log or an event.
 func Summary(move *consolidation.Move) string {
-	return fmt.Sprintf("%s: removes %d nodes, launches %d, moves %d pods, saves $%.4f/h",
+	text := fmt.Sprintf("%s: removes %d nodes, launches %d, moves %d pods, saves $%.4f/h",
 		move.Reason, len(move.Delete), len(move.Launch), move.PodsMoved, move.SavedPerHour)
+	if ended := move.EndsPods(); ended != "" {
+		text += ", " + ended
+	}
+	return text
 }
 
 func claimsOf(move *consolidation.Move) []string {

@@ -208,6 +208,10 @@ func TestAMoveWaitsForAllThatIsLaunched(t *testing.T) {
 	if got := decide.Summary(move); got != "Underutilized: removes 2 nodes, launches 0, moves 0 pods, saves $0.2500/h" {
 		t.Errorf("summary %q", got)
 	}
+	move.PodsEnded = 1
+	if got := decide.Summary(move); !strings.HasSuffix(got, ", ends 1 pod that no controller makes again") {
+		t.Error(got)
+	}
 }
 
 func TestOnlyReplacementsThatHaveBegunAreCreated(t *testing.T) {

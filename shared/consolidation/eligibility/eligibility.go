@@ -141,9 +141,12 @@ func orUnlabelled(value string) string {
 	return value
 }
 
-// pods refuses nodes that hold a protected pod.
+// pods refuses nodes that hold a protected pod, or one of a Job where the NodePool keeps those.
 func (c *checks) pods(n *state.Node) state.Refusal {
 	message := c.protection.of(n.Source.Pods)
+	if message == "" && n.Pool.KeepJobs {
+		message = runningJob(n.Pods)
+	}
 	if message == "" {
 		return state.Refusal{}
 	}

@@ -10,7 +10,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -43,6 +46,18 @@ func (p *podProtection) of(pods []corev1.Pod) string {
 		}
 	}
 	return found
+}
+
+// runningJob names a pod of a Job among the running pods, or is empty. Other controllers of jobs, such as
+// PyTorchJob and Volcano's Job, have kinds that end alike.
+func runningJob(pods []*state.Pod) string {
+	for _, pod := range pods {
+		if owner := metav1.GetControllerOf(pod.Object); owner != nil && strings.HasSuffix(owner.Kind, "Job") {
+			return fmt.Sprintf("pod %s is of the %s %s, and the NodePool has the annotation %s",
+				pod.Ref, owner.Kind, owner.Name, api.KeepJobsAnnotationKey)
+		}
+	}
+	return ""
 }
 
 func compareNames(a, b *corev1.Pod) int {

@@ -15,13 +15,14 @@ type poolTotals struct{ price, disturbance float64 }
 
 func readTotals(f *state.Fleet) map[*state.Pool]poolTotals {
 	totals := map[*state.Pool]poolTotals{}
-	for _, n := range f.Nodes {
+	for i, disturbance := range state.Disturbances(f.Nodes) {
+		n := f.Nodes[i]
 		if n.Pool == nil {
 			continue
 		}
 		t := totals[n.Pool]
 		t.price += n.Price
-		t.disturbance += 1 + n.Disturbance()
+		t.disturbance += 1 + disturbance
 		totals[n.Pool] = t
 	}
 	return totals
@@ -33,7 +34,8 @@ func (e *Evaluator) isBalanced(s *Step) bool {
 	price := 0.0
 	byPool := map[*state.Pool]poolTotals{}
 	var pools []*state.Pool
-	for _, n := range s.Delete {
+	for i, disturbance := range state.Disturbances(s.Delete) {
+		n := s.Delete[i]
 		price += n.Price
 		t, seen := byPool[n.Pool]
 		if !seen {
@@ -42,7 +44,7 @@ func (e *Evaluator) isBalanced(s *Step) bool {
 		t.price += n.Price
 		// A launched node does not exist yet, and its pods move in any case.
 		if n.Launched == nil {
-			t.disturbance += 1 + n.Disturbance()
+			t.disturbance += 1 + disturbance
 		}
 		byPool[n.Pool] = t
 	}

@@ -14,18 +14,17 @@ import (
 
 // weigh refuses the step if it saves too little, and narrows its launches to what is cheap enough.
 func (e *Evaluator) weigh(s *Step) {
-	price, minimum, cheapest := 0.0, 0.0, 0.0
+	price, cheapest := 0.0, 0.0
 	spot := true
 	for _, n := range s.Delete {
 		price += n.Price
-		minimum += n.MinimumSavings()
 		spot = spot && n.Label(api.CapacityTypeLabelKey) == api.CapacityTypeSpot
 	}
 	for _, launch := range s.Launch {
 		cheapest += launch.PricePerHour
 	}
 	s.Saved = price - cheapest
-	if s.Refusal = e.tooLittle(s, minimum); !s.Refusal.IsZero() || cheapest <= 0 {
+	if s.Refusal = e.tooLittle(s, state.MinimumSavings(s.Delete)); !s.Refusal.IsZero() || cheapest <= 0 {
 		return
 	}
 	for i, launch := range s.Launch {

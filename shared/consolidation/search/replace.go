@@ -137,8 +137,8 @@ func dependsOn(step *evaluation.Step, changed map[*state.Node]bool) bool {
 // disturbance of the step.
 func disturbancePrice(step *evaluation.Step) float64 {
 	sum := 0.0
-	for _, n := range step.Delete {
-		sum += n.Pool.PerPod * n.Disturbance()
+	for i, disturbance := range state.Disturbances(step.Delete) {
+		sum += step.Delete[i].Pool.PerPod * disturbance
 	}
 	return sum
 }

@@ -39,6 +39,13 @@ func (s *searcher) whyNeeded(n *state.Node) state.Refusal {
 	case waste <= evaluation.PriceError:
 		return state.Refusal{Because: state.Needed, Message: fmt.Sprintf(
 			"new nodes for its %s would cost no less than its $%.4f/h, and %s", state.Pods(len(n.Pods)), n.Price, room)}
+	case n.MinimumSavings() > n.Price+evaluation.PriceError:
+		moving := "moving its " + state.Pods(len(n.Pods))
+		if n.HasGang() {
+			moving += " and restarting the whole gang"
+		}
+		return state.Refusal{Because: state.TooLittle, Message: fmt.Sprintf(
+			"it costs $%.4f/h, less than the $%.4f/h that its NodePool requires for %s", n.Price, n.MinimumSavings(), moving)}
 	case waste < n.MinimumSavings():
 		return state.Refusal{Because: state.TooLittle, Message: fmt.Sprintf(
 			"new nodes for its %s would save $%.4f/h at most, less than the $%.4f/h that its NodePool requires, "+

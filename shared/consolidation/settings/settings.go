@@ -22,6 +22,8 @@ const (
 	// SettleTimeAnnotationKey is how long a node stays after it was initialized, and after pods
 	// were moved to it, such as "30m".
 	SettleTimeAnnotationKey = api.SettleTimeAnnotationKey
+	// KeepJobsAnnotationKey is "true" where nodes stay while a pod of a Job runs on them.
+	KeepJobsAnnotationKey = api.KeepJobsAnnotationKey
 )
 
 // Defaults of a NodePool without the annotations. A new pod takes about a minute until it does its
@@ -46,6 +48,8 @@ type Settings struct {
 	Part float64
 	// Settle is how long a node stays after it was initialized, and after pods were moved to it.
 	Settle time.Duration
+	// KeepJobs says that a node stays while a pod of a Job runs on it.
+	KeepJobs bool
 }
 
 // Read reads the annotations. The error names the one that cannot be read and says how to mend it.
@@ -77,5 +81,18 @@ func Read(pool *api.NodePool) (Settings, error) {
 		}
 		s.Settle = value
 	}
-	return s, nil
+	var err error
+	s.KeepJobs, err = readKeepJobs(pool)
+	return s, err
+}
+
+func readKeepJobs(pool *api.NodePool) (bool, error) {
+	switch text := pool.Annotations[KeepJobsAnnotationKey]; text {
+	case "true":
+		return true, nil
+	case "", "false":
+		return false, nil
+	default:
+		return false, fmt.Errorf("annotation %s is %q: write \"true\" or \"false\"", KeepJobsAnnotationKey, text)
+	}
 }

@@ -47,21 +47,33 @@ func TestAConsolidateAfterThatSomebodyWroteWins(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
+	standard := settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute}
+	keeping := standard
+	keeping.KeepJobs = true
 	for _, test := range []struct {
 		key, value string
 		want       settings.Settings
 		fails      bool
 	}{
-		{"", "", settings.Settings{0.001, 0.15, 10 * time.Minute}, false},
-		{settings.MinimumSavingsAnnotationKey, "0", settings.Settings{0, 0.15, 10 * time.Minute}, false},
-		{settings.MinimumSavingsAnnotationKey, "0.01", settings.Settings{0.01, 0.15, 10 * time.Minute}, false},
+		{"", "", standard, false},
+		{settings.MinimumSavingsAnnotationKey, "0", settings.Settings{PerPod: 0, Part: 0.15, Settle: 10 * time.Minute}, false},
+		{
+			settings.MinimumSavingsAnnotationKey, "0.01",
+			settings.Settings{PerPod: 0.01, Part: 0.15, Settle: 10 * time.Minute}, false,
+		},
 		{settings.MinimumSavingsAnnotationKey, "-1", settings.Settings{}, true},
 		{settings.MinimumSavingsAnnotationKey, "NaN", settings.Settings{}, true},
-		{settings.MinimumSavingsPercentAnnotationKey, "20", settings.Settings{0.001, 0.2, 10 * time.Minute}, false},
+		{
+			settings.MinimumSavingsPercentAnnotationKey, "20",
+			settings.Settings{PerPod: 0.001, Part: 0.2, Settle: 10 * time.Minute}, false,
+		},
 		{settings.MinimumSavingsPercentAnnotationKey, "101", settings.Settings{}, true},
 		{settings.MinimumSavingsPercentAnnotationKey, "20%", settings.Settings{}, true},
-		{settings.SettleTimeAnnotationKey, "1h", settings.Settings{0.001, 0.15, time.Hour}, false},
+		{settings.SettleTimeAnnotationKey, "1h", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: time.Hour}, false},
 		{settings.SettleTimeAnnotationKey, "soon", settings.Settings{}, true},
+		{settings.KeepJobsAnnotationKey, "false", standard, false},
+		{settings.KeepJobsAnnotationKey, "true", keeping, false},
+		{settings.KeepJobsAnnotationKey, "yes", settings.Settings{}, true},
 	} {
 		t.Run(test.key+"="+test.value, func(t *testing.T) {
 			pool := &api.NodePool{}

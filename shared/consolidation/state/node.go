@@ -78,6 +78,8 @@ type Pod struct {
 	Requests resource.Vector
 
 	selectors []int
+	// gang is nil for a pod of no gang.
+	gang *gang
 }
 
 func (f *Fleet) newPod(object *corev1.Pod, from *Node) *Pod {
@@ -142,17 +144,8 @@ func (n *Node) IsEmpty() bool {
 // Original are the node's Pods before any step.
 func (n *Node) Original() []*Pod { return n.original }
 
-// Disturbance is what evicting the node's pods costs. It leaves out pods that a step moved here:
-// they are evicted once, wherever they go.
-func (n *Node) Disturbance() float64 {
-	sum := 0.0
-	for _, pod := range n.Pods {
-		if pod.From == n {
-			sum += pod.EvictionCost
-		}
-	}
-	return sum
-}
+// Disturbance is what evicting the node's pods costs: see Disturbances.
+func (n *Node) Disturbance() float64 { return Disturbances([]*Node{n})[0] }
 
 // DualPrice is the sum of the dual prices of the node's pods, in US dollars per hour.
 func (n *Node) DualPrice() float64 {
@@ -174,12 +167,8 @@ func (n *Node) PriceUsed() float64 {
 	return n.DualPrice() / n.Price
 }
 
-// MinimumSavings is what the deletion of the node must save, in US dollars per hour. It is the
-// larger of two amounts: a part of the node's price, and an amount for its pods. The NodePool sets
-// both.
-func (n *Node) MinimumSavings() float64 {
-	return max(n.Pool.Part*n.Price, n.Pool.PerPod*n.Disturbance())
-}
+// MinimumSavings is what the deletion of the node alone must save, in US dollars per hour.
+func (n *Node) MinimumSavings() float64 { return MinimumSavings([]*Node{n}) }
 
 // Version changes whenever the node's pods may have changed.
 func (n *Node) Version() int { return n.cache.version }

@@ -70,6 +70,7 @@ func New(cluster *plan.Snapshot, now time.Time) *Fleet {
 		f.Nodes = append(f.Nodes, f.newNode(&cluster.Nodes[i], nominated))
 	}
 	slices.SortFunc(f.Nodes, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
+	f.readGangs()
 	return f
 }
 

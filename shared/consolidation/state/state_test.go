@@ -103,3 +103,32 @@ func TestAFleetReadsItsNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestAGangIsDisturbedAsAWhole checks that the pods of a gang that stay count once in the disturbance of
+// the nodes and of the move, and not at all where all of them are evicted.
+func TestAGangIsDisturbedAsAWhole(t *testing.T) {
+	s := cluster()
+	for i := range s.Nodes {
+		s.Nodes[i].Pods[0].Labels = map[string]string{api.PodGroupLabelKey: "train"}
+	}
+	s.Nodes[2].Pods[1].Labels = map[string]string{api.PodGroupLabelKey: "other"}
+	f := state.New(s, consolidationtest.Now)
+	a, b, c := f.Nodes[0], f.Nodes[1], f.Nodes[2]
+	for _, test := range []struct {
+		nodes []*state.Node
+		want  []float64
+	}{
+		{[]*state.Node{a}, []float64{3}},
+		{[]*state.Node{b}, []float64{4}},
+		{[]*state.Node{b, a}, []float64{3, 1}},
+		{f.Nodes, []float64{1, 2, 3}},
+	} {
+		if got := state.Disturbances(test.nodes); fmt.Sprint(got) != fmt.Sprint(test.want) {
+			t.Errorf("%d nodes from %s disturb %v, want %v", len(test.nodes), test.nodes[0].Name, got, test.want)
+		}
+	}
+	f.Apply(moveAll(a, c))
+	if moves := f.Moves(); len(moves) != 1 || moves[0].Disturbance() != 3 {
+		t.Errorf("moves %+v, want one that disturbs the three pods of the gang", moves)
+	}
+}
