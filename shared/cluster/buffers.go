@@ -42,17 +42,28 @@ type Template struct {
 	Pod      corev1.PodTemplateSpec
 }
 
-// TemplateOf reads the pod template of a PodTemplate, Deployment, StatefulSet or ReplicaSet. It
-// returns nil, and no error, for an object that does not exist.
+// templatePaths are the paths of objects with a pod template, by kind, with room for namespace and name.
+func templatePaths() map[string]string {
+	return map[string]string{
+		podTemplate:   "/api/v1/namespaces/%s/podtemplates/%s",
+		"Deployment":  "/apis/apps/v1/namespaces/%s/deployments/%s",
+		"StatefulSet": "/apis/apps/v1/namespaces/%s/statefulsets/%s",
+		"ReplicaSet":  "/apis/apps/v1/namespaces/%s/replicasets/%s",
+		"Job":         "/apis/batch/v1/namespaces/%s/jobs/%s",
+	}
+}
+
+// podTemplate is the kind that has its template beside its metadata.
+const podTemplate = "PodTemplate"
+
+// TemplateOf reads the pod template of a PodTemplate, Deployment, StatefulSet, ReplicaSet or Job. It
+// returns nil, and no error, for another kind and for an object that does not exist.
 func (c *Client) TemplateOf(ctx context.Context, kind, namespace, name string) (*Template, error) {
-	if !canBeName(name) {
+	path, known := templatePaths()[kind]
+	if !known || !canBeName(name) {
 		return nil, nil
 	}
-	path := fmt.Sprintf("/api/v1/namespaces/%s/podtemplates/%s", url.PathEscape(namespace), url.PathEscape(name))
-	plurals := map[string]string{"Deployment": "deployments", "StatefulSet": "statefulsets", "ReplicaSet": "replicasets"}
-	if plural := plurals[kind]; plural != "" {
-		path = workloadPath(plural, namespace, name)
-	}
+	path = fmt.Sprintf(path, url.PathEscape(namespace), url.PathEscape(name))
 	var stored struct {
 		Metadata metav1.ObjectMeta      `json:"metadata"`
 		Template corev1.PodTemplateSpec `json:"template"` // of a PodTemplate
@@ -65,7 +76,7 @@ func (c *Client) TemplateOf(ctx context.Context, kind, namespace, name string) (
 		return nil, ignoreGone(err)
 	}
 	read := &Template{Generation: stored.Metadata.Generation, Replicas: 1, Pod: stored.Spec.Template}
-	if plurals[kind] == "" {
+	if kind == podTemplate {
 		read.Pod = stored.Template
 	}
 	if stored.Spec.Replicas != nil {

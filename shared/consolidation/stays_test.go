@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -14,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // TestWhyANodeStays gives a node that would be deleted one reason to stay at a time. Its one small
@@ -51,6 +53,20 @@ func TestWhyANodeStays(t *testing.T) {
 		{
 			"a pod is not safe to evict", annotatedPod("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
 			consolidation.Protected, "safe-to-evict",
+		},
+		{
+			"nobody has read what a pod comes back with", node(func(n *plan.Node) {
+				n.Pods[0].OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "low", Controller: new(true)}}
+				scheduling.NoteUnreadTemplate(&n.Pods[0])
+			}), consolidation.Protected, `the template of its ReplicaSet "low" was not read`,
+		},
+		{
+			"a pod comes back with more than the others have room for", node(func(n *plan.Node) {
+				n.Pods[0].OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "low", Controller: new(true)}}
+				template := n.Pods[0].Spec.DeepCopy()
+				template.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("64")
+				scheduling.NoteTemplate(&n.Pods[0], template)
+			}), consolidation.Needed, "",
 		},
 		{
 			"the node may not be disrupted", annotatedNode(api.DoNotDisruptAnnotationKey, "true"), consolidation.Protected,

@@ -67,11 +67,3 @@ func IsDisruptionTainted(node *corev1.Node) bool {
 		return taint.Key == api.DisruptedTaintKey
 	})
 }
-
-// Successor returns the pod that its controller creates once this one has been evicted. It is
-// unbound, and it shares everything else with the pod.
-func Successor(pod *corev1.Pod) corev1.Pod {
-	made := *pod
-	made.Spec.NodeName, made.Status.NominatedNodeName, made.DeletionTimestamp = "", "", nil
-	return made
-}

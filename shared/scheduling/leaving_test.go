@@ -56,17 +56,3 @@ func TestWhetherANodeIsLeaving(t *testing.T) {
 		})
 	}
 }
-
-func TestASuccessorIsUnbound(t *testing.T) {
-	deleted := metav1.Now()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", DeletionTimestamp: &deleted}}
-	pod.Spec.NodeName, pod.Status.NominatedNodeName = "node-a", "node-b"
-	made := scheduling.Successor(pod)
-	if made.Spec.NodeName != "" || made.Status.NominatedNodeName != "" || made.DeletionTimestamp != nil ||
-		made.Name != "web" {
-		t.Errorf("successor %+v", made)
-	}
-	if pod.Spec.NodeName != "node-a" || pod.DeletionTimestamp == nil {
-		t.Error("the pod itself has changed")
-	}
-}

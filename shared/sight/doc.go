@@ -10,7 +10,8 @@
 //
 //  1. Objects and facts are read at once. Nominations of Whittle's own are forgotten.
 //  2. The offer: pools that may get nodes, with their types and prices. The other pools have a reason.
-//  3. The snapshot: pods that wait, nodes, and claims without an instance.
+//  3. The snapshot: pods that wait, nodes, and claims without an instance. Pods of leaving nodes that were
+//     resized in place count with the requests of their controller's template.
 //  4. Pods for which a ProvisioningRequest has room leave. The virtual pods of requests and of
 //     CapacityBuffers join.
 //  5. Pods without spread constraints get the default ones.

@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/gang"
 	"github.com/whittle-dev/whittle/shared/planning"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -32,8 +33,8 @@ type Fleet struct {
 	facts  *facts // nil until they are read
 	// marks are offerings that the caller has marked since the facts were read.
 	marks catalog.Unavailable
-	// spread is set once the pods have their default topology spread.
-	spread bool
+	// completed is set once the pods have their default topology spread, and what they come back with.
+	completed bool
 	// detailed has the details, with those that were not read marked; nil until they are read.
 	detailed *plan.Snapshot
 }
@@ -66,11 +67,15 @@ func (f *Fleet) Exclude(marks *catalog.Unavailable) { f.marks.Merge(marks) }
 // Without returns what the planner sees when the nodes of the claims leave. The pods of these nodes
 // wait, and likewise those of all nodes that are leaving already, for which provision has planned.
 func (f *Fleet) Without(ctx context.Context, leaving []*api.NodeClaim, now time.Time) (*plan.Snapshot, error) {
-	if !f.spread {
+	if !f.completed {
 		if err := Spread(ctx, f.reader, f.Settings.DefaultTopologySpread, f.Objects.Pods); err != nil {
 			return nil, err
 		}
-		f.spread = true
+		// Any node with a claim may be asked for.
+		successors(ctx, f.reader, f.Objects, func(claim *api.NodeClaim, node *corev1.Node) bool {
+			return claim != nil || scheduling.IsLeaving(claim, node)
+		})
+		f.completed = true
 	}
 	without := snapshot.Without(f.Objects, f.Seen, leaving, now)
 	// The offer's refusals are left out here: provision reports why a pool gets no nodes.

@@ -96,6 +96,7 @@ func Read(ctx context.Context, reader Reader, settings Settings, now time.Time) 
 	if err := v.offer(ctx, reader, known); err != nil {
 		return nil, err
 	}
+	successors(ctx, reader, v.Objects, scheduling.IsLeaving)
 	v.Snapshot = v.Offer.Assemble(v.Objects, now)
 	snapshot.AddUnlaunched(v.Snapshot, v.Objects)
 	settings.apply(v.Snapshot)

@@ -50,6 +50,10 @@ func (r *reader) template(kind, namespace, name string) *cluster.Template {
 		if s := named(r.replicaSets, namespace, name); s != nil {
 			return &cluster.Template{Pod: s.Spec.Template, Replicas: int32(replicas(s.Spec.Replicas))}
 		}
+	case "Job":
+		if j := named(r.jobs, namespace, name); j != nil {
+			return &cluster.Template{Pod: j.Spec.Template, Replicas: int32(parallel(j))}
+		}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ func (r *reader) complete() {
 	r.setSelectors()
 	r.setPriorities()
 	r.setRequests()
+	r.setGenerations()
 	r.setStorageClasses()
 	r.bindVolumes()
 	r.addNamespaces()
@@ -57,6 +58,16 @@ func (r *reader) setRequests() {
 	for i := range r.manifests.Pods {
 		if pod := &r.manifests.Pods[i]; pod.Spec.NodeName == "" {
 			snapshot.SetDefaultRequests(&pod.Spec, pod.Namespace, r.manifests.LimitRanges)
+		}
+	}
+}
+
+// setGenerations says of running pods without a generation that they may have changed since they were
+// made. A cluster gives each pod one, and a file that a person wrote does not.
+func (r *reader) setGenerations() {
+	for i := range r.manifests.Pods {
+		if pod := &r.manifests.Pods[i]; pod.Spec.NodeName != "" && pod.Generation == 0 {
+			pod.Generation = 2
 		}
 	}
 }

@@ -51,6 +51,7 @@ func TestCasesOfPublicReports(t *testing.T) {
 		{file: "planning/51-consolidate-pdb-spread", moves: true,
 			want: "h0 to m6i.large us-east-1a; h1 to m6i.large us-east-1a; h2 to m6i.large us-east-1a; " +
 				"h3 to m6i.large us-east-1a"},
+		{file: "planning/53b-resized-down-thrash", moves: true, want: "r0 to r2; r1 stays; r2 stays"},
 		{file: "planning/56-consolidate-pvc-zone", moves: true, want: "za to m6i.large us-east-1a; zb to m6i.large us-east-1b"},
 		{file: "planning/58-pdb-misconfigured", moves: true, want: "p0 stays; p1 stays", because: []string{"2 pod disruption budgets"}},
 		{file: "planning/63-limitrange-default-only", want: "m6i.4xlarge us-east-1a: 6 pods"},

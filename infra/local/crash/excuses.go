@@ -11,7 +11,14 @@ func unreachable() map[string]string {
 func unused() map[string]string {
 	const spread = "only with the setting defaultTopologySpread: package sight tries it, and a list has no effect"
 	const watch = "starts a watch, which scenarios do without: package reaction tries a start that fails"
+	const resized = "only for a pod that was resized in place: package sight tries it, and a read has no effect"
 	return map[string]string{
+		"provision GET replicasets":             resized,
+		"provision GET statefulsets":            resized,
+		"provision GET jobs":                    resized,
+		"disrupt GET replicasets":               resized,
+		"disrupt GET statefulsets":              resized,
+		"disrupt GET jobs":                      resized,
 		"provision lambda:POST 2015-03-31":      watch,
 		"lifecycle lambda:POST 2015-03-31":      watch,
 		"provision LIST services":               spread,

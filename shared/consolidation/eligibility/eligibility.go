@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // Decide sets Candidate and Ineligible of each node with a NodeClaim. The cluster is the snapshot
@@ -141,11 +142,15 @@ func orUnlabelled(value string) string {
 	return value
 }
 
-// pods refuses nodes that hold a protected pod, or one of a Job where the NodePool keeps those.
+// pods refuses nodes that hold a protected pod, one of a Job where the NodePool keeps those, or one whose
+// successor nobody knows.
 func (c *checks) pods(n *state.Node) state.Refusal {
 	message := c.protection.of(n.Source.Pods)
 	if message == "" && n.Pool.KeepJobs {
 		message = runningJob(n.Pods)
+	}
+	for i := 0; i < len(n.Pods) && message == ""; i++ {
+		message = scheduling.UnreadTemplate(n.Pods[i].Object)
 	}
 	if message == "" {
 		return state.Refusal{}

@@ -37,10 +37,11 @@ func (e *Evaluator) condensed(n *state.Node) *plan.Node {
 	condensed := &plan.Node{NodeClaim: n.Source.NodeClaim}
 	var omitted []*corev1.Pod
 	for _, pod := range n.Pods {
-		if pod.Related || !takesRequestsOnly(&pod.Object.Spec) {
-			condensed.Pods = append(condensed.Pods, onNode(pod.Object, n.Name))
+		object := pod.On(n)
+		if pod.Related || !takesRequestsOnly(&object.Spec) {
+			condensed.Pods = append(condensed.Pods, onNode(object, n.Name))
 		} else {
-			omitted = append(omitted, pod.Object)
+			omitted = append(omitted, object)
 		}
 	}
 	for _, object := range n.Fixed {
@@ -129,7 +130,7 @@ func (e *Evaluator) ask(leaving, others []*state.Node, o Options) *plan.Plan {
 	}
 	for _, n := range leaving {
 		for _, pod := range n.Pods {
-			s.Pods = append(s.Pods, scheduling.Successor(pod.Object))
+			s.Pods = append(s.Pods, pod.Successor())
 		}
 	}
 	s.Nodes = make([]plan.Node, 0, len(others))

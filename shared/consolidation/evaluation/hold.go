@@ -7,7 +7,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/state"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planning"
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // Hold asks the planner whether the step's pods still find places on the nodes that they were
@@ -24,7 +23,7 @@ func (e *Evaluator) Hold(s *Step) (held *Step, work int) {
 	for _, n := range s.Delete {
 		leaving[n] = true
 		for _, pod := range n.Pods {
-			asked.Pods = append(asked.Pods, scheduling.Successor(pod.Object))
+			asked.Pods = append(asked.Pods, pod.Successor())
 		}
 	}
 	byName := e.showForHold(&asked, s, leaving)

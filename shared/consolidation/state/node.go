@@ -73,13 +73,40 @@ type Pod struct {
 	DualPrice float64
 	// Related says that spread or affinity relates the pod to others.
 	Related bool
-	// Group is the number of the pod's group. Requests are those of each pod of the group.
+	// Group is the number of the group of the pod's successor. Requests are those of each pod of the group.
 	Group    int
 	Requests resource.Vector
 
 	selectors []int
 	// gang is nil for a pod of no gang.
 	gang *gang
+	// successor is set where it requests more than the pod, and here are the pod's requests.
+	successor *corev1.Pod
+	here      resource.Vector
+}
+
+// Successor is the pod that comes back elsewhere.
+func (p *Pod) Successor() corev1.Pod {
+	if p.successor != nil {
+		return *p.successor
+	}
+	return scheduling.Successor(p.Object)
+}
+
+// On is the pod as it runs on the node: itself where it is now, and its successor elsewhere.
+func (p *Pod) On(n *Node) *corev1.Pod {
+	if p.successor != nil && p.From != n {
+		return p.successor
+	}
+	return p.Object
+}
+
+// requestsOn are the requests of On.
+func (p *Pod) requestsOn(n *Node) resource.Vector {
+	if p.successor != nil && p.From == n {
+		return p.here
+	}
+	return p.Requests
 }
 
 func (f *Fleet) newPod(object *corev1.Pod, from *Node) *Pod {
@@ -89,6 +116,10 @@ func (f *Fleet) newPod(object *corev1.Pod, from *Node) *Pod {
 		Ref: plan.PodRef{Namespace: object.Namespace, Name: object.Name, UID: string(object.UID)},
 	}
 	p.Related, p.selectors = f.relations.Of(object)
+	if scheduling.ComesBackLarger(object) {
+		p.successor, p.here = new(scheduling.Successor(object)), f.Groups.RequestsOf(object)
+		object = p.successor
+	}
 	p.Group = f.Groups.Of(object)
 	p.Requests = f.Groups.Requests(p.Group)
 	return p
@@ -182,7 +213,7 @@ func (f *Fleet) FreeOf(n *Node) resource.Vector {
 	}
 	free := f.Groups.Capacity(n.allocatable())
 	for _, pod := range n.Pods {
-		free.Add(pod.Requests, -1)
+		free.Add(pod.requestsOn(n), -1)
 	}
 	for _, object := range n.Fixed {
 		free.Add(f.Groups.RequestsOf(object), -1)

@@ -167,7 +167,7 @@ func (f *Fleet) ReadDualPrices() {
 		pods = append(pods, n.Pods...)
 	}
 	for _, pod := range pods {
-		s.Pods = append(s.Pods, scheduling.Successor(pod.Object))
+		s.Pods = append(s.Pods, pod.Successor())
 	}
 	for i, price := range planner.DualPrices(&s) {
 		pods[i].DualPrice = price
