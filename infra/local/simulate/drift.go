@@ -60,10 +60,11 @@ func (r *Run) mayBootSlowly() bool {
 }
 
 // unsettledDrift lists a drifted node that may go, where no node of its pool has gone for long. A
-// pool with more failed nodes than repair may replace keeps them, and they use its budget up.
+// pool with more failed nodes than repair may replace keeps them, and they use its budget up. One whose
+// nodes do not join gets none for a while.
 func (r *Run) unsettledDrift() []string {
 	patience := min(driftPatience+r.weather.mostBoot, driftMost)
-	if time.Since(r.freed[driftedPool]) < patience || r.failedOf(driftedPool) > mostFailed {
+	if time.Since(r.freed[driftedPool]) < patience || time.Since(r.brakedAt) < patience || r.failedOf(driftedPool) > mostFailed {
 		return nil
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {

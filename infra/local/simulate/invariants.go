@@ -513,7 +513,8 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 	ownCPU, ownMemory := r.agentTakes()
 	cpu, memory = cpu+ownCPU, memory+ownMemory
 	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
-		if time.Since(r.freed[pool.Name]) < 2*time.Minute || r.braked(pool) {
+		forLate, isLate := pool.Name == lateName, pod.Labels["app"] == lateName
+		if time.Since(r.freed[pool.Name]) < 2*time.Minute || r.braked(pool) || forLate != isLate {
 			continue
 		}
 		if pool.Name == "default" || pool.Name != staticPool && pod.Spec.NodeSelector[api.CapacityTypeLabelKey] != "spot" {

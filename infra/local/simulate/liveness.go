@@ -57,7 +57,7 @@ func (r *Run) unsettledEmpties() []string {
 }
 
 // noteBusy notes the pools whose budget lets no further node go: nodes leave, are being replaced or
-// are not ready.
+// are not ready. It also notes whether the pool that drifts gets no nodes for a while.
 func (r *Run) noteBusy() {
 	taken := map[string]int{}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
@@ -71,6 +71,9 @@ func (r *Run) noteBusy() {
 		_, err := fmt.Sscan(pool.Spec.Disruption.Budgets[0].Nodes, &allowed)
 		if err != nil || taken[pool.Name] >= allowed {
 			r.busy[pool.Name] = time.Now()
+		}
+		if pool.Name == driftedPool && r.braked(pool) {
+			r.brakedAt = time.Now()
 		}
 	}
 }

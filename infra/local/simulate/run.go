@@ -59,6 +59,7 @@ type Run struct {
 	freed      map[string]time.Time   // pools, and when one of their claims last went
 	served     map[string]bool        // nodes on which a pod of a workload has run
 	busy       map[string]time.Time   // pools, and when their budget last let no further node go
+	brakedAt   time.Time              // when the pool that drifts last got no nodes, because they do not join
 	stirredAt  map[bool]time.Time     // when something last changed that may make a node superfluous, a late one or not
 	proposals  map[string]int         // claims, and how often they were proposed since a move of theirs began
 	vain       map[string][]time.Time // by the UID of a pod: when a node that was bought for it went unused
