@@ -1,6 +1,7 @@
 package ec2_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -192,4 +193,28 @@ func TestBlockDevicesAreTheImagesAndTheTemplates(t *testing.T) {
 	_, err = run(a.image("x86_64"),
 		types.BlockDeviceMapping{DeviceName: aws.String("/dev/xvdz"), Ebs: &types.EbsBlockDevice{Encrypted: aws.Bool(true)}})
 	wantCode(t, err, "MissingParameter")
+	var many []types.BlockDeviceMapping
+	for i := range 27 { // beside the image's one
+		many = append(many, types.BlockDeviceMapping{
+			DeviceName: aws.String(fmt.Sprintf("/dev/sd%d", i)), Ebs: &types.EbsBlockDevice{VolumeSize: aws.Int32(1)},
+		})
+	}
+	if volumes, err = run(a.image("x86_64"), many[1:]...); err != nil || len(volumes) != 27 {
+		t.Errorf("%d volumes, %v", len(volumes), err)
+	}
+	_, err = run(a.image("x86_64"), many...)
+	wantCode(t, err, "AttachmentLimitExceeded")
+}
+
+// An m5.large takes 27 volumes and interfaces beside the first: its own volume and a second interface
+// leave 25.
+func TestAnInstanceTakesSoManyVolumes(t *testing.T) {
+	a := newAccount(t)
+	id := a.run(t, "")
+	if err := a.service.AttachVolume(id, 24); err != nil {
+		t.Errorf("the 25th volume: %v", err)
+	}
+	if err := a.service.AttachVolume(id, 25); err == nil || !strings.Contains(err.Error(), "AttachmentLimitExceeded") {
+		t.Errorf("the 26th volume: %v", err)
+	}
 }

@@ -81,7 +81,7 @@ func (s *Service) resolve(l *launch) error {
 		l.securityGroups = []string{s.vpc.securityGroupID}
 	}
 	for _, check := range []func(*launch) error{checkMarket, checkDevices, checkHardware, s.resolveInterfaces,
-		s.resolveGroup, s.resolveProfile} {
+		checkAttachments, s.resolveGroup, s.resolveProfile} {
 		if err := check(l); err != nil {
 			return err
 		}

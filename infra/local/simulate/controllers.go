@@ -61,7 +61,7 @@ func (r *Run) schedule() {
 	pods := apiserver.List[corev1.Pod](r.store, apiserver.Pods)
 	rooms := map[string]*room{}
 	for _, node := range nodes {
-		rooms[node.Name] = roomOf(node)
+		rooms[node.Name] = r.roomOf(node)
 	}
 	for _, pod := range pods {
 		if left := rooms[pod.Spec.NodeName]; left != nil && pod.Status.Phase != corev1.PodFailed {
@@ -93,21 +93,24 @@ func (r *Run) schedule() {
 }
 
 // room is what is left on a node.
-type room struct{ cpu, memory, pods int64 }
+type room struct{ cpu, memory, pods, volumes int64 }
 
-func roomOf(node *corev1.Node) *room {
+func (r *Run) roomOf(node *corev1.Node) *room {
 	size := node.Status.Allocatable
-	return &room{size.Cpu().MilliValue(), size.Memory().Value(), size.Pods().Value()}
+	return &room{size.Cpu().MilliValue(), size.Memory().Value(), size.Pods().Value(), r.volumeLimit(node.Name)}
 }
 
 func (l *room) take(pod *corev1.Pod) {
 	cpu, memory := requests(pod)
 	l.cpu, l.memory, l.pods = l.cpu-cpu, l.memory-memory, l.pods-1
+	if volumeOf(pod) != "" {
+		l.volumes--
+	}
 }
 
 func (l *room) fits(pod *corev1.Pod) bool {
 	cpu, memory := requests(pod)
-	return cpu <= l.cpu && memory <= l.memory && l.pods > 0
+	return cpu <= l.cpu && memory <= l.memory && l.pods > 0 && (volumeOf(pod) == "" || l.volumes > 0)
 }
 
 // choose returns the node for a pod, first the nominated one, or nil. Full are the zones that have

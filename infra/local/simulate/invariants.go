@@ -464,7 +464,7 @@ func (r *Run) repairIsBlocked(nodeName string) bool {
 func (r *Run) whyNot(pod *corev1.Pod) string {
 	var why []string
 	for _, node := range apiserver.List[corev1.Node](r.store, apiserver.Nodes) {
-		left := roomOf(node)
+		left := r.roomOf(node)
 		for _, other := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
 			if other.Spec.NodeName == node.Name && other.Status.Phase != corev1.PodFailed {
 				left.take(other)

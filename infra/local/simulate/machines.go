@@ -91,6 +91,7 @@ func (r *Run) reportReady(m *machine) {
 		return stored.Spec.ProviderID == m.instance.ProviderID() &&
 			setReady(stored, corev1.ConditionTrue, "KubeletReady", metav1.Now())
 	})
+	r.registerDriver(m)
 }
 
 // node is the Node that the kubelet of the machine registers.

@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -214,14 +215,57 @@ func (r *Run) attach(volume, nodeName string) {
 	}
 	delete(r.unwanted, name)
 	r.engine.In(r.engine.Between(time.Second, 10*time.Second, name, "attaches", fmt.Sprint(r.engine.Steps())), func() {
-		if m := r.machineOf(nodeName); m == nil || m.off {
-			return // EC2 attaches volumes to running instances only
-		}
-		apiserver.Update(r.store, apiserver.Attachments, "", name, func(stored *storagev1.VolumeAttachment) bool {
-			stored.Status.Attached = stored.DeletionTimestamp == nil
-			return stored.Status.Attached
-		})
+		r.fulfil(name, nodeName)
 	})
+}
+
+// fulfil asks EC2 for an attachment, again and again where the instance has no room for it.
+func (r *Run) fulfil(name, nodeName string) {
+	m := r.machineOf(nodeName)
+	if m == nil || m.off || r.store.Get(apiserver.Attachments, "", name) == nil {
+		return // EC2 attaches volumes to running instances only
+	}
+	attached := 0
+	for _, other := range apiserver.List[storagev1.VolumeAttachment](r.store, apiserver.Attachments) {
+		if other.Spec.NodeName == nodeName && other.Status.Attached {
+			attached++
+		}
+	}
+	if err := r.ec2.AttachVolume(m.instance.ID, attached); err != nil {
+		r.trace("%s waits: %v", name, err)
+		r.engine.In(10*time.Second, func() { r.fulfil(name, nodeName) })
+		return
+	}
+	apiserver.Update(r.store, apiserver.Attachments, "", name, func(stored *storagev1.VolumeAttachment) bool {
+		stored.Status.Attached = stored.DeletionTimestamp == nil
+		return stored.Status.Attached
+	})
+}
+
+// registerDriver tells Kubernetes how many volumes the node takes, as the node's CSI driver does.
+func (r *Run) registerDriver(m *machine) {
+	name, count := m.instance.PrivateDNSName, int32(min(r.ec2.VolumeRoom(m.instance.ID), math.MaxInt32))
+	if earlier := r.store.Get(apiserver.CSINodes, "", name); earlier != nil {
+		r.store.Remove(apiserver.CSINodes, "", name, earlier.Meta.GetUID())
+	}
+	if _, err := r.store.Create(apiserver.CSINodes, &storagev1.CSINode{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{
+			Name: ebsDriver, NodeID: m.instance.ID, Allocatable: &storagev1.VolumeNodeResources{Count: &count},
+		}}},
+	}); err != nil {
+		r.violate("the driver of %s cannot be registered: %v", name, err)
+	}
+}
+
+// volumeLimit is how many volumes the node's driver attaches, or many before it has said so.
+func (r *Run) volumeLimit(nodeName string) int64 {
+	object := r.store.Get(apiserver.CSINodes, "", nodeName)
+	if object == nil {
+		return math.MaxInt64
+	}
+	node, _ := object.Typed.(*storagev1.CSINode)
+	return int64(*node.Spec.Drivers[0].Allocatable.Count)
 }
 
 // detach deletes the attachment, whose finalizer goes when EC2 has detached the volume. When the
