@@ -283,7 +283,7 @@ func (o *Offering) overlay(by *overlay) {
 }
 
 // overlayCapacity adds extended resources. None of them is reserved. Huge pages reduce the memory
-// that is left for pods.
+// that is left for pods. Parts of GPUs reduce the whole ones, unless an overlay gives their number.
 func (t *InstanceType) overlayCapacity(changes map[corev1.ResourceName]*capacityChange) {
 	t.CapacityOverlay = true
 	t.Capacity, t.Allocatable = copyList(t.Capacity), copyList(t.Allocatable)
@@ -299,6 +299,9 @@ func (t *InstanceType) overlayCapacity(changes map[corev1.ResourceName]*capacity
 			t.Allocatable[corev1.ResourceMemory] = memory
 		}
 		t.Capacity[name], t.Allocatable[name] = amount, amount
+	}
+	if changes[api.ResourceNVIDIAGPU] == nil {
+		t.dividedGPUs(changes)
 	}
 }
 
