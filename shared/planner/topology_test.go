@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
@@ -216,6 +218,28 @@ func TestSpreadUnderLimits(t *testing.T) {
 		}
 		if most-least > 1 || len(solved.Unplaced) == 12 {
 			t.Errorf("limit %d cpu: by zone %v, %d unplaced", cpu, perZone, len(solved.Unplaced))
+		}
+	}
+}
+
+// TestASpreadOverHostsFillsNodesUpToMaxSkew has one type of nodes, so that the spread alone sets the price of
+// a pod. The plan then costs what the bound proves.
+func TestASpreadOverHostsFillsNodesUpToMaxSkew(t *testing.T) {
+	for _, test := range []struct{ maxSkew, pods, nodes int }{
+		{1, 20, 20}, {2, 20, 10}, {5, 20, 4}, {7, 20, 3}, {10, 200, 20},
+	} {
+		s := realSnapshot(t, newPool("default"))
+		s.InstanceTypes["default"] = slices.DeleteFunc(s.InstanceTypes["default"], func(typ catalog.InstanceType) bool {
+			return typ.Name != "m5.large"
+		})
+		for i := range test.pods {
+			s.Pods = append(s.Pods, newPod(fmt.Sprintf("p-%03d", i), "180m", "256Mi", app("web"),
+				spreadOver(corev1.LabelHostname, int32(test.maxSkew), "web")))
+		}
+		solved := planner.Solve(s)
+		verify(t, s, solved)
+		if len(solved.NodeClaims) != test.nodes {
+			t.Errorf("maxSkew %d: %d nodes, want %d", test.maxSkew, len(solved.NodeClaims), test.nodes)
 		}
 	}
 }

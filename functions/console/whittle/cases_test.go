@@ -46,6 +46,7 @@ func TestCasesOfPublicReports(t *testing.T) {
 		{file: "planning/27c-namespace-selector-none", want: "n1: 1 pods; team-a/aff has no place", because: []string{"wants pods app=db"}},
 		{file: "planning/27d-namespace-selector-none-inverse", want: "m6i.xlarge us-east-1a: 3 pods"},
 		{file: "planning/28-terminating-in-spread", want: "m6i.xlarge us-east-1b: 1 pods"},
+		{file: "planning/38-hostname-overscale", want: "200 of m6i.large us-east-1a: 1 pods"},
 		{file: "planning/39-ds-weight-small-nodes", want: "c6i.8xlarge us-east-1a: 40 pods"},
 		{file: "planning/50c-spread-2-1-1-1", moves: true, want: "h0 stays; h1 stays; h2 stays; h3 stays"},
 		{file: "planning/51-consolidate-pdb-spread", moves: true,

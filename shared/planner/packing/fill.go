@@ -147,7 +147,9 @@ func (p *packer) readScore(b *band, item *bandItem, f *filling) {
 	if f.on == nil {
 		return
 	}
-	value, weight := p.prices.unit[item.demand]-b.slot, f.on.weigh(p.state.Demands[item.demand].Need)
+	// A slot may be all of a unit's price. The difference is then rounded, perhaps to less than nothing, and the
+	// weight is zero: without the bound the unit would never be chosen.
+	value, weight := max(p.prices.unit[item.demand]-b.slot, 0), f.on.weigh(p.state.Demands[item.demand].Need)
 	if b.excess = weight - value; b.excess > 0 {
 		b.discount = value / weight
 	}
