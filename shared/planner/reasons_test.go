@@ -31,7 +31,8 @@ func TestReasonsNameTheCause(t *testing.T) {
 	}
 	device := smallType("device", 4, 16, 0.5, api.ArchitectureAmd64)
 	device.Allocatable[api.ResourceNVIDIAGPU] = resource.MustParse("1")
-	block, other := smallType("block", 4, 16, 0.2, api.ArchitectureAmd64), smallType("other", 4, 16, 0.3, api.ArchitectureAmd64)
+	block := smallType("block", 4, 16, 0.2, api.ArchitectureAmd64)
+	other := smallType("other", 4, 16, 0.3, api.ArchitectureAmd64)
 	reserve(&block, "cr-block", 2)
 	reserve(&other, "cr-other", 1)
 	demand := smallType("demand", 4, 16, 0.2, api.ArchitectureAmd64)
@@ -47,7 +48,8 @@ func TestReasonsNameTheCause(t *testing.T) {
 	}{
 		{"a daemon set leaves no room on the types with the device", []catalog.InstanceType{device, large}, 1,
 			asking(api.ResourceNVIDIAGPU), 1, []string{"requires nvidia.com/gpu 1, of which",
-				"; of types that would do, the instance type device has no room for its daemon sets: default/agent requests cpu 5, and device offers 4"}},
+				"; of types that would do, the instance type device has no room for its daemon sets: default/agent requests " +
+					"cpu 5, and device offers 4"}},
 		{"a resource that no type has", []catalog.InstanceType{large}, 1, asking("nvidia.com/mig-1g.5gb"), 1,
 			[]string{"requires nvidia.com/mig-1g.5gb 1", "declare it by a NodeOverlay"}},
 		{"a device of other types", []catalog.InstanceType{large}, 1, asking(api.ResourceNVIDIAGPU), 1,

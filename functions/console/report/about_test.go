@@ -83,7 +83,9 @@ func TestAboutNodeSaysWhatHoldsIt(t *testing.T) {
 					Message: "Resource \"nvidia.com/gpu\" was requested", LastTransitionTime: metav1.Time{Time: now.Add(-3 * time.Hour)},
 				},
 			}
-		}, nil, []string{`Initialized is unknown for 3 hours: ResourceNotRegistered: Resource "nvidia.com/gpu" was requested`}, "Launched"},
+		}, nil, []string{
+			`Initialized is unknown for 3 hours: ResourceNotRegistered: Resource "nvidia.com/gpu" was requested`,
+		}, "Launched"},
 		"a protected pod": {leaving, []corev1.Pod{protected("train", "true"), protected("free", "10m")}, []string{
 			"the drain waits: pod a/train has the annotation karpenter.sh/do-not-disrupt\n", "there is no deadline"}, "a/free has"},
 		"protected for a time": {leaving, []corev1.Pod{protected("train", "4h")}, []string{
@@ -91,7 +93,9 @@ func TestAboutNodeSaysWhatHoldsIt(t *testing.T) {
 		"a deadline": {func(c *api.NodeClaim) {
 			leaving(c)
 			c.Annotations = map[string]string{api.NodeClaimTerminationTimestampAnnotationKey: "2026-03-01T13:00:00Z"}
-		}, []corev1.Pod{protected("train", "true")}, []string{"a/train", "its pods must be gone by 2026-03-01T13:00:00Z"}, "no deadline"},
+		}, []corev1.Pod{protected("train", "true")}, []string{
+			"a/train", "its pods must be gone by 2026-03-01T13:00:00Z",
+		}, "no deadline"},
 		"nothing holds it": {leaving, nil, nil, "no deadline"},
 	} {
 		claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
