@@ -65,7 +65,7 @@ func layers() []layer {
 				"shared/volumes",
 			deciding: true,
 		},
-		{path: "shared/planning", imports: "shared/plan shared/planner", deciding: true},
+		{path: "shared/planning", imports: "shared/api shared/catalog shared/plan shared/planner", deciding: true},
 		{path: "shared/registration", imports: "shared/api shared/scheduling", deciding: true},
 		{
 			path:     "shared/misfit",
