@@ -208,3 +208,12 @@ func TestMistakesInFiles(t *testing.T) {
 		})
 	}
 }
+
+// TestConsolidationOfFilesWarnsToo has annotations that a person took for protection.
+func TestConsolidationOfFilesWarnsToo(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "testdata", "cases", "planning", "113-do-not-disrupt-unreadable.yaml")
+	_, problems, err := runPlan(t, "", "plan", "--consolidate", "-f", path)
+	if err != nil || strings.Count(problems, "protects nothing") != 3 {
+		t.Errorf("%v: %s", err, problems)
+	}
+}
