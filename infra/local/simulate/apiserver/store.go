@@ -289,6 +289,19 @@ func Update[T any](s *Store, kind *Kind, namespace, name string, change func(*T)
 	}
 }
 
+// binds reports whether a pod gets its node, and nothing else of its spec changes. Kubernetes counts no
+// generation for that.
+func binds(before, after map[string]any) bool {
+	had, _ := before["spec"].(map[string]any)
+	has, _ := after["spec"].(map[string]any)
+	if had["nodeName"] != nil || has["nodeName"] == nil {
+		return false
+	}
+	unbound := maps.Clone(has)
+	delete(unbound, "nodeName")
+	return reflect.DeepEqual(had, unbound)
+}
+
 // replace writes the next version of an object. It removes an object that was deleted and has lost its
 // last finalizer. It writes nothing where nothing changes.
 func (s *Store) replace(current *Object, raw map[string]any) (*Object, error) {
@@ -305,7 +318,7 @@ func (s *Store) replace(current *Object, raw map[string]any) (*Object, error) {
 	if reflect.DeepEqual(raw, current.raw) {
 		return current, nil
 	}
-	if current.Kind.hasGeneration() && !reflect.DeepEqual(raw["spec"], current.raw["spec"]) {
+	if current.Kind.hasGeneration() && !binds(current.raw, raw) && !reflect.DeepEqual(raw["spec"], current.raw["spec"]) {
 		metadata["generation"] = current.Meta.GetGeneration() + 1
 	}
 	finalizers, _ := metadata["finalizers"].([]any)
