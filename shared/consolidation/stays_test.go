@@ -55,6 +55,13 @@ func TestWhyANodeStays(t *testing.T) {
 			consolidation.Protected, "safe-to-evict",
 		},
 		{
+			"its last replacement failed", node(func(n *plan.Node) {
+				n.NodeClaim.Annotations = map[string]string{
+					api.ReplaceAfterAnnotationKey: now.Add(time.Minute).Format(time.RFC3339),
+				}
+			}), consolidation.Unsettled, "its last replacement failed",
+		},
+		{
 			"nobody has read what a pod comes back with", node(func(n *plan.Node) {
 				n.Pods[0].OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "low", Controller: new(true)}}
 				scheduling.NoteUnreadTemplate(&n.Pods[0])

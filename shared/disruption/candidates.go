@@ -157,9 +157,16 @@ func (n *Node) mayBeReplaced(now time.Time) bool {
 }
 
 // replaceable tells whether enough time has passed since the last replacement of the node failed.
-func (n *Node) replaceable(now time.Time) bool {
-	after, err := time.Parse(time.RFC3339, n.Claim.Annotations[ReplaceAfterAnnotationKey])
-	return err != nil || !now.Before(after)
+func (n *Node) replaceable(now time.Time) bool { return !now.Before(ReplaceAfter(n.Claim)) }
+
+// ReplaceAfter is the time before which no replacement of the claim's node begins, because the last one
+// failed. It is zero for a claim without one.
+func ReplaceAfter(claim *api.NodeClaim) time.Time {
+	after, err := time.Parse(time.RFC3339, claim.Annotations[ReplaceAfterAnnotationKey])
+	if err != nil {
+		return time.Time{}
+	}
+	return after
 }
 
 // allowance is what the budgets still allow in one pass.

@@ -64,7 +64,8 @@ func (r *Run) mayBootSlowly() bool {
 // nodes do not join gets none for a while.
 func (r *Run) unsettledDrift() []string {
 	patience := min(driftPatience+r.weather.mostBoot, driftMost)
-	if time.Since(r.freed[driftedPool]) < patience || time.Since(r.brakedAt) < patience || r.failedOf(driftedPool) > mostFailed {
+	moved := time.Since(r.freed[driftedPool]) < patience || time.Since(r.brakedAt) < patience
+	if moved || r.failedOf(driftedPool) > mostFailed {
 		return nil
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {

@@ -520,19 +520,24 @@ func (r *Run) mayWait(pod *corev1.Pod) bool {
 		if pool.Name == "default" || pool.Name != staticPool && pod.Spec.NodeSelector[api.CapacityTypeLabelKey] != "spot" {
 			limit := pool.Spec.Limits[corev1.ResourceCPU]
 			used := r.usedOf(pool.Name)
-			least := int64(2)
-			for _, size := range []int64{2, 4, 8, 16} { // the sizes of m5, with 4 GiB a processor
-				least = size
-				if cpu <= size*1000-100 && memory <= (size*4<<30)/100*93-1<<30 {
-					break
-				}
-			}
-			if limit.Value()-used >= pods*least {
+			if limit.Value()-used >= pods*smallestFor(cpu, memory) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// smallestFor is the number of processors of the smallest m5 with room for a pod. An m5 has 4 GiB a
+// processor.
+func smallestFor(cpu, memory int64) int64 {
+	sizes := []int64{2, 4, 8, 16}
+	for _, size := range sizes {
+		if cpu <= size*1000-100 && memory <= (size*4<<30)/100*93-1<<30 {
+			return size
+		}
+	}
+	return sizes[len(sizes)-1]
 }
 
 // braked reports whether the pool gets one node at a time, because its last ones have not joined.

@@ -7,6 +7,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 // a cluster move also at rest: its room is bought again when the scheduler gives it to pods that move.
 func (r *Run) compareAtRest() {
 	buffered := len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) > 0
-	if !r.hasCron() && !r.hasHopeless() || buffered {
+	if !r.hasCron() && !r.hasHopeless() || buffered || r.heldBack() {
 		return
 	}
 	loaded := r.lowest
@@ -42,6 +43,17 @@ func (r *Run) compareAtRest() {
 	if loaded > allowed {
 		r.violate("the nodes cost $%.4f/h while work kept coming, and $%.4f/h at rest", loaded, r.lowest)
 	}
+}
+
+// heldBack reports whether a replacement of late was held back because an earlier one had failed: its machine
+// never joined, which takes 15 minutes to know.
+func (r *Run) heldBack() bool {
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		if time.Since(disruption.ReplaceAfter(claim)) < recovery {
+			return true
+		}
+	}
+	return false
 }
 
 // notePrice notes the lowest price of late.

@@ -59,6 +59,9 @@ func (c *checks) waiting(n *state.Node) string {
 	if n.IsEmpty() {
 		return ""
 	}
+	if until := disruption.ReplaceAfter(claim); c.now.Before(until) {
+		return "its last replacement failed, and the next one is not before " + text(until)
+	}
 	if until := initialized.Add(n.Pool.Settle); c.now.Before(until) {
 		return fmt.Sprintf("it is new, and settles until %s", text(until))
 	}
