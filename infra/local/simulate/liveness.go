@@ -20,6 +20,9 @@ const (
 	emptyPatience = 2 * time.Minute
 	// joinPatience is how long a node that is ready may wait for its registration.
 	joinPatience = time.Minute
+	// repairPatience is how long a node whose hardware has failed may stay, besides the time of a boot: EC2's
+	// status check has to fail for two minutes, and the replacement has ten.
+	repairPatience = 12 * time.Minute
 )
 
 // lively checks what has to go on while work keeps coming. Work never rests: jobs and pods without a
@@ -36,7 +39,7 @@ func (r *Run) lively() {
 
 // stalled lists what should have gone on.
 func (r *Run) stalled() []string {
-	return slices.Concat(r.unsettledEmpties(), r.unsettledDrift(), r.unregistered())
+	return slices.Concat(r.unsettledEmpties(), r.unsettledDrift(), r.unrepaired(), r.unregistered())
 }
 
 // unsettledEmpties lists nodes that have been empty for long, although their pool's budget lets one go.
@@ -47,13 +50,44 @@ func (r *Run) unsettledEmpties() []string {
 		since, err := time.Parse(time.RFC3339, claim.Annotations[api.EmptySinceAnnotationKey])
 		late := err == nil && time.Since(since) >= 30*time.Second+emptyPatience
 		if pool == staticPool || !late || claim.DeletionTimestamp != nil || !r.isReady(claim) ||
-			time.Since(r.busy[pool]) < emptyPatience {
+			time.Since(r.busy[pool]) < emptyPatience || r.awaitsDrain(claim) {
 			continue
 		}
 		problems = append(problems, fmt.Sprintf("nodeclaim %s has been empty for %s", claim.Name,
 			time.Since(since).Truncate(time.Second)))
 	}
 	return problems
+}
+
+// unrepaired lists nodes whose hardware has failed for long. A pool with more of them than repair may replace
+// keeps them.
+func (r *Run) unrepaired() []string {
+	var problems []string
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		id, launched := api.InstanceID(claim.Status.ProviderID)
+		if !launched || r.machines[id] == nil || !r.machines[id].failed || claim.DeletionTimestamp != nil {
+			continue
+		}
+		since := time.Since(r.machines[id].failedAt)
+		if since >= repairPatience+r.weather.mostBoot && !r.repairIsBlocked(claim.Status.NodeName) {
+			problems = append(problems, fmt.Sprintf("the hardware of nodeclaim %s has failed for %s", claim.Name,
+				since.Truncate(time.Second)))
+		}
+	}
+	return problems
+}
+
+// awaitsDrain reports whether a pod that the claim was launched for is still on a node that leaves. A
+// disruption budget may keep it there.
+func (r *Run) awaitsDrain(claim *api.NodeClaim) bool {
+	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+		node := r.store.Get(apiserver.Nodes, "", pod.Spec.NodeName)
+		if strings.Contains(claim.Annotations[api.NominatedPodsAnnotationKey], string(pod.UID)) &&
+			node != nil && node.Meta.GetDeletionTimestamp() != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // noteBusy notes the pools whose budget lets no further node go: nodes leave, are being replaced or

@@ -19,7 +19,8 @@ type machine struct {
 	instance ec2.Instance
 	off      bool // without power, or with hardware that has failed
 	joined   bool
-	failed   bool          // its hardware has
+	failed   bool // its hardware has
+	failedAt time.Time
 	doomed   bool          // EC2 takes the instance back
 	lasts    time.Duration // until it does
 	warned   bool
@@ -55,7 +56,7 @@ func (r *Run) power(i ec2.Instance) {
 			r.engine.In(r.engine.Between(time.Minute, 8*time.Minute, i.ID, "fails"), func() {
 				if !m.off {
 					r.trace("the machine of %s fails", i.ID)
-					m.off, m.failed = true, true
+					m.off, m.failed, m.failedAt = true, true, time.Now()
 					_ = r.ec2.Impair(i.ID, "system", 0) // it may have ended
 				}
 			})
