@@ -50,7 +50,7 @@ func (r *Run) unsettledEmpties() []string {
 		since, err := time.Parse(time.RFC3339, claim.Annotations[api.EmptySinceAnnotationKey])
 		late := err == nil && time.Since(since) >= 30*time.Second+emptyPatience
 		if pool == staticPool || !late || claim.DeletionTimestamp != nil || !r.isReady(claim) ||
-			time.Since(r.busy[pool]) < emptyPatience || r.awaitsDrain(claim) {
+			time.Since(r.busy[pool]) < emptyPatience || time.Since(r.awaited[claim.Name]) < emptyPatience {
 			continue
 		}
 		problems = append(problems, fmt.Sprintf("nodeclaim %s has been empty for %s", claim.Name,
@@ -91,13 +91,17 @@ func (r *Run) awaitsDrain(claim *api.NodeClaim) bool {
 }
 
 // noteBusy notes the pools whose budget lets no further node go: nodes leave, are being replaced or
-// are not ready. It also notes whether the pool that drifts gets no nodes for a while.
+// are not ready. It also notes whether the pool that drifts gets no nodes for a while, and which empty
+// nodes wait for pods.
 func (r *Run) noteBusy() {
 	taken := map[string]int{}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
 		_, replaced := claim.Annotations[api.ReplacedByAnnotationKey]
 		if replaced || claim.DeletionTimestamp != nil || !r.isReady(claim) {
 			taken[claim.Labels[api.NodePoolLabelKey]]++
+		}
+		if claim.Annotations[api.EmptySinceAnnotationKey] != "" && r.awaitsDrain(claim) {
+			r.awaited[claim.Name] = time.Now()
 		}
 	}
 	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
