@@ -6,18 +6,20 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 )
 
 const (
 	// driftedPool is the pool whose template a person changes.
 	driftedPool = "default"
 	// driftPatience is how long no drifted node of a pool may go, although one may, besides the time of a
-	// boot. driftMost bounds it where machines boot slowly.
-	driftPatience, driftMost = 10 * time.Minute, 18 * time.Minute
+	// boot.
+	driftPatience = 10 * time.Minute
 	// mostFailed is the share of failed nodes above which repair replaces none of them.
 	mostFailed = 0.2
 	// vainMost is how many nodes may be bought for one pod within an hour and end without a pod.
@@ -63,7 +65,7 @@ func (r *Run) mayBootSlowly() bool {
 // pool with more failed nodes than repair may replace keeps them, and they use its budget up. One whose
 // nodes do not join gets none for a while.
 func (r *Run) unsettledDrift() []string {
-	patience := min(driftPatience+r.weather.mostBoot, driftMost)
+	patience := driftPatience + r.weather.mostBoot
 	moved := time.Since(r.freed[driftedPool]) < patience || time.Since(r.brakedAt) < patience
 	if moved || r.failedOf(driftedPool) > mostFailed {
 		return nil
@@ -96,14 +98,20 @@ func (r *Run) failedOf(pool string) float64 {
 	return float64(failed) / float64(max(all, 1))
 }
 
-// keptByPods reports whether a pod of the claim's node must not be disrupted.
+// keptByPods reports whether a pod of the claim's node must not be disrupted, or its disruption budget allows
+// no disruption.
 func (r *Run) keptByPods(claim *api.NodeClaim) bool {
+	var pods []*corev1.Pod
 	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
-		if pod.Spec.NodeName == claim.Status.NodeName && pod.Annotations[api.DoNotDisruptAnnotationKey] != "" {
-			return true
+		if pod.Spec.NodeName == claim.Status.NodeName {
+			pods = append(pods, pod)
 		}
 	}
-	return false
+	var budgets []policyv1.PodDisruptionBudget
+	for _, budget := range apiserver.List[policyv1.PodDisruptionBudget](r.store, apiserver.Budgets) {
+		budgets = append(budgets, *budget)
+	}
+	return protection.Blocked(pods, budgets, time.Now()) != ""
 }
 
 // serves notes the nodes on which a pod of a workload has run.
