@@ -71,6 +71,14 @@ func NoteTemplate(pod *corev1.Pod, template *corev1.PodSpec) {
 // NoteUnreadTemplate marks the pod whose template was not read.
 func NoteUnreadTemplate(pod *corev1.Pod) { note(pod, unreadTemplate) }
 
+// ForgetTemplate removes the mark of the pod.
+func ForgetTemplate(pod *corev1.Pod) {
+	if _, marked := pod.Annotations[comesBackAnnotationKey]; marked {
+		pod.Annotations = maps.Clone(pod.Annotations)
+		delete(pod.Annotations, comesBackAnnotationKey)
+	}
+}
+
 func note(pod *corev1.Pod, value string) {
 	pod.Annotations = maps.Clone(pod.Annotations)
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, comesBackAnnotationKey, value)

@@ -27,7 +27,8 @@ func compareTemplates(a, b templateOf) int {
 
 // successors marks the pods that may come back with other requests than they have: those on nodes that
 // move says true for. It reads each of their templates once. A template that cannot be read, or that is beyond
-// the bound, leaves its pods marked as unread, and disturbs no others.
+// the bound, leaves its pods marked as unread, and disturbs no others. Marks that the pods have already are not
+// believed, because whoever may write a pod could make it count for any size.
 func successors(
 	ctx context.Context, reader ObjectReader, o *snapshot.Objects, move func(*api.NodeClaim, *corev1.Node) bool,
 ) {
@@ -35,6 +36,7 @@ func successors(
 	nodes := nodesThat(move, o)
 	for i := range o.Pods {
 		pod := &o.Pods[i]
+		scheduling.ForgetTemplate(pod)
 		if owner := scheduling.TemplateOwner(pod); owner != nil && nodes[pod.Spec.NodeName] {
 			of := templateOf{pod.Namespace, owner.Kind, owner.Name}
 			pods[of] = append(pods[of], pod)

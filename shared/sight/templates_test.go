@@ -60,10 +60,13 @@ func TestAResizedPodOfALeavingNodeComesBackWithItsTemplate(t *testing.T) {
 		reads int32
 		want  string
 	}{
-		"resized":                    {waiting("web", on("first"), changed("web")), nil, 1, "3"},
-		"unchanged":                  {waiting("web", on("first")), nil, 0, "1"},
-		"of a controller that went":  {waiting("web", on("first"), changed("gone")), nil, 1, "1"},
-		"of a controller not read":   {waiting("web", on("first"), changed("web")), errors.New("try again"), 1, "1"},
+		"resized":                   {waiting("web", on("first"), changed("web")), nil, 1, "3"},
+		"unchanged":                 {waiting("web", on("first")), nil, 0, "1"},
+		"of a controller that went": {waiting("web", on("first"), changed("gone")), nil, 1, "1"},
+		"of a controller not read":  {waiting("web", on("first"), changed("web")), errors.New("try again"), 1, "1"},
+		"marked by a person": {waiting("web", on("first"), func(pod *corev1.Pod) {
+			pod.Annotations = map[string]string{"whittle.dev/comes-back-with": `{"cpu":"100"}`}
+		}), nil, 0, "1"},
 		"waiting, its gates removed": {waiting("web", changed("web")), nil, 0, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
