@@ -436,7 +436,7 @@ func (r *Run) unsettledPods() []string {
 			problems = append(problems, fmt.Sprintf("pod %s does not end", pod.Name))
 		case volumeOf(pod) != "" && age < patience+unmountWait:
 			continue // the volume may have to wait for a kubelet that is silent
-		case pod.DeletionTimestamp == nil && !podReady(pod) && age > patience && !r.mayWait(pod):
+		case pod.DeletionTimestamp == nil && !podReady(pod) && age > patience+r.weather.mostBoot && !r.mayWait(pod):
 			problems = append(problems, fmt.Sprintf("pod %s does not run (node %q, nominated for %q): %s", pod.Name,
 				pod.Spec.NodeName, pod.Status.NominatedNodeName, r.whyNot(pod)))
 		}
