@@ -145,3 +145,30 @@ func TestScenarioTitlesAreUnique(t *testing.T) {
 		t.Errorf("%d scenarios are interrupt's and ticker's", len(both))
 	}
 }
+
+// TestKillIsMissedOnlyIfItsCallIsGone holds that a call which moved to another invocation is no violation.
+func TestKillIsMissedOnlyIfItsCallIsGone(t *testing.T) {
+	call := Call{Invocation: 11, Name: "LIST leases", Kind: "cached", Nth: 1}
+	earlier := call
+	earlier.Invocation = 10
+	for _, test := range []struct {
+		made          []Call
+		missed, moved int
+	}{
+		{[]Call{earlier}, 0, 1},
+		{[]Call{{Invocation: 10, Name: "LIST nodes", Kind: "cached", Nth: 1}}, 1, 0},
+		{nil, 1, 0},
+	} {
+		row := &Row{Scenario: &Scenario{Function: "disrupt", Name: "a scenario"}, Calls: 1}
+		matrix := &Matrix{left: map[*Row]int{row: triesAlone}}
+		queue := &jobs{waiting: make(chan struct{}, 1)}
+		next := job{row: row, kills: []Kill{{Call: call}}}
+		for range triesAlone {
+			matrix.alone(queue, next, Outcome{Calls: test.made})
+			next.tried++
+		}
+		if len(row.Missed) != test.missed || len(row.Moved) != test.moved || len(row.Violations()) != test.missed {
+			t.Errorf("calls %v: missed %v, moved %v, violations %v", test.made, row.Missed, row.Moved, row.Violations())
+		}
+	}
+}

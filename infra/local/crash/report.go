@@ -36,7 +36,7 @@ func Write(out io.Writer, rows []*Row, unmade []string) (well bool, err error) {
 	var violations []string
 	for _, row := range rows {
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", row.Scenario.Function, row.Scenario.Name, row.Calls, row.Kills,
-			len(row.Missed), len(row.Violations()), row.Trials, row.Took.Round(time.Second))
+			len(row.Missed)+len(row.Moved), len(row.Violations()), row.Trials, row.Took.Round(time.Second))
 		calls, kills, trials = calls+row.Calls, kills+row.Kills, trials+row.Trials
 		for _, violation := range row.Violations() {
 			violations = append(violations, row.Scenario.title()+": "+violation)

@@ -34,8 +34,8 @@ const (
 	inflateName      = "inflate"
 	inflateSelector  = "app=inflate"
 	// patience limits one step. The slowest, from a pending pod to a node that runs it, takes some
-	// tick intervals and a boot.
-	patience = 90 * time.Second
+	// tick intervals and a boot. A busy machine takes a multiple.
+	patience = 4 * time.Minute
 	// spotWarning is the time between EC2's warning and the reclaim.
 	spotWarning = 2 * time.Minute
 )
