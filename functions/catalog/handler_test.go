@@ -98,12 +98,18 @@ var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 func newRegion(t *testing.T) *region {
 	t.Helper()
-	service, err := ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1"})
+	return newRegionWith(t, nil, nil)
+}
+
+// newRegionWith makes a region with Local Zones, whose groups have prices of their own.
+func newRegionWith(t *testing.T, localZones, groups []string) *region {
+	t.Helper()
+	service, err := ec2.New(ec2.Config{AccountID: "123456789012", Region: "us-east-1", LocalZones: localZones})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = service.Close() })
-	prices, err := pricing.New("us-east-1", nil)
+	prices, err := pricing.New("us-east-1", nil, groups...)
 	if err != nil {
 		t.Fatal(err)
 	}

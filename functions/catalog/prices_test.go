@@ -1,13 +1,17 @@
 package catalog
 
 import (
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
@@ -254,5 +258,31 @@ func TestPricesOfVolumes(t *testing.T) {
 	r.refused["GetProducts"] = 0
 	if _, kept := r.run(t); !reflect.DeepEqual(kept.VolumePrices, dearer.VolumePrices) {
 		t.Errorf("volumes cost %v, before %v", kept.VolumePrices, dearer.VolumePrices)
+	}
+}
+
+// Prices in a Local Zone stand in the price list under the group of the zone.
+func TestLocalZonesHaveTheirOwnPrices(t *testing.T) {
+	const group, zone = "us-east-1-dfw-1", "us-east-1-dfw-1a"
+	r := newRegionWith(t, []string{zone}, []string{group})
+	_, snapshot := r.run(t)
+	info := infoOf(t, snapshot, "m5.large")
+	if price := math.Round(info.ZonePrices[zone]*1e4) / 1e4; len(info.ZonePrices) != 1 || price != 0.1152 {
+		t.Errorf("m5.large costs %v in zones of their own, want 1.2 of %v in one", info.ZonePrices, info.OnDemandPrice)
+	}
+	labels := func(zone string) map[string]string {
+		return map[string]string{
+			corev1.LabelInstanceTypeStable: "m5.large", corev1.LabelTopologyZone: zone,
+			api.CapacityTypeLabelKey: api.CapacityTypeOnDemand,
+		}
+	}
+	there, _ := snapshot.Price(labels(zone))
+	here, _ := snapshot.Price(labels("us-east-1a"))
+	if there <= here || here != 0.096 {
+		t.Errorf("a node costs %v in the Local Zone and %v in the region", there, here)
+	}
+	r.refused["GetProducts"] = 0
+	if kept := infoOf(t, second(r.run(t)), "m5.large"); kept.ZonePrices[zone] != info.ZonePrices[zone] {
+		t.Errorf("without an answer, m5.large costs %v there", kept.ZonePrices)
 	}
 }

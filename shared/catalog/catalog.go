@@ -83,6 +83,8 @@ type InstanceTypeInfo struct {
 	// OnDemandPrice is the price for Linux with shared tenancy, in US dollars (or the snapshot's
 	// currency) an hour; zero if unknown.
 	OnDemandPrice float64 `json:"onDemandPrice,omitempty"`
+	// ZonePrices are the on-demand prices in zones that have their own, by zone name: Local Zones.
+	ZonePrices map[string]float64 `json:"zonePrices,omitempty"`
 	// BuiltinPrice is true where the price list had no price, and OnDemandPrice is a built-in one.
 	BuiltinPrice bool `json:"builtinPrice,omitempty"`
 	// SpotPrices are the latest prices for Linux in US dollars an hour, by zone name. A zone

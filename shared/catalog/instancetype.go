@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -129,7 +130,7 @@ func (s *Catalog) Price(labels map[string]string) (float64, bool) {
 		return 0, false
 	}
 	info := &s.InstanceTypes[i]
-	price := info.OnDemandPrice
+	price := info.onDemandPrice(zone)
 	if labels[api.CapacityTypeLabelKey] == api.CapacityTypeSpot {
 		price = s.spotPrice(info, zone)
 	}
@@ -140,9 +141,14 @@ func (s *Catalog) Price(labels map[string]string) (float64, bool) {
 // it returns the on-demand price.
 func (s *Catalog) spotPrice(info *InstanceTypeInfo, zone string) float64 {
 	if s.SpotPriceTime.IsZero() && len(info.SpotPrices) == 0 {
-		return info.OnDemandPrice
+		return info.onDemandPrice(zone)
 	}
 	return info.SpotPrices[zone]
+}
+
+// onDemandPrice returns the on-demand price in the zone, or zero where it is unknown.
+func (info *InstanceTypeInfo) onDemandPrice(zone string) float64 {
+	return cmp.Or(info.ZonePrices[zone], info.OnDemandPrice)
 }
 
 // Cheapest returns the cheapest available offering that the requirements allow, with its type's

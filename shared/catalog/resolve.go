@@ -150,7 +150,7 @@ func (m *model) offerings(
 			if !slices.Contains(info.SupportedUsageClasses, capacityType) {
 				continue
 			}
-			price := info.OnDemandPrice
+			price := info.onDemandPrice(name)
 			if capacityType == api.CapacityTypeSpot {
 				price = s.spotPrice(info, name)
 			}

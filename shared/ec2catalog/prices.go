@@ -1,6 +1,7 @@
 package ec2catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -68,6 +69,56 @@ func (r *Reader) setOnDemandPrices(
 			snapshot.Prices.Builtin,
 			"built-in-region", region, "built-in-date", list.Date.Format(time.DateOnly))
 	}
+}
+
+// localZone is EC2's word for the type of a Local Zone.
+const localZone = "local-zone"
+
+// setLocalPrices sets the on-demand prices in Local Zones, which the price list has under their group: from
+// the price list, otherwise from the last catalogue. Otherwise the region's prices count there.
+func (r *Reader) setLocalPrices(
+	ctx context.Context, snapshot, previous *catalog.Catalog, groupOf map[string]string,
+) {
+	byGroup := map[string]map[string]float64{}
+	limited, cancel := context.WithTimeout(ctx, priceListTime)
+	defer cancel()
+	for _, group := range groupOf {
+		if _, read := byGroup[group]; read {
+			continue
+		}
+		prices, err := r.onDemandPrices(limited, group)
+		if err != nil {
+			slog.WarnContext(ctx, "cannot read all on-demand prices of a Local Zone: using the last ones, or the region's",
+				"zone-group", group, "read", len(prices), "error", err)
+		}
+		byGroup[group] = prices
+	}
+	before := pricesBefore(previous)
+	for i := range snapshot.InstanceTypes {
+		info := &snapshot.InstanceTypes[i]
+		for _, zone := range info.Zones {
+			group, local := groupOf[zone]
+			price := cmp.Or(byGroup[group][info.InstanceType], before[info.InstanceType][zone])
+			if !local || price == 0 {
+				continue
+			}
+			if info.ZonePrices == nil {
+				info.ZonePrices = map[string]float64{}
+			}
+			info.ZonePrices[zone] = price
+		}
+	}
+}
+
+// pricesBefore are the last catalogue's prices in Local Zones, by type and zone.
+func pricesBefore(previous *catalog.Catalog) map[string]map[string]float64 {
+	before := map[string]map[string]float64{}
+	if previous != nil {
+		for _, info := range previous.InstanceTypes {
+			before[info.InstanceType] = info.ZonePrices
+		}
+	}
+	return before
 }
 
 // builtinPrices returns the prices of the region, of China's other region, or of builtinRegion.

@@ -77,9 +77,9 @@ type priceListItem struct {
 }
 
 // onDemandPrices returns each type's price per hour for Linux, on shared hardware and on dedicated
-// bare metal. With an error it returns the prices before it. An invalid item costs only its own
+// bare metal. The location is the region, or the group of a Local Zone. With an error it returns the prices before it. An invalid item costs only its own
 // price. The context limits the time.
-func (r *Reader) onDemandPrices(ctx context.Context) (map[string]float64, error) {
+func (r *Reader) onDemandPrices(ctx context.Context, location string) (map[string]float64, error) {
 	if priceListRegion(r.region) == "" {
 		return nil, fmt.Errorf("no price list serves region %s", r.region)
 	}
@@ -93,7 +93,7 @@ func (r *Reader) onDemandPrices(ctx context.Context) (map[string]float64, error)
 	} {
 		product["operatingSystem"], product["preInstalledSw"] = "Linux", "NA"
 		product["capacitystatus"], product["marketoption"] = "Used", "OnDemand"
-		err := r.products(ctx, product, func(text string) {
+		err := r.products(ctx, location, product, func(text string) {
 			name, price, err := parsePrice(text, currency)
 			if err != nil {
 				bad, unreadable = bad+1, err
@@ -109,7 +109,7 @@ func (r *Reader) onDemandPrices(ctx context.Context) (map[string]float64, error)
 		slog.WarnContext(ctx, "ignoring invalid items of the price list", "items", bad, "last", unreadable)
 	}
 	if failed == nil && len(prices) == 0 {
-		failed = fmt.Errorf("the price list has no price in %s for region %s", currency, r.region)
+		failed = fmt.Errorf("the price list has no price in %s for %s", currency, location)
 	}
 	return prices, failed
 }
@@ -124,7 +124,8 @@ func (r *Reader) volumePrices(ctx context.Context) (catalog.VolumePrices, error)
 	var failed, unreadable error
 	for _, family := range []string{"Storage", "System Operation", "Provisioned Throughput"} {
 		// Local zones have prices of their own.
-		err := r.products(ctx, map[string]string{"productFamily": family, "locationType": "AWS Region"}, func(text string) {
+		attributes := map[string]string{"productFamily": family, "locationType": "AWS Region"}
+		err := r.products(ctx, r.region, attributes, func(text string) {
 			usage, price, err := parseVolumePrice(text, currencyOf(r.region))
 			if err != nil {
 				unreadable = err
@@ -144,11 +145,13 @@ func (r *Reader) volumePrices(ctx context.Context) (catalog.VolumePrices, error)
 	return prices, failed
 }
 
-// products calls read with each item of the price list whose attributes have the values. The items
-// before an error count.
-func (r *Reader) products(ctx context.Context, attributes map[string]string, read func(text string)) error {
+// products calls read with each item of the price list of the location whose attributes have the values. The
+// items before an error count.
+func (r *Reader) products(
+	ctx context.Context, location string, attributes map[string]string, read func(text string),
+) error {
 	filters := []types.Filter{{
-		Type: types.FilterTypeTermMatch, Field: aws.String("regionCode"), Value: aws.String(r.region),
+		Type: types.FilterTypeTermMatch, Field: aws.String("regionCode"), Value: aws.String(location),
 	}}
 	for _, field := range slices.Sorted(maps.Keys(attributes)) {
 		filters = append(filters, types.Filter{

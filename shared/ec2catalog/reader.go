@@ -53,6 +53,7 @@ func (r *Reader) Read(ctx context.Context, now time.Time, previous *catalog.Cata
 		snapshot.Prices.Currency = currency
 	}
 	var zonesOf map[string][]string
+	var localZones map[string]string
 	var onDemand map[string]float64
 	var spot map[string]map[string]float64
 	var volumes catalog.VolumePrices
@@ -60,11 +61,11 @@ func (r *Reader) Read(ctx context.Context, now time.Time, previous *catalog.Cata
 	group, parallel := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { snapshot.InstanceTypes, err = r.instanceTypes(parallel); return err })
 	group.Go(func() (err error) { zonesOf, err = r.offerings(parallel); return err })
-	group.Go(func() (err error) { snapshot.Zones, err = r.zones(parallel); return err })
+	group.Go(func() (err error) { snapshot.Zones, localZones, err = r.zones(parallel); return err })
 	group.Go(func() error {
 		limited, cancel := context.WithTimeout(parallel, priceListTime)
 		defer cancel()
-		onDemand, onDemandFailed = r.onDemandPrices(limited)
+		onDemand, onDemandFailed = r.onDemandPrices(limited, r.region)
 		volumes, volumesFailed = r.volumePrices(limited)
 		return nil
 	})
@@ -86,6 +87,7 @@ func (r *Reader) Read(ctx context.Context, now time.Time, previous *catalog.Cata
 		func(a, b catalog.InstanceTypeInfo) int { return strings.Compare(a.InstanceType, b.InstanceType) },
 	)
 	r.setOnDemandPrices(ctx, snapshot, previous, onDemand, onDemandFailed)
+	r.setLocalPrices(ctx, snapshot, previous, localZones)
 	setSpotPrices(ctx, snapshot, previous, spot, spotFailed)
 	setVolumePrices(ctx, snapshot, previous, volumes, volumesFailed)
 	return snapshot, nil

@@ -78,18 +78,22 @@ func (r *Reader) offerings(ctx context.Context) (map[string][]string, error) {
 	return zones, nil
 }
 
-func (r *Reader) zones(ctx context.Context) ([]catalog.AvailabilityZone, error) {
+// zones also returns the groups of Local Zones, by the names of their zones.
+func (r *Reader) zones(ctx context.Context) (zones []catalog.AvailabilityZone, local map[string]string, err error) {
 	output, err := r.ec2.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{})
 	if err != nil {
-		return nil, fmt.Errorf("listing availability zones: %w", err)
+		return nil, nil, fmt.Errorf("listing availability zones: %w", err)
 	}
-	var zones []catalog.AvailabilityZone
+	local = map[string]string{}
 	for _, zone := range output.AvailabilityZones {
 		zones = append(
 			zones, catalog.AvailabilityZone{ZoneName: aws.ToString(zone.ZoneName), ZoneID: aws.ToString(zone.ZoneId)},
 		)
+		if aws.ToString(zone.ZoneType) == localZone {
+			local[aws.ToString(zone.ZoneName)] = aws.ToString(zone.GroupName)
+		}
 	}
-	return zones, nil
+	return zones, local, nil
 }
 
 // info returns the part of EC2's description of a type that planning needs.

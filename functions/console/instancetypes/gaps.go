@@ -18,19 +18,32 @@ const gapsNamed = 8
 // some instance types.
 func (t *Table) Gaps(o *snapshot.Objects) []string {
 	var gaps []string
-	if t.facts != nil && t.observed.Reservations == nil {
-		for i := range o.NodeClasses {
-			if reserved := len(o.NodeClasses[i].Status.CapacityReservations); reserved > 0 && len(gaps) < gapsNamed {
-				gaps = append(gaps, fmt.Sprintf("EC2NodeClass %q: status.capacityReservations: nothing here holds the free "+
-					"counts of its %d capacity reservations, so the plan uses none: plan with the cluster's own catalogue, or "+
-					"give reserved offerings with -instance-types", o.NodeClasses[i].Name, reserved))
-			}
+	for i := range o.NodeClasses {
+		if uncounted := t.uncounted(&o.NodeClasses[i]); len(uncounted) > 0 && len(gaps) < gapsNamed {
+			gaps = append(gaps, fmt.Sprintf("EC2NodeClass %q: status.capacityReservations: nothing here holds the free "+
+				"counts of its %d capacity reservations, so the plan uses none of those: say them, as in -reserved %s=1, or plan "+
+				"with the cluster's own catalogue", o.NodeClasses[i].Name, len(uncounted), uncounted[0]))
 		}
 	}
 	if t.builtin {
 		gaps = append(gaps, t.lacking(o)...)
 	}
 	return gaps
+}
+
+// uncounted are the class's capacity reservations whose free instances nobody has said. A cluster's catalogue
+// goes with the counts, and a user's own table with offerings.
+func (t *Table) uncounted(class *api.EC2NodeClass) []string {
+	if !t.assume {
+		return nil
+	}
+	var ids []string
+	for _, reservation := range class.Status.CapacityReservations {
+		if _, counted := t.observed.Reservations[reservation.ID]; !counted {
+			ids = append(ids, reservation.ID)
+		}
+	}
+	return ids
 }
 
 // lacking are the instance types and families that a NodePool or a pod names and no type of the table

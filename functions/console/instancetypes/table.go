@@ -77,6 +77,9 @@ func OfCatalog(facts *catalog.Catalog, observed catalog.Observed, now time.Time)
 	}
 }
 
+// Reserved sets the free instances of capacity reservations, by id, for plans without a cluster.
+func (t *Table) Reserved(free map[string]int) { t.observed.Reservations = free }
+
 // Of returns the types for a NodePool. class is the pool's node class, or nil if it is unknown.
 func (t *Table) Of(pool *api.NodePool, class *api.EC2NodeClass) []catalog.InstanceType {
 	if t.facts == nil {

@@ -419,6 +419,14 @@ spec:
 	if want := "it allows only capacity reservations (cr-1)"; !strings.Contains(out, want) || strings.Contains(problems, "m6a") {
 		t.Errorf("lacks %q, or names what the table has:\n%s%s", want, out, problems)
 	}
+	counted, problems, err := runPlan(t, manifests, "plan", "-f", "-", "--reserved", "cr-1=1")
+	if err != nil || strings.Contains(problems, "capacity reservations") || strings.Contains(counted, "it allows only capacity") {
+		t.Errorf("%v, with a free count:\n%s%s", err, counted, problems)
+	}
+	_, problems, err = runPlan(t, manifests, "plan", "-f", "-", "--reserved", "cr-1")
+	if err == nil || !strings.Contains(problems, "write such as cr-0a1b=3") {
+		t.Errorf("%v: %s", err, problems)
+	}
 }
 
 func TestPlanForms(t *testing.T) {

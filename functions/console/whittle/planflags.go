@@ -21,7 +21,9 @@ type planFlags struct {
 	files         []string
 	instanceTypes string
 	// prices is the value of -prices; empty for the input's own.
-	prices, region  string
+	prices, region string
+	// reserved are the free instances of capacity reservations, by id; nil where nobody said them.
+	reserved        map[string]int
 	policy          plan.PreferencePolicy
 	minValuesPolicy plan.MinValuesPolicy
 	spread          spread.Defaults
@@ -109,6 +111,10 @@ func (f *planFlags) addInputs(flags *flag.FlagSet) {
 		oneOf(&f.prices, pricesBuiltin, pricesAWS),
 	)
 	flags.StringVar(&f.region, "region", "", "`name` of the region for -prices aws (default: the environment's)")
+	flags.Func(
+		"reserved", "free instances of capacity reservations, which files do not hold: `counts` as cr-0a1b=3,cr-0c2d=0",
+		f.addReserved,
+	)
 	flags.StringVar(
 		&f.kubeconfig, "kubeconfig", "",
 		"kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
@@ -166,6 +172,10 @@ func (f *planFlags) contradiction() string {
 		return "standard input can be read only once: pass - once"
 	case f.instanceTypes != "" && f.prices != "":
 		return "-instance-types has prices of its own: leave -prices out"
+	case f.instanceTypes != "" && f.reserved != nil:
+		return "-instance-types has reserved offerings of its own: leave -reserved out"
+	case f.reserved != nil && len(f.files) == 0:
+		return "-reserved is for files: a cluster's catalogue goes with the free counts"
 	case f.region != "" && f.prices != pricesAWS:
 		return "-region is the region of -prices aws: add that"
 	case len(f.against) > 0 && (len(f.files) == 0 || f.consolidate):
@@ -212,6 +222,22 @@ func parsePrice(text string) (float64, error) {
 		return 0, errors.New("write dollars an hour, such as 12.50")
 	}
 	return price, nil
+}
+
+// addReserved reads counts of free instances, such as cr-0a1b=3,cr-0c2d=0.
+func (f *planFlags) addReserved(text string) error {
+	if f.reserved == nil {
+		f.reserved = map[string]int{}
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		id, number, _ := strings.Cut(strings.TrimSpace(part), "=")
+		count, err := strconv.Atoi(number)
+		if err != nil || count < 0 || !strings.HasPrefix(id, "cr-") {
+			return fmt.Errorf("%q is no count of a capacity reservation: write such as cr-0a1b=3", part)
+		}
+		f.reserved[id] = count
+	}
+	return nil
 }
 
 func usageProblem(problems io.Writer, format string, arguments ...any) error {

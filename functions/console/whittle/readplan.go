@@ -32,6 +32,9 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 	if err != nil {
 		return nil, err
 	}
+	if table != nil && f.reserved != nil {
+		table.Reserved(f.reserved)
+	}
 	from := &source{table: table}
 	if len(f.files) > 0 {
 		err = from.useFiles(f, in, problems)

@@ -38,7 +38,7 @@ func FuzzWildcard(f *testing.F) {
 }
 
 func TestSubnetGivesEachAddressOnce(t *testing.T) {
-	v := newVPC(&identifiers{}, "us-east-1")
+	v := newVPC(&identifiers{}, "us-east-1", nil)
 	s := v.subnets[1]
 	seen := map[netip.Addr]bool{}
 	for s.available() > 0 {

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,13 +54,13 @@ func (s *Service) describeAvailabilityZones(_ *wire.Call, in *describeAvailabili
 		return nil, err
 	}
 	zones, err = matching(zones, in.Filters, fields[zone]{
-		"group-name":    func(zone) []string { return one(region + "-zg-1") },
-		"opt-in-status": func(zone) []string { return one("opt-in-not-required") },
+		"group-name":    func(z zone) []string { return one(s.groupOf(z)) },
+		"opt-in-status": func(z zone) []string { return one(z.optIn()) },
 		"region-name":   func(zone) []string { return one(region) },
 		"state":         func(zone) []string { return one("available") },
 		"zone-id":       func(z zone) []string { return one(z.ID) },
 		"zone-name":     func(z zone) []string { return one(z.Name) },
-		"zone-type":     func(zone) []string { return one("availability-zone") },
+		"zone-type":     func(z zone) []string { return one(z.kind()) },
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -67,11 +68,27 @@ func (s *Service) describeAvailabilityZones(_ *wire.Call, in *describeAvailabili
 	out := &describeAvailabilityZonesResult{}
 	for _, z := range zones {
 		out.Zones.Items = append(out.Zones.Items, zoneXML{
-			OptInStatus: "opt-in-not-required", RegionName: region, ZoneName: z.Name, ZoneID: z.ID, GroupName: region + "-zg-1",
-			NetworkBorderGroup: region, ZoneType: "availability-zone", State: "available",
+			OptInStatus: z.optIn(), RegionName: region, ZoneName: z.Name, ZoneID: z.ID, GroupName: s.groupOf(z),
+			NetworkBorderGroup: cmp.Or(z.group, region), ZoneType: z.kind(), State: "available",
 		})
 	}
 	return out, nil
+}
+
+func (s *Service) groupOf(z zone) string { return cmp.Or(z.group, s.config.Region+"-zg-1") }
+
+func (z zone) optIn() string {
+	if z.local() {
+		return "opted-in"
+	}
+	return "opt-in-not-required"
+}
+
+func (z zone) kind() string {
+	if z.local() {
+		return "local-zone"
+	}
+	return "availability-zone"
 }
 
 // describeRegions knows the one region that this service is.

@@ -45,8 +45,11 @@ type Config struct {
 	// InstanceTypes are the types on offer, in the package's order. Nil means all of the table in
 	// shared/catalog/builtin.
 	InstanceTypes []builtin.InstanceType
-	Machines      Machines
-	Events        Events
+	// LocalZones are the names of Local Zones that the account has enabled, as us-east-1-dfw-1a. They offer a
+	// part of the families.
+	LocalZones []string
+	Machines   Machines
+	Events     Events
 	// InstanceProfiles may be nil: then every profile that is named exists, without a role.
 	InstanceProfiles InstanceProfiles
 	Parameters       Parameters
@@ -156,13 +159,14 @@ func New(config Config) (*Service, error) {
 		placementGroups: map[string]*placementGroup{},
 		capacity:        newCapacity(config.Seed), console: func(string) string { return "" },
 	}
-	for i := range types {
-		s.typeOf[types[i].Name] = &types[i]
+	s.types = inLocalZones(types, config.LocalZones)
+	for i := range s.types {
+		s.typeOf[s.types[i].Name] = &s.types[i]
 	}
 	if config.Machines != nil {
 		s.console = config.Machines.ConsoleOutput
 	}
-	s.vpc = newVPC(&s.identity, config.Region)
+	s.vpc = newVPC(&s.identity, config.Region, config.LocalZones)
 	s.handlers = s.actions()
 	s.outbox = newOutbox(s.deliver)
 	return s, nil

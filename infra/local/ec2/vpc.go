@@ -5,11 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"github.com/whittle-dev/whittle/shared/catalog/builtin"
 )
 
-// zone is an availability zone.
-type zone struct{ Name, ID string }
+// zone is an availability zone, or a Local Zone of the group.
+type zone struct{ Name, ID, group string }
+
+// local reports whether it is a Local Zone.
+func (z zone) local() bool { return z.group != "" }
 
 // vpc is the account's only VPC, 10.0.0.0/16, with one subnet a zone and one security group.
 type vpc struct {
@@ -45,15 +51,23 @@ type securityGroup struct {
 // last one.
 const firstUsableAddress, reservedAddresses = 4, 5
 
-func newVPC(identity *identifiers, region string) *vpc {
+func newVPC(identity *identifiers, region string, localZones []string) *vpc {
 	v := &vpc{id: identity.next("vpc"), tags: map[string]string{"Name": "default"}}
 	group := &securityGroup{
 		id: identity.next("sg"), name: "default", description: "default VPC security group", tags: map[string]string{},
 	}
 	v.securityGroupID = group.id
 	v.groups = append(v.groups, group)
+	var zones []zone
 	for i, letter := range []string{"a", "b", "c"} {
-		z := zone{Name: region + letter, ID: zoneIDPrefix(region) + "-az" + fmt.Sprint(i+1)}
+		zones = append(zones, zone{Name: region + letter, ID: zoneIDPrefix(region) + "-az" + fmt.Sprint(i+1)})
+	}
+	for _, name := range localZones {
+		group := name[:len(name)-1] // all but the letter
+		id := zoneIDPrefix(region) + strings.TrimPrefix(group, region) + "-az1"
+		zones = append(zones, zone{Name: name, ID: id, group: group})
+	}
+	for i, z := range zones {
 		v.zones = append(v.zones, z)
 		cidr := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(16 * i), 0}), 20)
 		first := cidr.Addr()
@@ -157,4 +171,19 @@ func privateDNSName(address netip.Addr, region string) string {
 		domain = "ec2.internal"
 	}
 	return "ip-" + strings.ReplaceAll(address.String(), ".", "-") + "." + domain
+}
+
+// inLocalZones returns the types with the Local Zones that offer them: not all families are there.
+func inLocalZones(types []builtin.InstanceType, zones []string) []builtin.InstanceType {
+	if len(zones) == 0 {
+		return types
+	}
+	types = slices.Clone(types)
+	for i := range types {
+		family, _, _ := strings.Cut(types[i].Name, ".")
+		if slices.Contains([]string{"c5", "m5", "r5", "t3"}, family) {
+			types[i].Zones = slices.Concat(types[i].Zones, zones)
+		}
+	}
+	return types
 }

@@ -19,6 +19,12 @@ type product struct {
 	text       string
 }
 
+// location is a region or a group of Local Zones, whose prices are higher by the factor.
+type location struct {
+	code, kind string
+	factor     float64
+}
+
 // Codes of the on-demand term and its hourly rate, the same for every product of the real list.
 const onDemandTerm, hourlyRate = "JRTCKXETXF", "6YS6EN2CT7"
 
@@ -59,7 +65,7 @@ type dimensionJSON struct {
 
 // productsOf returns the items of a type: one for shared tenancy, and a second dedicated one for
 // bare metal, as in the real list.
-func productsOf(t *builtin.InstanceType, region string) ([]product, error) {
+func productsOf(t *builtin.InstanceType, place location) ([]product, error) {
 	if t.OnDemandPrice <= 0 {
 		return nil, nil
 	}
@@ -69,7 +75,7 @@ func productsOf(t *builtin.InstanceType, region string) ([]product, error) {
 	}
 	var products []product
 	for _, tenancy := range tenancies {
-		p, err := newProduct(t, region, tenancy)
+		p, err := newProduct(t, place, tenancy)
 		if err != nil {
 			return nil, err
 		}
@@ -78,19 +84,20 @@ func productsOf(t *builtin.InstanceType, region string) ([]product, error) {
 	return products, nil
 }
 
-func newProduct(t *builtin.InstanceType, region, tenancy string) (product, error) {
+func newProduct(t *builtin.InstanceType, place location, tenancy string) (product, error) {
 	var item itemJSON
 	item.Product.ProductFamily = "Compute Instance"
 	if t.BareMetal {
 		item.Product.ProductFamily = "Compute Instance (bare metal)"
 	}
-	sum := sha256.Sum256([]byte(region + t.Name + tenancy))
+	sum := sha256.Sum256([]byte(place.code + t.Name + tenancy))
 	sku := base32.StdEncoding.EncodeToString(sum[:10])
 	item.Product.SKU, item.ServiceCode, item.Version, item.PublicationDate = sku, serviceCode, "20261101000000", published
-	item.Product.Attributes = attributesOf(t, region, tenancy)
-	price := strconv.FormatFloat(t.OnDemandPrice, 'f', 10, 64)
+	item.Product.Attributes = attributesOf(t, place, tenancy)
+	perHour := t.OnDemandPrice * place.factor
+	price := strconv.FormatFloat(perHour, 'f', 10, 64)
 	item.Terms.OnDemand = onDemand(sku, "Hrs", price, fmt.Sprintf("$%g per On Demand Linux %s Instance Hour",
-		t.OnDemandPrice, t.Name))
+		perHour, t.Name))
 	return item.product()
 }
 
@@ -123,7 +130,7 @@ func (item *itemJSON) product() (product, error) {
 	return p, nil
 }
 
-func attributesOf(t *builtin.InstanceType, region, tenancy string) map[string]string {
+func attributesOf(t *builtin.InstanceType, place location, tenancy string) map[string]string {
 	storage := "EBS only"
 	if len(t.InstanceStorage.Disks) > 0 {
 		disk := t.InstanceStorage.Disks[0]
@@ -138,8 +145,8 @@ func attributesOf(t *builtin.InstanceType, region, tenancy string) map[string]st
 		architecture = "32-bit or 64-bit"
 	}
 	return map[string]string{
-		"servicecode": serviceCode, "servicename": "Amazon Elastic Compute Cloud", "regionCode": region,
-		"locationType": "AWS Region",
+		"servicecode": serviceCode, "servicename": "Amazon Elastic Compute Cloud", "regionCode": place.code,
+		"locationType": place.kind,
 		"instanceType": t.Name, "currentGeneration": map[bool]string{true: "Yes", false: "No"}[t.CurrentGeneration],
 		"vcpu": strconv.Itoa(t.VCPUs), "memory": strconv.FormatFloat(float64(t.MemoryMiB)/1024, 'f', -1, 64) + " GiB",
 		"storage":            storage,

@@ -19,8 +19,12 @@ type Service struct {
 	products []product
 }
 
-// New makes the price list of a region. types nil means all of the table of package builtin.
-func New(region string, types []builtin.InstanceType) (*Service, error) {
+// localFactor is the price in a Local Zone, of that in the region.
+const localFactor = 1.2
+
+// New makes the price list of a region, and of groups of Local Zones, as us-east-1-dfw-1. types nil means all
+// of the table of package builtin.
+func New(region string, types []builtin.InstanceType, localGroups ...string) (*Service, error) {
 	if types == nil {
 		var err error
 		if types, err = builtin.All(); err != nil {
@@ -28,12 +32,18 @@ func New(region string, types []builtin.InstanceType) (*Service, error) {
 		}
 	}
 	s := &Service{}
-	for i := range types {
-		of, err := productsOf(&types[i], region)
-		if err != nil {
-			return nil, fmt.Errorf("price list item of %s: %w", types[i].Name, err)
+	places := []location{{region, "AWS Region", 1}}
+	for _, group := range localGroups {
+		places = append(places, location{group, "AWS Local Zone", localFactor})
+	}
+	for _, place := range places {
+		for i := range types {
+			of, err := productsOf(&types[i], place)
+			if err != nil {
+				return nil, fmt.Errorf("price list item of %s: %w", types[i].Name, err)
+			}
+			s.products = append(s.products, of...)
 		}
-		s.products = append(s.products, of...)
 	}
 	for _, usage := range volumeUsages() {
 		of, err := newVolumeProduct(usage, region)
