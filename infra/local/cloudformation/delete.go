@@ -64,7 +64,7 @@ func (s *Service) deleteResources(ctx context.Context, st *stack, done, failed s
 	}
 	if done == deleteComplete {
 		st.deleted = now
-		st.outputs, st.imports = nil, nil
+		st.outputs = nil
 		delete(s.stacks, st.name)
 		s.past[st.id] = st
 	}

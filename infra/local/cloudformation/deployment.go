@@ -11,66 +11,33 @@ import (
 	"time"
 )
 
-// deployment is one creation or update of a stack: a template and its parameters, resolved as far
-// as possible beforehand.
+// deployment is one creation or update of a stack by a template.
 type deployment struct {
-	service    *Service
-	stack      *stack
-	body       string
-	template   *template
-	parameters map[string]parameterValue
-	resolver   *resolver
-	graph      graph
-	imports    map[string]bool
-	undo       []func(ctx context.Context) error // steps of a rollback, oldest first; guarded by the service's lock
-	cleanup    []*resource                       // replaced resources, to be deleted when all went well
-	fresh      map[string]*resource              // made by this deployment, for its rollback
+	service  *Service
+	stack    *stack
+	body     string
+	template *template
+	resolver *resolver
+	graph    graph
+	undo     []func(ctx context.Context) error // steps of a rollback, oldest first; guarded by the service's lock
+	cleanup  []*resource                       // replaced resources, to be deleted when all went well
+	fresh    map[string]*resource              // made by this deployment, for its rollback
 }
 
-// prepare checks a template and its parameters against a stack and everything that can be known
-// before the start.
-func (s *Service) prepare(ctx context.Context, st *stack, body string, given []givenParameter) (*deployment, error) {
+// prepare checks a template against a stack, with everything that can be known before the start.
+func (s *Service) prepare(st *stack, body string) (*deployment, error) {
 	t, err := parseTemplate(body)
 	if err != nil {
 		return nil, fmt.Errorf("template format error: %w", err)
 	}
-	parameters, err := resolveParameters(ctx, t, given, st.parameters, s.config.Parameters)
-	if err != nil {
-		return nil, err
-	}
-	d := &deployment{
-		service: s, stack: st, body: body, template: t, parameters: parameters, imports: map[string]bool{},
-		fresh: map[string]*resource{},
-	}
+	d := &deployment{service: s, stack: st, body: body, template: t, fresh: map[string]*resource{}}
 	d.resolver = &resolver{
-		ctx: ctx, template: t, parameters: parameters, store: s.config.Parameters, zones: s.zones,
-		pseudo: pseudoParameters(s.config.AccountID, s.config.Region, st.name, st.id, st.notificationARNs),
-	}
-	if err := d.resolver.evaluateConditions(); err != nil {
-		return nil, fmt.Errorf("template format error: %w", err)
-	}
-	if err := d.resolver.checkRules(); err != nil {
-		return nil, err
+		template: t, pseudo: pseudoParameters(s.config.AccountID, s.config.Region, st.name, st.id), resource: d.lookup,
 	}
 	if d.graph, err = d.resolver.dependencies(); err != nil {
 		return nil, fmt.Errorf("template format error: %w", err)
 	}
-	d.resolver.ctx = s.ctx
-	d.resolver.resource = d.lookup
-	d.resolver.export = func(name string) (string, bool) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		d.imports[name] = true
-		return s.export(name)
-	}
 	return d, nil
-}
-
-func (s *Service) zones(region string) []string {
-	if region != s.config.Region {
-		return nil
-	}
-	return s.config.Zones
 }
 
 // lookup returns what the resolver knows about a resource.
@@ -106,15 +73,6 @@ func (d *deployment) create(ctx context.Context) {
 		return
 	}
 	reason := d.failure(err)
-	if d.stack.disableRollback || d.stack.onFailure == "DO_NOTHING" {
-		d.locked(func(at time.Time) { d.stack.setStatus(createFailed, reason, at) })
-		return
-	}
-	if d.stack.onFailure == "DELETE" {
-		d.locked(func(at time.Time) { d.stack.setStatus(deleteInProgress, reason, at) })
-		d.service.deleteResources(ctx, d.stack, deleteComplete, deleteFailed)
-		return
-	}
 	d.locked(func(at time.Time) { d.stack.setStatus(rollbackInProgress, reason+" Rollback requested by user.", at) })
 	d.service.rollBackCreate(ctx, d.stack)
 }
@@ -180,58 +138,20 @@ func (d *deployment) finish() error {
 	var outputs []outputValue
 	for _, key := range slices.Sorted(maps.Keys(d.template.Outputs)) {
 		o := d.template.Outputs[key]
-		if o.Condition != "" && !d.resolver.conditions[o.Condition] {
-			continue
-		}
-		value, err := d.resolver.text("the value", o.Value)
+		value, err := d.resolver.resolve(o.Value)
 		if err != nil {
 			return fmt.Errorf("output %s: %w", key, err)
 		}
-		resolved := outputValue{key: key, value: value, description: o.Description}
-		if o.Export != nil {
-			if resolved.export, err = d.resolver.text("the export's name", o.Export.Name); err != nil {
-				return fmt.Errorf("output %s: %w", key, err)
-			}
+		text, ok := scalarText(value)
+		if !ok {
+			return fmt.Errorf("output %s: the value takes a string, not %s", key, describe(value))
 		}
-		outputs = append(outputs, resolved)
+		outputs = append(outputs, outputValue{key: key, value: text, description: o.Description})
 	}
 	d.service.mu.Lock()
 	defer d.service.mu.Unlock()
-	if err := d.checkExports(outputs); err != nil {
-		return err
-	}
-	d.stack.outputs, d.stack.imports = outputs, d.imports
-	d.stack.template, d.stack.body, d.stack.parameters, d.stack.description = d.template, d.body, d.parameters,
-		d.template.Description
-	return nil
-}
-
-// checkExports refuses names that another stack exports and the loss or change of exports that
-// others use; the lock is held.
-func (d *deployment) checkExports(outputs []outputValue) error {
-	now := map[string]string{}
-	for _, o := range outputs {
-		if o.export == "" {
-			continue
-		}
-		now[o.export] = o.value
-		for _, other := range d.service.stacks {
-			if other != d.stack && slices.ContainsFunc(other.outputs, func(theirs outputValue) bool {
-				return theirs.export == o.export
-			}) {
-				return fmt.Errorf("export with name %s is already exported by stack %s", o.export, other.name)
-			}
-		}
-	}
-	for _, o := range d.stack.outputs {
-		if o.export == "" || now[o.export] == o.value {
-			continue
-		}
-		if users := d.service.importers(o.export); len(users) > 0 {
-			return fmt.Errorf("export %s cannot be updated or deleted as it is in use by %s", o.export,
-				strings.Join(users, ", "))
-		}
-	}
+	d.stack.outputs = outputs
+	d.stack.template, d.stack.body, d.stack.description = d.template, d.body, d.template.Description
 	return nil
 }
 

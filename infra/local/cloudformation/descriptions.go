@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -15,36 +14,23 @@ import (
 // eventsPage is the number of events in one answer of DescribeStackEvents.
 const eventsPage = 100
 
-type parameterXML struct {
-	ParameterKey   string
-	ParameterValue string
-	ResolvedValue  string `xml:",omitempty"`
-}
-
 type outputXML struct {
 	OutputKey   string
 	OutputValue string
 	Description string `xml:",omitempty"`
-	ExportName  string `xml:",omitempty"`
 }
 
 type stackXML struct {
-	StackID                     string `xml:"StackId"`
-	StackName                   string
-	Description                 string         `xml:",omitempty"`
-	Parameters                  []parameterXML `xml:"Parameters>member"`
-	CreationTime                timestamp
-	LastUpdatedTime             timestamp
-	DeletionTime                timestamp
-	StackStatus                 string
-	StackStatusReason           string `xml:",omitempty"`
-	DisableRollback             bool
-	NotificationARNs            []string    `xml:"NotificationARNs>member"`
-	Capabilities                []string    `xml:"Capabilities>member"`
-	Outputs                     []outputXML `xml:"Outputs>member"`
-	RoleARN                     string      `xml:",omitempty"`
-	Tags                        []tag       `xml:"Tags>member"`
-	EnableTerminationProtection bool
+	StackID           string `xml:"StackId"`
+	StackName         string
+	Description       string `xml:",omitempty"`
+	CreationTime      timestamp
+	LastUpdatedTime   timestamp
+	DeletionTime      timestamp
+	StackStatus       string
+	StackStatusReason string      `xml:",omitempty"`
+	Outputs           []outputXML `xml:"Outputs>member"`
+	Tags              []tag       `xml:"Tags>member"`
 }
 
 // describe shows the stack; the service's lock is held.
@@ -52,27 +38,13 @@ func (s *stack) describe() stackXML {
 	shown := stackXML{
 		StackID: s.id, StackName: s.name, Description: s.description, CreationTime: timestamp(s.created),
 		LastUpdatedTime: timestamp(s.updated), DeletionTime: timestamp(s.deleted),
-		StackStatus: s.status, StackStatusReason: s.reason, DisableRollback: s.disableRollback,
-		NotificationARNs: s.notificationARNs, Capabilities: s.capabilities,
-		RoleARN: s.roleARN, EnableTerminationProtection: s.terminationProtection, Parameters: showParameters(s.parameters),
+		StackStatus: s.status, StackStatusReason: s.reason,
 	}
 	for _, o := range s.outputs {
-		shown.Outputs = append(shown.Outputs, outputXML{o.key, o.value, o.description, o.export})
+		shown.Outputs = append(shown.Outputs, outputXML{o.key, o.value, o.description})
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.tags)) {
 		shown.Tags = append(shown.Tags, tag{key, s.tags[key]})
-	}
-	return shown
-}
-
-func showParameters(parameters map[string]parameterValue) []parameterXML {
-	var shown []parameterXML
-	for _, key := range slices.Sorted(maps.Keys(parameters)) {
-		p := parameterXML{ParameterKey: key, ParameterValue: parameters[key].given, ResolvedValue: parameters[key].resolved}
-		if parameters[key].hidden {
-			p.ParameterValue, p.ResolvedValue = "****", ""
-		}
-		shown = append(shown, p)
 	}
 	return shown
 }
@@ -136,36 +108,6 @@ func settle(ctx context.Context, settled <-chan struct{}, patience time.Duration
 	}
 }
 
-func (s *Service) listStacks(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ StackStatusFilter []string }
-	if err := c.DecodeQuery(&in); err != nil {
-		return nil, err
-	}
-	type summary struct {
-		StackID           string `xml:"StackId"`
-		StackName         string
-		CreationTime      timestamp
-		LastUpdatedTime   timestamp
-		DeletionTime      timestamp
-		StackStatus       string
-		StackStatusReason string `xml:",omitempty"`
-	}
-	var result struct {
-		StackSummaries []summary `xml:"StackSummaries>member"`
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := slices.Concat(slices.Collect(maps.Values(s.stacks)), slices.Collect(maps.Values(s.past)))
-	slices.SortFunc(all, func(a, b *stack) int { return b.created.Compare(a.created) })
-	for _, st := range all {
-		if len(in.StackStatusFilter) == 0 || slices.Contains(in.StackStatusFilter, st.status) {
-			result.StackSummaries = append(result.StackSummaries,
-				summary{st.id, st.name, timestamp(st.created), timestamp(st.updated), timestamp(st.deleted), st.status, st.reason})
-		}
-	}
-	return wire.QueryXML(c, namespace, result)
-}
-
 type eventXML struct {
 	StackID              string `xml:"StackId"`
 	EventID              string `xml:"EventId"`
@@ -193,32 +135,6 @@ func (s *Service) describeStackEvents(_ context.Context, c *wire.Call) (*wire.Re
 	result.StackEvents, result.NextToken, err = s.eventPage(st, in.NextToken)
 	if err != nil {
 		return nil, err
-	}
-	return wire.QueryXML(c, namespace, result)
-}
-
-// describeEvents is the newer form, which newer command lines prefer.
-func (s *Service) describeEvents(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct {
-		StackName, NextToken string
-		Filters              struct{ FailedEvents bool }
-	}
-	st, err := s.named(c, &in, &in.StackName)
-	if err != nil {
-		return nil, err
-	}
-	var result struct {
-		OperationEvents []eventXML `xml:"OperationEvents>member"`
-		NextToken       string     `xml:",omitempty"`
-	}
-	result.OperationEvents, result.NextToken, err = s.eventPage(st, in.NextToken)
-	if err != nil {
-		return nil, err
-	}
-	if in.Filters.FailedEvents {
-		result.OperationEvents = slices.DeleteFunc(result.OperationEvents, func(e eventXML) bool {
-			return !strings.HasSuffix(e.ResourceStatus, "_FAILED")
-		})
 	}
 	return wire.QueryXML(c, namespace, result)
 }
@@ -296,32 +212,13 @@ func (s *Service) describeStackResources(_ context.Context, c *wire.Call) (*wire
 	return wire.QueryXML(c, namespace, result)
 }
 
-func (s *Service) describeStackResource(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct {
-		StackName         string
-		LogicalResourceID string `query:"LogicalResourceId"`
-	}
-	st, err := s.named(c, &in, &in.StackName)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range s.resourcesOf(st) {
-		if r.LogicalResourceID == in.LogicalResourceID {
-			return wire.QueryXML(c, namespace, struct{ StackResourceDetail resourceXML }{r})
-		}
-	}
-	return nil, validationError("Resource %s does not exist for stack %s", in.LogicalResourceID, st.name)
-}
-
-func (s *Service) listStackResources(_ context.Context, c *wire.Call) (*wire.Response, error) {
+func (s *Service) getTemplate(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	var in struct{ StackName string }
 	st, err := s.named(c, &in, &in.StackName)
 	if err != nil {
 		return nil, err
 	}
-	var result struct {
-		StackResourceSummaries []resourceXML `xml:"StackResourceSummaries>member"`
-	}
-	result.StackResourceSummaries = s.resourcesOf(st)
-	return wire.QueryXML(c, namespace, result)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return wire.QueryXML(c, namespace, struct{ TemplateBody string }{st.body})
 }

@@ -15,25 +15,11 @@ const maxParallel = 16
 // graph returns for each resource the resources that it needs first.
 type graph map[string][]string
 
-// dependencies finds the dependencies of each resource by DependsOn, Ref, Fn::GetAtt and Fn::Sub.
-// It skips resources whose condition is false, and refuses unknown references and cycles. The
-// conditions must have been evaluated.
+// dependencies finds the dependencies of each resource by DependsOn, Ref, Fn::GetAtt and Fn::Sub. It
+// refuses unknown references, circles, and what the local AWS does not simulate.
 func (r *resolver) dependencies() (graph, error) {
-	kept := map[string]bool{}
-	for id, d := range r.template.Resources {
-		if d.Condition != "" {
-			holds, ok := r.conditions[d.Condition]
-			if !ok {
-				return nil, fmt.Errorf("resource %s: the template has no condition %q", id, d.Condition)
-			}
-			if !holds {
-				continue
-			}
-		}
-		kept[id] = true
-	}
 	g := graph{}
-	for id := range kept {
+	for _, id := range slices.Sorted(maps.Keys(r.template.Resources)) {
 		d := r.template.Resources[id]
 		needs := map[string]bool{}
 		for _, name := range d.DependsOn {
@@ -41,11 +27,9 @@ func (r *resolver) dependencies() (graph, error) {
 				return nil, fmt.Errorf(
 					"unresolved resource dependencies [%s] in the Resources block of the template: %s depends on it", name, id)
 			}
-			if kept[name] {
-				needs[name] = true
-			}
+			needs[name] = true
 		}
-		if err := r.references(d.Properties, kept, needs); err != nil {
+		if err := r.references(d.Properties, needs); err != nil {
 			return nil, fmt.Errorf("resource %s: %w", id, err)
 		}
 		if needs[id] {
@@ -54,95 +38,87 @@ func (r *resolver) dependencies() (graph, error) {
 		g[id] = slices.Sorted(maps.Keys(needs))
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.template.Outputs)) {
-		o := r.template.Outputs[id]
-		if o.Condition != "" && !r.conditions[o.Condition] {
-			continue
-		}
-		if err := r.references(o.Value, kept, map[string]bool{}); err != nil {
+		if err := r.references(r.template.Outputs[id].Value, map[string]bool{}); err != nil {
 			return nil, fmt.Errorf("output %s: %w", id, err)
 		}
 	}
 	return g, g.checkCircles()
 }
 
-// references collects the resources that a value refers to, following only the sides of Fn::If that
-// hold.
-func (r *resolver) references(value any, kept, needs map[string]bool) error {
+// references collects the resources that a value refers to.
+func (r *resolver) references(value any, needs map[string]bool) error {
 	if name, argument, ok := intrinsic(value); ok {
-		return r.functionReferences(name, argument, kept, needs)
+		return r.functionReferences(name, argument, needs)
 	}
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if err := r.references(v[key], kept, needs); err != nil {
+			if err := r.references(v[key], needs); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			if err := r.references(inner, kept, needs); err != nil {
+			if err := r.references(inner, needs); err != nil {
 				return err
 			}
+		}
+	case string:
+		if strings.Contains(v, "{{resolve:") {
+			return fmt.Errorf("the dynamic reference %s is not simulated by the local AWS", describe(v))
 		}
 	}
 	return nil
 }
 
 // functionReferences adds the references of an intrinsic function.
-func (r *resolver) functionReferences(name string, argument any, kept, needs map[string]bool) error {
+func (r *resolver) functionReferences(name string, argument any, needs map[string]bool) error {
 	switch name {
 	case "Ref":
-		target, isText := argument.(string)
-		if !isText {
-			return fmt.Errorf("the function Ref takes a name, not %s", describe(argument))
+		target, err := refArgument(argument)
+		if err != nil {
+			return err
 		}
-		return r.refer(target, kept, needs)
+		return r.refer(target, needs)
 	case "Fn::GetAtt":
-		id, _, err := getAttArguments(argument, func(any) (string, error) { return "", nil })
+		id, _, err := getAttArguments(argument)
 		if err != nil {
 			return err
 		}
-		return r.refer(id, kept, needs)
+		return r.refer(id, needs)
 	case "Fn::Sub":
-		return r.subReferences(argument, kept, needs)
-	case "Fn::If":
-		branch, err := r.branch(argument)
+		parts, err := subParts(argument)
 		if err != nil {
 			return err
 		}
-		return r.references(branch, kept, needs)
+		for _, part := range parts {
+			id, _, _ := strings.Cut(part.name, ".")
+			if part.name == "" {
+				continue
+			}
+			if err := r.refer(id, needs); err != nil {
+				return err
+			}
+		}
+		return r.references(argument, needs)
+	case "Fn::Join":
+		return r.references(argument, needs)
 	default:
-		return r.references(argument, kept, needs)
+		return notSimulated(name)
 	}
 }
 
-func (r *resolver) subReferences(argument any, kept, needs map[string]bool) error {
-	text, variables, err := subArguments(argument)
-	if err != nil {
-		return err
-	}
-	for _, part := range subParts(text) {
-		if _, given := variables[part.name]; given || part.name == "" {
-			continue
-		}
-		id, _, _ := strings.Cut(part.name, ".")
-		if err := r.refer(id, kept, needs); err != nil {
-			return err
-		}
-	}
-	return r.references(variables, kept, needs)
-}
-
-// refer adds a reference to a resource. Parameters and pseudo parameters are none.
-func (r *resolver) refer(name string, kept, needs map[string]bool) error {
-	if kept[name] {
+// refer adds a reference to a resource. Pseudo parameters are none.
+func (r *resolver) refer(name string, needs map[string]bool) error {
+	if _, declared := r.template.Resources[name]; declared {
 		needs[name] = true
 		return nil
 	}
-	_, isPseudo := r.pseudo[name]
-	_, isParameter := r.parameters[name]
-	if isPseudo || isParameter {
+	if _, known := r.pseudo[name]; known {
 		return nil
+	}
+	if strings.HasPrefix(name, "AWS::") {
+		return fmt.Errorf("the pseudo parameter %s is not simulated by the local AWS", name)
 	}
 	return fmt.Errorf("unresolved resource dependencies [%s] in the Resources block of the template", name)
 }

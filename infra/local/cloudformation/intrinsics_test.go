@@ -12,104 +12,92 @@ import (
 
 const everyFunction = `{
 "Description":"every intrinsic function",
-"Parameters":{
-  "Size":{"Type":"Number","Default":3,"MinValue":1},
-  "Names":{"Type":"CommaDelimitedList","Default":"x, y,z"},
-  "Secret":{"Type":"String","Default":"hush","NoEcho":true},
-  "Bootstrap":{"Type":"AWS::SSM::Parameter::Value<String>","Default":"/cdk-bootstrap/hnb659fds/version"},
-  "Stage":{"Type":"String","AllowedValues":["prod","test"]}
-},
-"Mappings":{"Sizes":{"us-east-1":{"prod":"large","list":["m","n"]}}},
-"Conditions":{
-  "IsProd":{"Fn::Equals":[{"Ref":"Stage"},"prod"]},
-  "IsTest":{"Fn::Not":[{"Condition":"IsProd"}]},
-  "Both":{"Fn::And":[{"Condition":"IsProd"},{"Fn::Equals":[{"Ref":"AWS::Region"},"us-east-1"]}]},
-  "Either":{"Fn::Or":[{"Condition":"IsTest"},{"Condition":"Both"}]}
-},
-"Rules":{
-  "CheckBootstrapVersion":{"Assertions":[{"Assert":{"Fn::Not":[{"Fn::Contains":[["1","2","3","4","5"],
-    {"Ref":"Bootstrap"}]}]},"AssertDescription":"bootstrap again"}]},
-  "OnlyProd":{"RuleCondition":{"Fn::Equals":[{"Ref":"Stage"},"prod"]},
-    "Assertions":[{"Assert":{"Fn::EachMemberIn":[{"Ref":"Names"},["x","y","z"]]},"AssertDescription":"names"}]}
-},
+"Metadata":{"by":"a test"},
 "Resources":{
   "First":{"Type":"Test::Thing","Properties":{"Name":"first"}},
-  "Skipped":{"Type":"Test::Thing","Condition":"IsTest","Properties":{}},
   "Second":{"Type":"Test::Thing","DependsOn":"First","Properties":{
-    "Name":{"Fn::Join":["-",["second",{"Ref":"First"},{"Ref":"Size"}]]},
-    "ArnList":{"Fn::GetAtt":["First","Arn"]},
-    "ArnDotted":{"Fn::GetAtt":"First.Endpoint.Port"},
+    "Name":{"Fn::Join":["-",["second",{"Ref":"First"},{"Fn::Sub":"${AWS::AccountId}"}]]},
+    "Arn":{"Fn::GetAtt":["First","Arn"]},
     "Sub":{"Fn::Sub":"${First}:${First.Arn}:${AWS::Region}:${!Literal}:${AWS::Partition}:${AWS::URLSuffix}"},
-    "SubWithVariables":{"Fn::Sub":["${a}/${AWS::AccountId}",{"a":{"Ref":"AWS::StackName"}}]},
-    "Selected":{"Fn::Select":[1,{"Ref":"Names"}]},
-    "SelectedFromSplit":{"Fn::Select":["1",{"Fn::Split":[":",{"Fn::GetAtt":["First","Arn"]}]}]},
-    "Base64":{"Fn::Base64":{"Fn::Sub":"hi ${Size}"}},
-    "Zones":{"Fn::GetAZs":""},
-    "Mapped":{"Fn::FindInMap":["Sizes",{"Ref":"AWS::Region"},{"Ref":"Stage"}]},
-    "MappedList":{"Fn::FindInMap":["Sizes","us-east-1","list"]},
-    "Chosen":{"Fn::If":["Either","yes","no"]},
-    "NotChosen":{"Fn::If":["IsTest",{"Ref":"Skipped"},"without it"]},
-    "Gone":{"Ref":"AWS::NoValue"},
-    "GoneToo":{"Fn::If":["IsTest",1,{"Ref":"AWS::NoValue"}]},
-    "List":[1,{"Fn::If":["IsTest",1,{"Ref":"AWS::NoValue"}]},3],
-    "Parameter":{"Ref":"Bootstrap"},
-    "Dynamic":"v{{resolve:ssm:/cdk-bootstrap/hnb659fds/version}}!",
+    "List":[1,{"Ref":"AWS::StackName"},3],
     "Number":7,"Flag":true,"Policy":{"Condition":{"StringEquals":{"a":"b"}}}
   }}
 },
-"Outputs":{
-  "Arn":{"Value":{"Fn::GetAtt":["Second","Arn"]},"Description":"the second",
-    "Export":{"Name":{"Fn::Sub":"${AWS::StackName}-arn"}}},
-  "Test":{"Condition":"IsTest","Value":{"Ref":"Skipped"}}
-}}`
+"Outputs":{"Arn":{"Value":{"Fn::GetAtt":["Second","Arn"]},"Description":"the second"}}}`
 
 func TestEveryIntrinsicFunction(t *testing.T) {
 	l := start(t, nil)
-	st := l.create(t, everyFunction, parameter("Stage", "prod"))
+	st := l.create(t, everyFunction)
 	wantStatus(t, st, types.StackStatusCreateComplete)
-	got := l.things.get("second-first-3")
 	want := map[string]any{
-		"Name": "second-first-3", "ArnList": "arn:thing/first", "ArnDotted": 80,
-		"Sub": "first:arn:thing/first:us-east-1:${Literal}:aws:amazonaws.com", "SubWithVariables": "S/123456789012",
-		"Selected": "y", "Base64": "aGkgMw==", "Zones": []any{"us-east-1a", "us-east-1b"}, "Mapped": "large",
-		"MappedList": []any{"m", "n"}, "Chosen": "yes", "NotChosen": "without it",
-		"List": []any{1, 3}, "Parameter": "30", "Dynamic": "v30!", "Number": 7, "Flag": true,
-		"Policy":            map[string]any{"Condition": map[string]any{"StringEquals": map[string]any{"a": "b"}}},
-		"SelectedFromSplit": "thing/first",
+		"Name": "second-first-123456789012", "Arn": "arn:thing/first",
+		"Sub":  "first:arn:thing/first:us-east-1:${Literal}:aws:amazonaws.com",
+		"List": []any{1, "S", 3}, "Number": 7, "Flag": true,
+		"Policy": map[string]any{"Condition": map[string]any{"StringEquals": map[string]any{"a": "b"}}},
 	}
-	gotText, _ := json.Marshal(got)
+	gotText, _ := json.Marshal(l.things.get("second-first-123456789012"))
 	wantText, _ := json.Marshal(want)
 	if string(gotText) != string(wantText) {
 		t.Errorf("got  %s\nwant %s", gotText, wantText)
 	}
-	if len(st.Outputs) != 1 || *st.Outputs[0].OutputValue != "arn:thing/second-first-3" ||
-		*st.Outputs[0].ExportName != "S-arn" || *st.Outputs[0].Description != "the second" {
-		t.Errorf("got outputs %+v", st.Outputs)
+	if len(st.Outputs) != 1 || *st.Outputs[0].OutputValue != "arn:thing/second-first-123456789012" ||
+		*st.Outputs[0].Description != "the second" || len(st.Tags) != 1 || *st.Tags[0].Key != "team" {
+		t.Errorf("got outputs %+v and tags %+v", st.Outputs, st.Tags)
 	}
-	for _, p := range st.Parameters {
-		if *p.ParameterKey == "Secret" && *p.ParameterValue != "****" {
-			t.Errorf("a NoEcho parameter is shown as %q", *p.ParameterValue)
-		}
-		if *p.ParameterKey == "Bootstrap" && *p.ResolvedValue != "30" {
-			t.Errorf("the SSM parameter is resolved to %q", *p.ResolvedValue)
-		}
+	out, err := l.client.GetTemplate(t.Context(), &sdk.GetTemplateInput{StackName: aws.String("S")})
+	if err != nil || *out.TemplateBody != everyFunction {
+		t.Errorf("the template came back as %v, %v", out, err)
 	}
-	if names := strings.Join(l.things.names(), " "); names != "first second-first-3" {
-		t.Errorf("the things are %s", names)
-	}
+}
+
+// with is a template whose resource A has the value as a property, and attributes beside it.
+func with(value, attributes string) string {
+	return resources(`"A":{"Type":"Test::Thing","Properties":{"X":` + value + `}` + attributes + `}`)
 }
 
 func TestTemplatesThatAreRefusedAtOnce(t *testing.T) {
 	for name, test := range map[string]struct{ template, want string }{
 		"YAML":         {"Resources:\n  A:\n", "reads no YAML"},
 		"no resources": {`{"Resources":{}}`, "at least one Resources member"},
-		"unknown section": {
-			`{"Transform":"AWS::Serverless","Resources":{"A":{"Type":"Test::Thing"}}}`, `section "Transform" is not simulated`,
+		"parameters": {
+			`{"Parameters":{"P":{"Type":"String"}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
+			`section "Parameters" is not simulated`,
+		},
+		"mappings": {
+			`{"Mappings":{},"Resources":{"A":{"Type":"Test::Thing"}}}`, `section "Mappings" is not simulated`,
+		},
+		"conditions": {
+			`{"Conditions":{},"Resources":{"A":{"Type":"Test::Thing"}}}`, `section "Conditions" is not simulated`,
+		},
+		"condition of a resource": {
+			with("1", `,"Condition":"C"`), "resource A: the attribute Condition is not simulated",
+		},
+		"export": {
+			`{"Resources":{"A":{"Type":"Test::Thing"}},"Outputs":{"O":{"Value":"x","Export":{"Name":"y"}}}}`,
+			"output O: the attribute Export is not simulated",
 		},
 		"unknown attribute": {
-			`{"Resources":{"A":{"Type":"Test::Thing","Propertys":{}}}}`, "resource A has the unknown attribute Propertys",
+			`{"Resources":{"A":{"Type":"Test::Thing","Propertys":{}}}}`,
+			"resource A: the attribute Propertys is not simulated",
 		},
 		"no type": {`{"Resources":{"A":{"Properties":{}}}}`, "A has none"},
+		"another function": {
+			with(`{"Fn::Select":[0,["a"]]}`, ""), "resource A: the intrinsic function Fn::Select is not simulated",
+		},
+		"another function in an output": {
+			`{"Resources":{"A":{"Type":"Test::Thing"}},"Outputs":{"O":{"Value":{"Fn::ImportValue":"x"}}}}`,
+			"output O: the intrinsic function Fn::ImportValue is not simulated",
+		},
+		"dynamic reference": {
+			with(`{"Fn::Sub":"{{resolve:ssm:/x}}"}`, ""), "resource A: the dynamic reference",
+		},
+		"no value": {
+			with(`{"Ref":"AWS::NoValue"}`, ""), "resource A: the pseudo parameter AWS::NoValue is not simulated",
+		},
+		"variables of a substitution": {
+			with(`{"Fn::Sub":["${a}",{"a":"b"}]}`, ""), "resource A: Fn::Sub takes a string in the local AWS",
+		},
+		"dotted attribute": {with(`{"Fn::GetAtt":"A.Arn"}`, ""), "resource A: Fn::GetAtt takes"},
 		"reference to nothing": {
 			resources(thing("A", map[string]any{"X": map[string]any{"Ref": "B"}})), "unresolved resource dependencies [B]",
 		},
@@ -126,53 +114,7 @@ func TestTemplatesThatAreRefusedAtOnce(t *testing.T) {
 		"circle of itself": {
 			resources(thing("A", map[string]any{"X": map[string]any{"Ref": "A"}})), "circular dependency between resources: [A]",
 		},
-		"circle of conditions": {
-			`{"Conditions":{"A":{"Fn::Not":[{"Condition":"B"}]},"B":{"Fn::Not":[{"Condition":"A"}]}},` +
-				`"Resources":{"A":{"Type":"Test::Thing"}}}`,
-			"circular dependency between conditions",
-		},
-		"unknown condition": {`{"Resources":{"A":{"Type":"Test::Thing","Condition":"C"}}}`, `no condition "C"`},
-		"condition of another kind": {
-			`{"Conditions":{"A":{"Ref":"AWS::Region"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, "condition A",
-		},
-		"parameter without a value": {
-			`{"Parameters":{"P":{"Type":"String"}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
-			"parameters: [P] must have values",
-		},
-		"parameter that is no number": {
-			`{"Parameters":{"P":{"Type":"Number","Default":"x"}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
-			"parameter P takes a number",
-		},
-		"parameter out of its range": {
-			`{"Parameters":{"P":{"Type":"Number","Default":9,"MaxValue":5}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
-			"must be at most 5",
-		},
-		"parameter off its pattern": {
-			`{"Parameters":{"P":{"Type":"String","Default":"B","AllowedPattern":"[a-z]+"}},` +
-				`"Resources":{"A":{"Type":"Test::Thing"}}}`,
-			"must match the pattern [a-z]+",
-		},
-		"parameter not in its list": {
-			`{"Parameters":{"P":{"Type":"String","Default":"B","AllowedValues":["a"],"ConstraintDescription":"an a"}},` +
-				`"Resources":{"A":{"Type":"Test::Thing"}}}`,
-			"an a",
-		},
-		"parameter of unknown type": {
-			`{"Parameters":{"P":{"Type":"Text","Default":"B"}},"Resources":{"A":{"Type":"Test::Thing"}}}`, `unknown type "Text"`,
-		},
-		"missing SSM parameter": {
-			`{"Parameters":{"P":{"Type":"AWS::SSM::Parameter::Value<String>","Default":"/none"}},` +
-				`"Resources":{"A":{"Type":"Test::Thing"}}}`,
-			"unable to fetch parameters [/none]",
-		},
-		"failed rule": {`{"Rules":{"R":{"Assertions":[{"Assert":{"Fn::Equals":["a","b"]},"AssertDescription":"a is not ` +
-			`b"}]}},"Resources":{"A":{"Type":"Test::Thing"}}}`,
-			"template failed rule R: a is not b"},
-		"nested too deep": {
-			resources(`"A":{"Type":"Test::Thing","Properties":{"X":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) +
-				`}}`),
-			"nested more than",
-		},
+		"nested too deep": {with(strings.Repeat("[", 200)+strings.Repeat("]", 200), ""), "nested more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := start(t, nil)
@@ -185,21 +127,32 @@ func TestTemplatesThatAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
+func TestCallsThatAreRefusedByName(t *testing.T) {
+	l := start(t, nil)
+	template := with("1", "")
+	for name, in := range map[string]*sdk.CreateStackInput{
+		"DisableRollback":             {DisableRollback: aws.Bool(true)},
+		"EnableTerminationProtection": {EnableTerminationProtection: aws.Bool(true)},
+		"OnFailure":                   {OnFailure: types.OnFailureDelete},
+		"Parameters":                  {Parameters: []types.Parameter{{ParameterKey: aws.String("P")}}},
+	} {
+		in.StackName, in.TemplateBody = aws.String("S"), &template
+		_, err := l.client.CreateStack(t.Context(), in)
+		wantError(t, err, "ValidationError", "the parameter "+name+" is not simulated")
+	}
+	_, err := l.client.CreateChangeSet(t.Context(), &sdk.CreateChangeSetInput{
+		StackName: aws.String("S"), ChangeSetName: aws.String("set"), TemplateBody: &template,
+	})
+	wantError(t, err, "InvalidAction", "CreateChangeSet")
+}
+
 func TestFunctionsThatFailTheirResource(t *testing.T) {
 	for name, test := range map[string]struct{ value, want string }{
-		"unknown function": {`{"Fn::Cidr":["10.0.0.0/16",4,8]}`, "Fn::Cidr is not simulated"},
 		"unknown attribute": {
 			`{"Fn::GetAtt":["First","Nope"]}`, `resource First of type Test::Thing has no attribute "Nope"`,
 		},
-		"index out of the list":  {`{"Fn::Select":[3,["a"]]}`, "index 3 of a list of 1"},
-		"no such mapping":        {`{"Fn::FindInMap":["A","B","C"]}`, "the mappings have no A.B.C"},
-		"no such export":         {`{"Fn::ImportValue":"none"}`, "no export named none"},
-		"no such region":         {`{"Fn::GetAZs":"mars-1"}`, `no region "mars-1"`},
-		"join of an object":      {`{"Fn::Join":["",[{"a":"b"}]]}`, "Fn::Join joins strings"},
-		"missing dynamic value":  {`"{{resolve:ssm:/none}}"`, `no parameter "/none"`},
-		"secrets are not there":  {`"{{resolve:secretsmanager:x}}"`, "resolves ssm only"},
-		"split by nothing":       {`{"Fn::Split":["","a"]}`, "separator of Fn::Split"},
-		"malformed substitution": {`{"Fn::Sub":["${a}",{"a":["x"]}]}`, "${a} takes a string"},
+		"join of an object": {`{"Fn::Join":["",[{"a":"b"}]]}`, "Fn::Join joins strings"},
+		"join of a text":    {`{"Fn::Join":["","a"]}`, "Fn::Join takes a separator and a list"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := start(t, nil)

@@ -48,22 +48,6 @@ func TestFailedCreationRollsBack(t *testing.T) {
 	wantStatus(t, l.create(t, resources(thing("A", nil))), types.StackStatusCreateComplete)
 }
 
-func TestCreationWithoutRollbackCanBeMended(t *testing.T) {
-	l := start(t, nil)
-	bad := resources(thing("Good", map[string]any{"Name": "good"}),
-		thing("Bad", map[string]any{"Fail": "create", "Of": ref("Good")}))
-	if _, err := l.client.CreateStack(t.Context(),
-		&sdk.CreateStackInput{StackName: aws.String("S"), TemplateBody: &bad, DisableRollback: aws.Bool(true)}); err != nil {
-		t.Fatal(err)
-	}
-	wantStatus(t, l.settled(t), types.StackStatusCreateFailed)
-	wantStatus(t, l.update(t, resources(thing("Good", map[string]any{"Name": "good"}),
-		thing("Bad", map[string]any{"Name": "mended"}))), types.StackStatusUpdateComplete)
-	if names := strings.Join(l.things.names(), " "); names != "good mended" {
-		t.Errorf("the things are %s", names)
-	}
-}
-
 func TestUnknownTypeFailsTheStackByName(t *testing.T) {
 	l := start(t, nil)
 	st := l.create(t, `{"Resources":{"Table":{"Type":"AWS::DynamoDB::Table","Properties":{}}}}`)
@@ -189,33 +173,6 @@ func TestFailedDeletionKeepsNeededResources(t *testing.T) {
 	}
 }
 
-func TestExportsHoldStacksTogether(t *testing.T) {
-	l := start(t, nil)
-	exporting := func(name string) string {
-		return `{"Resources":{` + thing("A", map[string]any{"Name": name}) +
-			`},"Outputs":{"O":{"Value":{"Ref":"A"},"Export":{"Name":"shared"}}}}`
-	}
-	wantStatus(t, l.create(t, exporting("a")), types.StackStatusCreateComplete)
-	importing := resources(thing("B", map[string]any{"Name": "b", "Of": map[string]any{"Fn::ImportValue": "shared"}}))
-	if _, err := l.client.CreateStack(t.Context(),
-		&sdk.CreateStackInput{StackName: aws.String("User"), TemplateBody: &importing}); err != nil {
-		t.Fatal(err)
-	}
-	if status, err := l.service.Wait(t.Context(), "User"); err != nil || status != "CREATE_COMPLETE" {
-		t.Fatalf("got %s, %v", status, err)
-	}
-	if of := l.things.get("b")["Of"]; of != "a" {
-		t.Errorf("the importing thing has %v", of)
-	}
-	_, err := l.client.DeleteStack(t.Context(), &sdk.DeleteStackInput{StackName: aws.String("S")})
-	wantError(t, err, "ValidationError", "Export shared cannot be deleted as it is in use by User")
-	wantStatus(t, l.update(t, exporting("c")), types.StackStatusUpdateRollbackComplete)
-	out, err := l.client.ListExports(t.Context(), nil)
-	if err != nil || len(out.Exports) != 1 || *out.Exports[0].Value != "a" {
-		t.Errorf("got %+v, %v", out, err)
-	}
-}
-
 func TestIAMTemplatesNeedConsentAndWork(t *testing.T) {
 	l := start(t, nil)
 	template := `{"Resources":{
@@ -299,100 +256,5 @@ func TestEventsArePagedNewestFirst(t *testing.T) {
 	}
 	if len(seen) != 122 || count != 2 {
 		t.Errorf("got %d events on %d pages, want 122 on 2", len(seen), count)
-	}
-}
-
-func TestChangeSets(t *testing.T) {
-	l := start(t, nil)
-	propose := func(kind types.ChangeSetType, template string) *sdk.DescribeChangeSetOutput {
-		t.Helper()
-		if _, err := l.client.CreateChangeSet(t.Context(),
-			&sdk.CreateChangeSetInput{
-				StackName: aws.String("S"), ChangeSetName: aws.String("set"), ChangeSetType: kind, TemplateBody: &template,
-			}); err != nil {
-			t.Fatal(err)
-		}
-		out, err := l.client.DescribeChangeSet(t.Context(),
-			&sdk.DescribeChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	execute := func() types.Stack {
-		t.Helper()
-		if _, err := l.client.ExecuteChangeSet(t.Context(),
-			&sdk.ExecuteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")}); err != nil {
-			t.Fatal(err)
-		}
-		return l.settled(t)
-	}
-	first := resources(thing("A", map[string]any{"Name": "a", "Size": 1}), thing("B", map[string]any{"Name": "b"}))
-	set := propose(types.ChangeSetTypeCreate, first)
-	if set.Status != types.ChangeSetStatusCreateComplete || len(set.Changes) != 2 {
-		t.Errorf("got %+v", set)
-	}
-	wantStatus(t, l.settled(t), types.StackStatusReviewInProgress)
-	if len(l.things.names()) != 0 {
-		t.Error("a change set made something")
-	}
-	wantStatus(t, execute(), types.StackStatusCreateComplete)
-	if set = propose(types.ChangeSetTypeUpdate, first); set.Status != types.ChangeSetStatusFailed ||
-		!strings.Contains(*set.StatusReason, "didn't contain changes") {
-		t.Errorf("got %s, %s", set.Status, aws.ToString(set.StatusReason))
-	}
-	_, err := l.client.ExecuteChangeSet(t.Context(),
-		&sdk.ExecuteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
-	wantError(t, err, "InvalidChangeSetStatus", "UNAVAILABLE")
-	if _, err := l.client.DeleteChangeSet(t.Context(),
-		&sdk.DeleteChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")}); err != nil {
-		t.Fatal(err)
-	}
-	set = propose(types.ChangeSetTypeUpdate,
-		resources(thing("A", map[string]any{"Name": "a", "Size": 2}), thing("C", nil)))
-	var got []string
-	for _, c := range set.Changes {
-		got = append(got, string(c.ResourceChange.Action)+" "+*c.ResourceChange.LogicalResourceId)
-		if c.ResourceChange.Action == types.ChangeActionModify && *c.ResourceChange.Details[0].Target.Name != "Size" {
-			t.Errorf("got details %+v", c.ResourceChange.Details)
-		}
-	}
-	if strings.Join(got, ", ") != "Modify A, Add C, Remove B" {
-		t.Errorf("got %v", got)
-	}
-	wantStatus(t, execute(), types.StackStatusUpdateComplete)
-	_, err = l.client.DescribeChangeSet(t.Context(),
-		&sdk.DescribeChangeSetInput{StackName: aws.String("S"), ChangeSetName: aws.String("set")})
-	wantError(t, err, "ChangeSetNotFound", "set")
-}
-
-func TestTemplatesComeBack(t *testing.T) {
-	l := start(t, nil)
-	wantStatus(t, l.create(t, everyFunction, parameter("Stage", "prod")), types.StackStatusCreateComplete)
-	out, err := l.client.GetTemplate(t.Context(), &sdk.GetTemplateInput{StackName: aws.String("S")})
-	if err != nil || *out.TemplateBody != everyFunction {
-		t.Errorf("got %v, %v", out, err)
-	}
-	summary, err := l.client.GetTemplateSummary(t.Context(),
-		&sdk.GetTemplateSummaryInput{TemplateBody: aws.String(everyFunction)})
-	if err != nil || len(summary.Parameters) != 5 || len(summary.ResourceTypes) != 1 ||
-		*summary.Description != "every intrinsic function" {
-		t.Errorf("got %+v, %v", summary, err)
-	}
-	_, err = l.client.ValidateTemplate(t.Context(), &sdk.ValidateTemplateInput{TemplateBody: aws.String("{}")})
-	wantError(t, err, "ValidationError", "at least one Resources member")
-	st := l.settled(t)
-	if len(st.Tags) != 1 || *st.Tags[0].Key != "team" {
-		t.Errorf("the stack's tags are %+v", st.Tags)
-	}
-	// An update keeps a parameter's value only if it says UsePreviousValue.
-	_, err = l.client.UpdateStack(t.Context(),
-		&sdk.UpdateStackInput{StackName: aws.String("S"), UsePreviousTemplate: aws.Bool(true)})
-	wantError(t, err, "ValidationError", "[Stage] must have values")
-	st = l.update(t, strings.Replace(everyFunction, `"Number":7`, `"Number":8`, 1),
-		types.Parameter{ParameterKey: aws.String("Stage"), UsePreviousValue: aws.Bool(true)})
-	wantStatus(t, st, types.StackStatusUpdateComplete)
-	if number := l.things.get("second-first-3")["Number"]; number != 8.0 {
-		t.Errorf("the number is %v", number)
 	}
 }

@@ -16,30 +16,16 @@ import (
 
 const namespace = "http://cloudformation.amazonaws.com/doc/2010-05-15/"
 
-// actions are the calls that the service answers.
+// actions are the calls of a direct deployment and of those who look at its stack.
 func (s *Service) actions() wire.Actions {
 	return wire.Actions{
-		"CreateStack":                 s.createStack,
-		"UpdateStack":                 s.updateStack,
-		"DeleteStack":                 s.deleteStack,
-		"DescribeStacks":              s.describeStacks,
-		"ListStacks":                  s.listStacks,
-		"DescribeStackEvents":         s.describeStackEvents,
-		"DescribeEvents":              s.describeEvents,
-		"DescribeStackResources":      s.describeStackResources,
-		"DescribeStackResource":       s.describeStackResource,
-		"ListStackResources":          s.listStackResources,
-		"GetTemplate":                 s.getTemplate,
-		"GetTemplateSummary":          s.getTemplateSummary,
-		"ValidateTemplate":            s.validateTemplate,
-		"ListExports":                 s.listExports,
-		"ListImports":                 s.listImports,
-		"UpdateTerminationProtection": s.updateTerminationProtection,
-		"CreateChangeSet":             s.createChangeSet,
-		"DescribeChangeSet":           s.describeChangeSet,
-		"ExecuteChangeSet":            s.executeChangeSet,
-		"DeleteChangeSet":             s.deleteChangeSet,
-		"ListChangeSets":              s.listChangeSets,
+		"CreateStack":            s.createStack,
+		"UpdateStack":            s.updateStack,
+		"DeleteStack":            s.deleteStack,
+		"DescribeStacks":         s.describeStacks,
+		"DescribeStackEvents":    s.describeStackEvents,
+		"DescribeStackResources": s.describeStackResources,
+		"GetTemplate":            s.getTemplate,
 	}
 }
 
@@ -48,22 +34,36 @@ type tag struct {
 	Value string
 }
 
-// stackInput has the common parameters of CreateStack, UpdateStack and CreateChangeSet.
+// stackInput has the common parameters of CreateStack and UpdateStack.
 type stackInput struct {
-	StackName           string
-	TemplateBody        string
-	TemplateURL         string
-	UsePreviousTemplate bool
-	Parameters          []givenParameter
-	Capabilities        []string
-	Tags                *[]tag
-	NotificationARNs    []string
-	RoleARN             string
-	ClientRequestToken  string
-	DisableRollback     bool
-	OnFailure           string
+	StackName          string
+	TemplateBody       string
+	TemplateURL        string
+	Capabilities       []string
+	Tags               *[]tag
+	ClientRequestToken string
 
+	// The rest is refused unless it is empty.
+	Parameters                  []struct{ ParameterKey string }
+	NotificationARNs            []string
+	UsePreviousTemplate         bool
+	DisableRollback             bool
 	EnableTerminationProtection bool
+	OnFailure                   string
+}
+
+// refuse names a parameter that the local AWS does not hold.
+func (in stackInput) refuse() error {
+	for name, given := range map[string]bool{
+		"Parameters": len(in.Parameters) > 0, "NotificationARNs": len(in.NotificationARNs) > 0,
+		"UsePreviousTemplate": in.UsePreviousTemplate, "DisableRollback": in.DisableRollback,
+		"EnableTerminationProtection": in.EnableTerminationProtection, "OnFailure": in.OnFailure != "",
+	} {
+		if given {
+			return validationError("the parameter %s is not simulated by the local AWS", name)
+		}
+	}
+	return nil
 }
 
 func validationError(format string, args ...any) *wire.Error {
@@ -76,15 +76,13 @@ func doesNotExist(name string) *wire.Error {
 
 var stackNamePattern = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
 
-// templateOf reads the template of a request: its body, its URL, or the one that the stack has.
-func (s *Service) templateOf(in stackInput, st *stack) (string, error) {
+// templateOf reads the template of a request: its body or its URL.
+func (s *Service) templateOf(in stackInput) (string, error) {
 	switch {
 	case in.TemplateBody != "":
 		return in.TemplateBody, nil
 	case in.TemplateURL != "":
 		return s.templateAt(in.TemplateURL)
-	case in.UsePreviousTemplate && st != nil && st.template != nil:
-		return st.body, nil
 	default:
 		return "", validationError("either Template URL or Template Body must be specified")
 	}
@@ -143,35 +141,34 @@ func (s *Service) newStack(in stackInput, at time.Time) *stack {
 	s.counts[in.StackName]++
 	settled := make(chan struct{})
 	close(settled)
-	st := &stack{
+	return &stack{
 		name: in.StackName, id: s.stackID(in.StackName, s.counts[in.StackName]), created: at, settled: settled,
-		resources: map[string]*resource{}, changeSets: map[string]*changeSet{},
+		resources: map[string]*resource{}, tags: in.tags(),
 	}
-	st.apply(in)
-	st.disableRollback, st.onFailure, st.terminationProtection = in.DisableRollback, in.OnFailure,
-		in.EnableTerminationProtection
-	return st
 }
 
-// apply copies a request's settings outside the template.
-func (s *stack) apply(in stackInput) {
-	if in.Tags != nil {
-		s.tags = map[string]string{}
-		for _, t := range *in.Tags {
-			s.tags[t.Key] = t.Value
-		}
+// tags are the tags of the request; nil keeps those of the stack.
+func (in stackInput) tags() map[string]string {
+	if in.Tags == nil {
+		return nil
 	}
-	s.capabilities, s.notificationARNs, s.roleARN, s.disableRollback = in.Capabilities, in.NotificationARNs, in.RoleARN,
-		in.DisableRollback
+	tags := map[string]string{}
+	for _, t := range *in.Tags {
+		tags[t.Key] = t.Value
+	}
+	return tags
 }
 
 // deploymentOf prepares the deployment that a request asks for.
-func (s *Service) deploymentOf(ctx context.Context, in stackInput, st *stack) (*deployment, error) {
-	body, err := s.templateOf(in, st)
+func (s *Service) deploymentOf(in stackInput, st *stack) (*deployment, error) {
+	if err := in.refuse(); err != nil {
+		return nil, err
+	}
+	body, err := s.templateOf(in)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.prepare(ctx, st, body, in.Parameters)
+	d, err := s.prepare(st, body)
 	if err != nil {
 		return nil, validationError("%v", err)
 	}
@@ -185,7 +182,7 @@ type stackIDResult struct {
 	StackID string `xml:"StackId"`
 }
 
-func (s *Service) createStack(ctx context.Context, c *wire.Call) (*wire.Response, error) {
+func (s *Service) createStack(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	var in stackInput
 	if err := c.DecodeQuery(&in); err != nil {
 		return nil, err
@@ -203,7 +200,7 @@ func (s *Service) createStack(ctx context.Context, c *wire.Call) (*wire.Response
 	}
 	st := s.newStack(in, time.Now())
 	s.mu.Unlock()
-	d, err := s.deploymentOf(ctx, in, st)
+	d, err := s.deploymentOf(in, st)
 	if err != nil {
 		return nil, err
 	}
@@ -221,12 +218,12 @@ func (s *Service) createStack(ctx context.Context, c *wire.Call) (*wire.Response
 // startCreate begins a creation; the lock is held.
 func (s *Service) startCreate(d *deployment, token string) {
 	st := d.stack
-	st.template, st.body, st.parameters, st.description = d.template, d.body, d.parameters, d.template.Description
+	st.template, st.body, st.description = d.template, d.body, d.template.Description
 	st.begin(createInProgress, "User Initiated", token, time.Now())
 	s.work.Go(func() { d.create(s.ctx) })
 }
 
-func (s *Service) updateStack(ctx context.Context, c *wire.Call) (*wire.Response, error) {
+func (s *Service) updateStack(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	var in stackInput
 	if err := c.DecodeQuery(&in); err != nil {
 		return nil, err
@@ -237,7 +234,7 @@ func (s *Service) updateStack(ctx context.Context, c *wire.Call) (*wire.Response
 	if st == nil || !st.deleted.IsZero() {
 		return nil, doesNotExist(in.StackName)
 	}
-	d, err := s.deploymentOf(ctx, in, st)
+	d, err := s.deploymentOf(in, st)
 	if err != nil {
 		return nil, err
 	}
@@ -253,21 +250,18 @@ func (s *Service) updateStack(ctx context.Context, c *wire.Call) (*wire.Response
 func (s *Service) startUpdate(d *deployment, in stackInput) error {
 	st := d.stack
 	switch st.status {
-	case createComplete, updateComplete, updateRollbackComplete, updateFailed, createFailed:
+	case createComplete, updateComplete, updateRollbackComplete:
 	default:
 		return validationError("Stack:%s is in %s state and can not be updated.", st.id, st.status)
 	}
-	tags := st.tags
-	if in.Tags != nil {
-		tags = map[string]string{}
-		for _, t := range *in.Tags {
-			tags[t.Key] = t.Value
-		}
+	tags := in.tags()
+	if tags == nil {
+		tags = st.tags
 	}
-	if !d.hasChanges(tags) && st.status != updateFailed && st.status != createFailed {
+	if !d.hasChanges(tags) {
 		return validationError("No updates are to be performed.")
 	}
-	st.apply(in)
+	st.tags = tags
 	st.updated = time.Now()
 	st.begin(updateInProgress, "User Initiated", in.ClientRequestToken, st.updated)
 	s.work.Go(func() { d.update(s.ctx) })
@@ -290,38 +284,12 @@ func (s *Service) deleteStack(_ context.Context, c *wire.Call) (*wire.Response, 
 	if st == nil || !st.deleted.IsZero() {
 		return wire.QueryXML(c, namespace, nil)
 	}
-	if st.terminationProtection {
-		return nil, validationError("Stack [%s] cannot be deleted while TerminationProtection is enabled", st.name)
-	}
 	if st.inProgress() {
 		return nil, validationError("Stack [%s] cannot be deleted while in status %s; wait for its end", st.name, st.status)
-	}
-	for _, o := range st.outputs {
-		if users := s.importers(o.export); o.export != "" && len(users) > 0 {
-			return nil, validationError("Export %s cannot be deleted as it is in use by %s", o.export, strings.Join(users, ", "))
-		}
 	}
 	st.begin(deleteInProgress, "User Initiated", in.ClientRequestToken, time.Now())
 	s.work.Go(func() { s.deleteResources(s.ctx, st, deleteComplete, deleteFailed) })
 	return wire.QueryXML(c, namespace, nil)
-}
-
-func (s *Service) updateTerminationProtection(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct {
-		StackName                   string
-		EnableTerminationProtection bool
-	}
-	if err := c.DecodeQuery(&in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(in.StackName)
-	if st == nil || !st.deleted.IsZero() {
-		return nil, doesNotExist(in.StackName)
-	}
-	st.terminationProtection = in.EnableTerminationProtection
-	return wire.QueryXML(c, namespace, stackIDResult{st.id})
 }
 
 // timestamp is a time as the API shows it, to the millisecond.

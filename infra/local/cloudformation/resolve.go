@@ -1,39 +1,24 @@
 package cloudformation
 
 import (
-	"context"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
 // resolver replaces intrinsic functions by their values in one stack.
 type resolver struct {
-	ctx        context.Context
-	template   *template
-	pseudo     map[string]any
-	parameters map[string]parameterValue
-	conditions map[string]bool
+	template *template
+	pseudo   map[string]string
 	// resource returns the physical ID and the attributes of a created resource, for Ref and
 	// Fn::GetAtt.
 	resource func(logicalID string) (physicalID string, attributes map[string]any, ok bool)
-	export   func(name string) (string, bool)
-	zones    func(region string) []string
-	store    ParameterStore
 }
 
-// noValue is the result of {"Ref": "AWS::NoValue"}. The property that holds it is left out.
-type noValue struct{}
-
 // pseudoParameters are the names that Ref and Fn::Sub know in every template.
-func pseudoParameters(accountID, region, stackName, stackID string, notifications []string) map[string]any {
-	arns := make([]any, len(notifications))
-	for i, arn := range notifications {
-		arns[i] = arn
-	}
-	return map[string]any{
+func pseudoParameters(accountID, region, stackName, stackID string) map[string]string {
+	return map[string]string{
 		"AWS::AccountId": accountID, "AWS::Region": region, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com",
-		"AWS::StackName": stackName, "AWS::StackId": stackID, "AWS::NotificationARNs": arns, "AWS::NoValue": noValue{},
+		"AWS::StackName": stackName, "AWS::StackId": stackID,
 	}
 }
 
@@ -51,6 +36,12 @@ func intrinsic(value any) (name string, argument any, ok bool) {
 	return "", nil, false
 }
 
+// notSimulated refuses an intrinsic function by its name.
+func notSimulated(function string) error {
+	return fmt.Errorf("the intrinsic function %s is not simulated by the local AWS; it knows Ref, Fn::GetAtt, Fn::Sub "+
+		"and Fn::Join", function)
+}
+
 // resolve returns a copy of value without intrinsic functions.
 func (r *resolver) resolve(value any) (any, error) {
 	if name, argument, ok := intrinsic(value); ok {
@@ -64,9 +55,7 @@ func (r *resolver) resolve(value any) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if _, dropped := resolved.(noValue); !dropped {
-				result[key] = resolved
-			}
+			result[key] = resolved
 		}
 		return result, nil
 	case []any:
@@ -76,13 +65,9 @@ func (r *resolver) resolve(value any) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if _, dropped := resolved.(noValue); !dropped {
-				result = append(result, resolved)
-			}
+			result = append(result, resolved)
 		}
 		return result, nil
-	case string:
-		return r.dynamic(v)
 	default:
 		return value, nil
 	}
@@ -101,30 +86,47 @@ func (r *resolver) properties(declared map[string]any) (map[string]any, error) {
 	return properties, nil
 }
 
-// text resolves a value that must be a string.
-func (r *resolver) text(what string, value any) (string, error) {
-	resolved, err := r.resolve(value)
-	if err != nil {
-		return "", err
+// call returns the result of one intrinsic function.
+func (r *resolver) call(name string, argument any) (any, error) {
+	switch name {
+	case "Ref":
+		target, err := refArgument(argument)
+		if err != nil {
+			return nil, err
+		}
+		return r.ref(target)
+	case "Fn::GetAtt":
+		id, attribute, err := getAttArguments(argument)
+		if err != nil {
+			return nil, err
+		}
+		return r.attribute(id, attribute)
+	case "Fn::Join":
+		return r.join(argument)
+	case "Fn::Sub":
+		return r.sub(argument)
+	default:
+		return nil, notSimulated(name)
 	}
-	text, ok := scalarText(resolved)
-	if !ok {
-		return "", fmt.Errorf("%s takes a string, not %s", what, describe(resolved))
-	}
-	return text, nil
 }
 
-// list resolves a value that must be a list.
-func (r *resolver) list(what string, value any) ([]any, error) {
-	resolved, err := r.resolve(value)
-	if err != nil {
-		return nil, err
-	}
-	list, ok := resolved.([]any)
+func refArgument(argument any) (string, error) {
+	target, ok := argument.(string)
 	if !ok {
-		return nil, fmt.Errorf("%s takes a list, not %s", what, describe(resolved))
+		return "", fmt.Errorf("the function Ref takes a name, not %s", describe(argument))
 	}
-	return list, nil
+	return target, nil
+}
+
+func getAttArguments(argument any) (logicalID, attribute string, err error) {
+	if list, ok := argument.([]any); ok && len(list) == 2 {
+		id, isText := list[0].(string)
+		name, isAlso := list[1].(string)
+		if isText && isAlso {
+			return id, name, nil
+		}
+	}
+	return "", "", fmt.Errorf("Fn::GetAtt takes [\"LogicalId\", \"Attribute\"] in the local AWS, not %s", describe(argument))
 }
 
 // ref returns the value of {"Ref": name}.
@@ -132,15 +134,12 @@ func (r *resolver) ref(name string) (any, error) {
 	if value, ok := r.pseudo[name]; ok {
 		return value, nil
 	}
-	if value, ok := r.parameters[name]; ok {
-		return value.value(), nil
-	}
 	if r.resource != nil {
 		if id, _, ok := r.resource(name); ok {
 			return id, nil
 		}
 	}
-	return nil, fmt.Errorf("reference to %q: the template has no parameter and no created resource of this name", name)
+	return nil, fmt.Errorf("reference to %q: the template has no created resource of this name", name)
 }
 
 // attribute returns the value of {"Fn::GetAtt": [logicalID, name]}.
@@ -157,29 +156,84 @@ func (r *resolver) attribute(logicalID, name string) (any, error) {
 	return nil, fmt.Errorf("Fn::GetAtt of %s.%s: the template has no created resource of this name", logicalID, name)
 }
 
-var dynamicReference = regexp.MustCompile(`\{\{resolve:([a-z-]+):([^}]*)\}\}`)
-
-// dynamic replaces {{resolve:ssm:NAME}} and {{resolve:ssm:NAME:VERSION}}; the version is not looked
-// at, since the local parameter store keeps the newest value only.
-func (r *resolver) dynamic(text string) (any, error) {
-	if !strings.Contains(text, "{{resolve:") {
-		return text, nil
+func (r *resolver) join(argument any) (any, error) {
+	refused := fmt.Errorf("Fn::Join takes a separator and a list in the local AWS, not %s", describe(argument))
+	arguments, ok := argument.([]any)
+	if !ok || len(arguments) != 2 {
+		return nil, refused
 	}
-	var failure error
-	result := dynamicReference.ReplaceAllStringFunc(text, func(reference string) string {
-		match := dynamicReference.FindStringSubmatch(reference)
-		if match[1] != "ssm" {
-			failure = fmt.Errorf("dynamic reference %s: the local AWS resolves ssm only", reference)
-			return reference
+	separator, isText := arguments[0].(string)
+	items, isList := arguments[1].([]any)
+	if !isText || !isList {
+		return nil, refused
+	}
+	parts := make([]string, len(items))
+	for i, item := range items {
+		resolved, err := r.resolve(item)
+		if err != nil {
+			return nil, err
 		}
-		name, _, _ := strings.Cut(match[2], ":")
-		if r.store != nil {
-			if value, ok := r.store.Parameter(r.ctx, name); ok {
-				return value
-			}
+		if parts[i], ok = scalarText(resolved); !ok {
+			return nil, fmt.Errorf("Fn::Join joins strings, not %s", describe(resolved))
 		}
-		failure = fmt.Errorf("dynamic reference %s: there is no parameter %q", reference, name)
-		return reference
-	})
-	return result, failure
+	}
+	return strings.Join(parts, separator), nil
+}
+
+func (r *resolver) sub(argument any) (any, error) {
+	parts, err := subParts(argument)
+	if err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	for _, part := range parts {
+		if part.name == "" {
+			out.WriteString(part.literal)
+			continue
+		}
+		var value any
+		if id, attribute, dotted := strings.Cut(part.name, "."); dotted {
+			value, err = r.attribute(id, attribute)
+		} else {
+			value, err = r.ref(part.name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("Fn::Sub of ${%s}: %w", part.name, err)
+		}
+		inserted, ok := scalarText(value)
+		if !ok {
+			return nil, fmt.Errorf("Fn::Sub of ${%s} takes a string, not %s", part.name, describe(value))
+		}
+		out.WriteString(inserted)
+	}
+	return out.String(), nil
+}
+
+// subPart is a literal piece of Fn::Sub's text, or the name between ${ and }.
+type subPart struct{ literal, name string }
+
+// subParts reads the argument of Fn::Sub.
+func subParts(argument any) ([]subPart, error) {
+	text, ok := argument.(string)
+	if !ok {
+		return nil, fmt.Errorf("Fn::Sub takes a string in the local AWS, not %s", describe(argument))
+	}
+	var parts []subPart
+	for {
+		before, after, found := strings.Cut(text, "${")
+		if !found {
+			return append(parts, subPart{literal: text}), nil
+		}
+		inner, rest, closed := strings.Cut(after, "}")
+		if !closed {
+			return append(parts, subPart{literal: text}), nil
+		}
+		parts = append(parts, subPart{literal: before})
+		if literal, escaped := strings.CutPrefix(inner, "!"); escaped {
+			parts = append(parts, subPart{literal: "${" + literal + "}"})
+		} else {
+			parts = append(parts, subPart{name: strings.TrimSpace(inner)})
+		}
+		text = rest
+	}
 }

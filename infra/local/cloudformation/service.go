@@ -27,16 +27,13 @@ type Invoker interface {
 	InvokeAsync(ctx context.Context, functionARN string, payload []byte) error
 }
 
-// Config has the dependencies of a Service. Parameters, Templates and Functions may be nil.
-// Templates that need them then fail with a reason.
+// Config has the dependencies of a Service. Templates and Functions may be nil. Templates that need
+// them then fail with a reason.
 type Config struct {
 	AccountID string
 	Region    string
-	// Zones are the availability zones of the region, for Fn::GetAZs.
-	Zones      []string
-	Parameters ParameterStore
-	Templates  ObjectStore
-	Functions  Invoker
+	Templates ObjectStore
+	Functions Invoker
 	// BaseURL returns where the local AWS listens, for the ResponseURL of custom resources.
 	BaseURL func() string
 	// Settle is how long DescribeStacks delays an answer about a single stack while an operation is
@@ -155,30 +152,6 @@ func (s *Service) find(nameOrID string) *stack {
 		}
 	}
 	return s.past[nameOrID]
-}
-
-// export finds an exported output by name; the lock is held.
-func (s *Service) export(name string) (string, bool) {
-	for _, st := range s.stacks {
-		for _, o := range st.outputs {
-			if o.export == name {
-				return o.value, true
-			}
-		}
-	}
-	return "", false
-}
-
-// importers returns the stacks that use an export; the lock is held.
-func (s *Service) importers(name string) []string {
-	var users []string
-	for _, st := range s.stacks {
-		if st.imports[name] {
-			users = append(users, st.name)
-		}
-	}
-	slices.Sort(users)
-	return users
 }
 
 // knownTypes lists the registered types for messages.

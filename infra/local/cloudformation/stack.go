@@ -29,32 +29,21 @@ const (
 	deleteComplete                  = "DELETE_COMPLETE"
 	deleteFailed                    = "DELETE_FAILED"
 	deleteSkipped                   = "DELETE_SKIPPED"
-	reviewInProgress                = "REVIEW_IN_PROGRESS"
 )
 
 // stack is one stack, guarded by its service's lock.
 type stack struct {
-	name, id     string
-	body         string
-	template     *template
-	parameters   map[string]parameterValue
-	tags         map[string]string
-	capabilities []string
-
-	notificationARNs      []string
-	roleARN               string
-	description           string
-	disableRollback       bool
-	onFailure             string
-	terminationProtection bool
+	name, id    string
+	body        string
+	template    *template
+	tags        map[string]string
+	description string
 
 	status, reason            string
 	created, updated, deleted time.Time
 	resources                 map[string]*resource
 	outputs                   []outputValue
-	imports                   map[string]bool // names of exports that the stack uses
-	events                    []event         // oldest first
-	changeSets                map[string]*changeSet
+	events                    []event       // oldest first
 	token                     string        // client request token of the operation under way
 	settled                   chan struct{} // closed while no operation is under way
 	generations               int           // of generated names
@@ -72,7 +61,7 @@ type resource struct {
 }
 
 // outputValue is a resolved output.
-type outputValue struct{ key, value, description, export string }
+type outputValue struct{ key, value, description string }
 
 // event is one line of a stack's history.
 type event struct {
@@ -85,7 +74,7 @@ type event struct {
 
 // inProgress reports whether an operation is under way.
 func (s *stack) inProgress() bool {
-	return strings.HasSuffix(s.status, "_IN_PROGRESS") && s.status != reviewInProgress
+	return strings.HasSuffix(s.status, "_IN_PROGRESS")
 }
 
 // begin marks the start of an operation.

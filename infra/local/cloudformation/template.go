@@ -23,10 +23,6 @@ const (
 type template struct {
 	Description string
 	Metadata    any
-	Parameters  map[string]parameterDeclaration
-	Mappings    map[string]map[string]map[string]any
-	Conditions  map[string]any
-	Rules       map[string]rule
 	Resources   map[string]declaration
 	Outputs     map[string]output
 }
@@ -36,20 +32,15 @@ type declaration struct {
 	Type                string
 	Properties          map[string]any
 	DependsOn           names
-	Condition           string
 	DeletionPolicy      string
 	UpdateReplacePolicy string
 	Metadata            any
-	CreationPolicy      any
-	UpdatePolicy        any
 }
 
 // output is one entry of a template's Outputs.
 type output struct {
 	Description string
 	Value       any
-	Condition   string
-	Export      *struct{ Name any }
 }
 
 // names is a list of names that may be written as a single string.
@@ -70,12 +61,9 @@ func (n *names) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// sections are the top-level keys of a template. CloudFormation also knows Hooks and Transform,
-// which are not simulated.
-var sections = []string{
-	"AWSTemplateFormatVersion", "Description", "Metadata", "Parameters", "Mappings", "Conditions", "Rules", "Resources",
-	"Outputs",
-}
+// sections are the top-level keys of a template that the local AWS holds. CloudFormation also knows
+// Parameters, Mappings, Conditions, Rules, Hooks and Transform.
+var sections = []string{"AWSTemplateFormatVersion", "Description", "Metadata", "Resources", "Outputs"}
 
 // parseTemplate reads a JSON template. Its errors are worded as the rest of the sentence "template
 // format error: ...".
@@ -94,11 +82,7 @@ func parseTemplate(body string) (*template, error) {
 		}
 	}
 	t := &template{}
-	for name, target := range map[string]any{
-		"Description": &t.Description, "Metadata": &t.Metadata, "Parameters": &t.Parameters, "Mappings": &t.Mappings,
-		"Conditions": &t.Conditions,
-		"Rules":      &t.Rules, "Outputs": &t.Outputs,
-	} {
+	for name, target := range map[string]any{"Description": &t.Description, "Metadata": &t.Metadata} {
 		if text, ok := top[name]; ok {
 			if err := json.Unmarshal(text, target); err != nil {
 				return nil, fmt.Errorf("section %s: %w", name, err)
@@ -106,6 +90,9 @@ func parseTemplate(body string) (*template, error) {
 		}
 	}
 	if err := t.parseResources(top["Resources"]); err != nil {
+		return nil, err
+	}
+	if err := t.parseOutputs(top["Outputs"]); err != nil {
 		return nil, err
 	}
 	return t, t.checkNesting(body)
@@ -127,25 +114,50 @@ func (t *template) parseResources(text json.RawMessage) error {
 	t.Resources = make(map[string]declaration, len(raw))
 	for _, id := range slices.Sorted(maps.Keys(raw)) {
 		var d declaration
-		targets := map[string]any{
-			"Type": &d.Type, "Properties": &d.Properties, "DependsOn": &d.DependsOn, "Condition": &d.Condition,
-			"DeletionPolicy":      &d.DeletionPolicy,
-			"UpdateReplacePolicy": &d.UpdateReplacePolicy, "Metadata": &d.Metadata, "CreationPolicy": &d.CreationPolicy,
-			"UpdatePolicy": &d.UpdatePolicy,
-		}
-		for attribute, value := range raw[id] {
-			target, ok := targets[attribute]
-			if !ok {
-				return fmt.Errorf("resource %s has the unknown attribute %s", id, attribute)
-			}
-			if err := json.Unmarshal(value, target); err != nil {
-				return fmt.Errorf("resource %s, attribute %s: %w", id, attribute, err)
-			}
+		if err := parseAttributes("resource "+id, raw[id], map[string]any{
+			"Type": &d.Type, "Properties": &d.Properties, "DependsOn": &d.DependsOn, "DeletionPolicy": &d.DeletionPolicy,
+			"UpdateReplacePolicy": &d.UpdateReplacePolicy, "Metadata": &d.Metadata,
+		}); err != nil {
+			return err
 		}
 		if d.Type == "" {
 			return fmt.Errorf("every Resources object must contain a Type member; %s has none", id)
 		}
 		t.Resources[id] = d
+	}
+	return nil
+}
+
+func (t *template) parseOutputs(text json.RawMessage) error {
+	var raw map[string]map[string]json.RawMessage
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &raw); err != nil {
+			return fmt.Errorf("section Outputs: %w", err)
+		}
+	}
+	t.Outputs = make(map[string]output, len(raw))
+	for _, id := range slices.Sorted(maps.Keys(raw)) {
+		var o output
+		if err := parseAttributes("output "+id, raw[id], map[string]any{
+			"Description": &o.Description, "Value": &o.Value,
+		}); err != nil {
+			return err
+		}
+		t.Outputs[id] = o
+	}
+	return nil
+}
+
+// parseAttributes fills the targets of the attributes of one entry, and refuses other attributes.
+func parseAttributes(of string, raw map[string]json.RawMessage, targets map[string]any) error {
+	for _, attribute := range slices.Sorted(maps.Keys(raw)) {
+		target, ok := targets[attribute]
+		if !ok {
+			return fmt.Errorf("%s: the attribute %s is not simulated by the local AWS", of, attribute)
+		}
+		if err := json.Unmarshal(raw[attribute], target); err != nil {
+			return fmt.Errorf("%s, attribute %s: %w", of, attribute, err)
+		}
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 	"github.com/whittle-dev/whittle/infra/local/identity"
 	"github.com/whittle-dev/whittle/infra/local/s3"
-	"github.com/whittle-dev/whittle/infra/local/ssm"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
@@ -108,13 +107,12 @@ func (x *things) names() []string {
 
 // local is a CloudFormation behind its wire protocol, with everything that stacks of the tests use.
 type local struct {
-	client     *sdk.Client
-	service    *cloudformation.Service
-	things     *things
-	parameters *ssm.Service
-	objects    *s3.Service
-	operator   identity.Credentials
-	url        string
+	client   *sdk.Client
+	service  *cloudformation.Service
+	things   *things
+	objects  *s3.Service
+	operator identity.Credentials
+	url      string
 }
 
 func start(t *testing.T, functions cloudformation.Invoker) *local {
@@ -129,18 +127,14 @@ func start(t *testing.T, functions cloudformation.Invoker) *local {
 		t.Fatal(err)
 	}
 	l := &local{
-		things: &things{held: map[string]map[string]any{}}, parameters: ssm.New("123456789012", "us-east-1"),
-		objects: objects, operator: who.Operator(),
+		things: &things{held: map[string]map[string]any{}}, objects: objects, operator: who.Operator(),
 	}
-	l.parameters.Bootstrap("hnb659fds")
 	l.service = cloudformation.New(cloudformation.Config{
-		AccountID: "123456789012", Region: "us-east-1", Zones: []string{"us-east-1a", "us-east-1b"}, Parameters: l.parameters,
-		Templates: objects, Functions: functions, BaseURL: server.URL,
+		AccountID: "123456789012", Region: "us-east-1", Templates: objects, Functions: functions, BaseURL: server.URL,
 	})
 	who.Register(server)
 	l.service.Register(server)
 	who.RegisterTypes(l.service)
-	l.parameters.RegisterTypes(l.service)
 	l.service.RegisterType("Test::Thing", l.things)
 	if l.url, err = server.Listen(); err != nil {
 		t.Fatal(err)
@@ -158,10 +152,10 @@ func start(t *testing.T, functions cloudformation.Invoker) *local {
 }
 
 // create makes the stack "S" and gives it as it is when it has settled.
-func (l *local) create(t *testing.T, template string, parameters ...types.Parameter) types.Stack {
+func (l *local) create(t *testing.T, template string) types.Stack {
 	t.Helper()
 	_, err := l.client.CreateStack(t.Context(), &sdk.CreateStackInput{
-		StackName: aws.String("S"), TemplateBody: &template, Parameters: parameters,
+		StackName: aws.String("S"), TemplateBody: &template, Parameters: []types.Parameter{},
 		Capabilities: []types.Capability{types.CapabilityCapabilityIam},
 		Tags:         []types.Tag{{Key: aws.String("team"), Value: aws.String("a")}},
 	})
@@ -171,10 +165,10 @@ func (l *local) create(t *testing.T, template string, parameters ...types.Parame
 	return l.settled(t)
 }
 
-func (l *local) update(t *testing.T, template string, parameters ...types.Parameter) types.Stack {
+func (l *local) update(t *testing.T, template string) types.Stack {
 	t.Helper()
 	_, err := l.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{
-		StackName: aws.String("S"), TemplateBody: &template, Parameters: parameters,
+		StackName: aws.String("S"), TemplateBody: &template,
 		Capabilities: []types.Capability{types.CapabilityCapabilityIam},
 	})
 	if err != nil {
@@ -236,10 +230,6 @@ func wantError(t *testing.T, err error, code, text string) {
 	if !errors.As(err, &answer) || answer.ErrorCode() != code || !strings.Contains(answer.ErrorMessage(), text) {
 		t.Errorf("got %v, want %s with %q", err, code, text)
 	}
-}
-
-func parameter(name, value string) types.Parameter {
-	return types.Parameter{ParameterKey: &name, ParameterValue: &value}
 }
 
 // thing writes a template's resource.

@@ -11,7 +11,7 @@ import (
 func (d *deployment) hasChanges(tags map[string]string) bool {
 	old := d.stack
 	return old.template == nil || !sameJSON(withoutMetadata(old.template), withoutMetadata(d.template)) ||
-		!maps.Equal(old.parameters, d.parameters) || !maps.Equal(old.tags, tags)
+		!maps.Equal(old.tags, tags)
 }
 
 // withoutMetadata removes the parts of a template that change no resource.
@@ -30,10 +30,6 @@ func (d *deployment) update(ctx context.Context) {
 	}
 	if err != nil {
 		reason := d.failure(err)
-		if d.stack.disableRollback {
-			d.locked(func(at time.Time) { d.stack.setStatus(updateFailed, reason, at) })
-			return
-		}
 		d.locked(func(at time.Time) { d.stack.setStatus(updateRollbackInProgress, reason, at) })
 		d.rollBackUpdate(ctx)
 		return

@@ -99,8 +99,8 @@ func (w *World) services(log *slog.Logger) error {
 		return err
 	}
 	w.stacks = cloudformation.New(cloudformation.Config{
-		AccountID: AccountID, Region: Region, Zones: []string{"us-east-1a", "us-east-1b", "us-east-1c"},
-		Parameters: parameters, Templates: objects, Functions: installer{w.Lambda}, BaseURL: w.server.URL,
+		AccountID: AccountID, Region: Region,
+		Templates: objects, Functions: installer{w.Lambda}, BaseURL: w.server.URL,
 	})
 	w.closers = append(w.closers, w.stacks.Close)
 
