@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -20,17 +19,11 @@ const (
 // Register makes the server answer EventBridge's JSON protocol.
 func (s *Service) Register(server *wire.Server) {
 	server.Register("events", wire.Actions{
-		"PutEvents":         s.putEvents,
-		"PutRule":           s.servePutRule,
-		"DescribeRule":      s.describeRule,
-		"ListRules":         s.listRules,
-		"DeleteRule":        s.deleteRule,
-		"EnableRule":        s.enableRule,
-		"DisableRule":       s.enableRule,
-		"PutTargets":        s.servePutTargets,
-		"RemoveTargets":     s.serveRemoveTargets,
-		"ListTargetsByRule": s.listTargets,
-		"TestEventPattern":  s.testPattern,
+		"PutEvents":     s.putEvents,
+		"PutRule":       s.servePutRule,
+		"DeleteRule":    s.deleteRule,
+		"PutTargets":    s.servePutTargets,
+		"RemoveTargets": s.serveRemoveTargets,
 	})
 }
 
@@ -136,74 +129,6 @@ func (s *Service) servePutRule(_ context.Context, c *wire.Call) (*wire.Response,
 	return wire.JSON(map[string]string{"RuleArn": s.arn(in.Name)})
 }
 
-func (s *Service) describe(r *rule) map[string]any {
-	out := map[string]any{"Name": r.name, "Arn": s.arn(r.name), "State": "DISABLED", "EventBusName": "default"}
-	if r.enabled {
-		out["State"] = "ENABLED"
-	}
-	for name, value := range map[string]string{
-		"EventPattern": r.patternText, "ScheduleExpression": r.scheduleText, "Description": r.description,
-	} {
-		if value != "" {
-			out[name] = value
-		}
-	}
-	return out
-}
-
-// onRule reads the name that most calls give and does something with the service unlocked.
-func (s *Service) onRule(c *wire.Call, in any, name *string, do func() (any, error)) (*wire.Response, error) {
-	if err := c.DecodeJSON(in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	_, err := s.find(*name)
-	s.mu.Unlock()
-	if err != nil {
-		return nil, asAnswer(err)
-	}
-	out, err := do()
-	if err != nil {
-		return nil, asAnswer(err)
-	}
-	return wire.JSON(out)
-}
-
-func (s *Service) describeRule(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ Name string }
-	return s.onRule(c, &in, &in.Name, func() (any, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		r, err := s.find(in.Name)
-		if err != nil {
-			return nil, err
-		}
-		return s.describe(r), nil
-	})
-}
-
-func (s *Service) listRules(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ NamePrefix, EventBusName string }
-	if err := c.DecodeJSON(&in); err != nil {
-		return nil, err
-	}
-	if err := s.checkBus(in.EventBusName); err != nil {
-		return nil, asAnswer(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rules := []map[string]any{}
-	for name, r := range s.rules {
-		if strings.HasPrefix(name, in.NamePrefix) {
-			rules = append(rules, s.describe(r))
-		}
-	}
-	slices.SortFunc(rules, func(a, b map[string]any) int {
-		return strings.Compare(a["Name"].(string), b["Name"].(string))
-	})
-	return wire.JSON(map[string]any{"Rules": rules})
-}
-
 func (s *Service) deleteRule(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	var in struct{ Name string }
 	if err := c.DecodeJSON(&in); err != nil {
@@ -221,21 +146,19 @@ func (s *Service) deleteRule(_ context.Context, c *wire.Call) (*wire.Response, e
 	return wire.JSON(struct{}{})
 }
 
-func (s *Service) enableRule(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ Name string }
-	return s.onRule(c, &in, &in.Name, func() (any, error) {
-		return struct{}{}, s.setEnabled(in.Name, c.Action == "EnableRule")
-	})
-}
-
 func (s *Service) servePutTargets(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	var in struct {
 		Rule    string
-		Targets []Target
+		Targets []map[string]any
 	}
-	return s.onRule(c, &in, &in.Rule, func() (any, error) {
-		return map[string]any{"FailedEntryCount": 0, "FailedEntries": []any{}}, s.putTargets(in.Rule, in.Targets)
-	})
+	if err := c.DecodeJSON(&in); err != nil {
+		return nil, err
+	}
+	targets, err := readTargets(in.Rule, in.Targets)
+	if err == nil {
+		err = s.putTargets(in.Rule, targets)
+	}
+	return noneFailed(err)
 }
 
 func (s *Service) serveRemoveTargets(_ context.Context, c *wire.Call) (*wire.Response, error) {
@@ -243,50 +166,16 @@ func (s *Service) serveRemoveTargets(_ context.Context, c *wire.Call) (*wire.Res
 		Rule string
 		IDs  []string `json:"Ids"`
 	}
-	return s.onRule(c, &in, &in.Rule, func() (any, error) {
-		return map[string]any{"FailedEntryCount": 0, "FailedEntries": []any{}}, s.removeTargets(in.Rule, in.IDs)
-	})
-}
-
-func (s *Service) listTargets(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ Rule string }
-	return s.onRule(c, &in, &in.Rule, func() (any, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		r, err := s.find(in.Rule)
-		if err != nil {
-			return nil, err
-		}
-		return map[string]any{"Targets": append([]Target{}, r.targets...)}, nil
-	})
-}
-
-// envelope are the fields that TestEventPattern wants an event to have.
-var envelope = []string{"id", "account", "source", "time", "region", "resources", "detail-type"}
-
-func (s *Service) testPattern(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ EventPattern, Event string }
 	if err := c.DecodeJSON(&in); err != nil {
 		return nil, err
 	}
-	pattern, err := parsePattern([]byte(in.EventPattern))
-	if err != nil {
-		return nil, wire.Errorf("InvalidEventPatternException", http.StatusBadRequest,
-			"Event pattern is not valid. Reason: %v", err)
-	}
-	var event map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(in.Event), &event); err != nil {
-		return nil, wire.Errorf("ValidationException", http.StatusBadRequest, "Parameter Event is not valid. Reason: %v", err)
-	}
-	for _, name := range envelope {
-		if _, ok := event[name]; !ok {
-			return nil, wire.Errorf("ValidationException", http.StatusBadRequest,
-				"Parameter Event is not valid. Reason: it has no %s", name)
-		}
-	}
-	matched, err := pattern.Match([]byte(in.Event))
+	return noneFailed(s.removeTargets(in.Rule, in.IDs))
+}
+
+// noneFailed answers a change of targets.
+func noneFailed(err error) (*wire.Response, error) {
 	if err != nil {
 		return nil, asAnswer(err)
 	}
-	return wire.JSON(map[string]bool{"Result": matched})
+	return wire.JSON(map[string]any{"FailedEntryCount": 0, "FailedEntries": []any{}})
 }

@@ -10,18 +10,13 @@ import (
 	"slices"
 )
 
-// pattern decides which events a rule takes.
-// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html
-type pattern struct{ root node }
-
-// node is a condition on a value of the event; absent values are given as missing.
-type node interface{ matches(value any) bool }
-
-// missing stands for a field that the event does not have.
-type missing struct{}
+// pattern decides which events a rule takes: a field of the event must have one of the listed
+// literals, in objects as in the pattern.
+// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html
+type pattern map[string]any
 
 // parsePattern reads a pattern. The error names the field and its valid values.
-func parsePattern(text []byte) (*pattern, error) {
+func parsePattern(text []byte) (pattern, error) {
 	value, err := decode(text)
 	if err != nil {
 		return nil, fmt.Errorf("the event pattern is not JSON: %w", err)
@@ -30,24 +25,7 @@ func parsePattern(text []byte) (*pattern, error) {
 	if !ok {
 		return nil, errors.New("the event pattern must be a JSON object")
 	}
-	root, err := parseObject(object, "")
-	if err != nil {
-		return nil, err
-	}
-	return &pattern{root}, nil
-}
-
-// Match reports whether an event, as JSON, fits the pattern. Only an event that is not a JSON
-// object is an error.
-func (p *pattern) Match(event []byte) (bool, error) {
-	value, err := decode(event)
-	if err != nil {
-		return false, fmt.Errorf("the event is not JSON: %w", err)
-	}
-	if _, ok := value.(map[string]any); !ok {
-		return false, errors.New("the event must be a JSON object")
-	}
-	return p.root.matches(value), nil
+	return object, checkObject(object, "")
 }
 
 // decode keeps numbers as they are written: patterns compare literals by their text.
@@ -64,184 +42,93 @@ func decode(text []byte) (any, error) {
 	return value, nil
 }
 
-// fields must all match; an array in the event matches if one of its elements does as a whole.
-type fields map[string]node
-
-func (f fields) matches(value any) bool {
-	if list, ok := value.([]any); ok {
-		return slices.ContainsFunc(list, f.matches)
-	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		object = nil
-	}
-	for name, condition := range f {
-		field, present := object[name]
-		if !present {
-			field = missing{}
-		}
-		if !condition.matches(field) {
-			return false
-		}
-	}
-	return true
-}
-
-// both is an object with an $or beside other fields.
-type both []node
-
-func (b both) matches(value any) bool {
-	for _, part := range b {
-		if !part.matches(value) {
-			return false
-		}
-	}
-	return true
-}
-
-// either is $or.
-type either []node
-
-func (e either) matches(value any) bool {
-	for _, part := range e {
-		if part.matches(value) {
-			return true
-		}
-	}
-	return false
-}
-
-// leaf is a list of conditions. One of them must match the value, or one element of an array.
-type leaf []condition
-
-func (l leaf) matches(value any) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		// Conditions are for leaves: an object counts as a field that is not there.
-		return l.matchesOne(missing{})
-	case []any:
-		elements := flatten(value)
-		if len(elements) == 0 {
-			return l.matchesOne(missing{})
-		}
-		return slices.ContainsFunc(elements, l.matchesOne)
-	default:
-		return l.matchesOne(value)
-	}
-}
-
-func flatten(list []any) []any {
-	var all []any
-	for _, element := range list {
-		switch element := element.(type) {
-		case []any:
-			all = append(all, flatten(element)...)
-		case map[string]any:
-		default:
-			all = append(all, element)
-		}
-	}
-	return all
-}
-
-func (l leaf) matchesOne(value any) bool {
-	for _, c := range l {
-		if c(value) {
-			return true
-		}
-	}
-	return false
-}
-
-func parseObject(object map[string]any, path string) (node, error) {
+func checkObject(object map[string]any, at string) error {
 	if len(object) == 0 {
-		return nil, fmt.Errorf("event pattern%s: empty objects are not allowed", at(path))
+		return fmt.Errorf("event pattern%s: empty objects are not allowed", at)
 	}
-	plain := fields{}
-	var parts both
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		below := name
-		if path != "" {
-			below = path + "." + name
+		below := at + "." + name
+		if at == "" {
+			below = " at " + name
 		}
 		if name == "$or" {
-			alternatives, err := parseOr(object[name], below, path)
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, alternatives)
-			continue
+			return fmt.Errorf("event pattern%s: $or is not simulated by the local AWS", below)
 		}
 		var err error
 		switch value := object[name].(type) {
 		case map[string]any:
-			plain[name], err = parseObject(value, below)
+			err = checkObject(value, below)
 		case []any:
-			plain[name], err = parseLeaf(value, below)
+			err = checkList(value, below)
 		default:
-			err = fmt.Errorf("event pattern%s: the value must be an object or an array, such as [%s]", at(below), show(value))
+			err = fmt.Errorf("event pattern%s: the value must be an object or an array, such as [%s]", below, show(value))
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(parts) == 0 {
-		return plain, nil
-	}
-	// The parts look at the same element where the event has an array here.
-	return eachElement{append(parts, plain)}, nil
+	return nil
 }
 
-// eachElement makes all parts of a condition look at the same element of an array.
-type eachElement struct{ of node }
-
-func (e eachElement) matches(value any) bool {
-	if list, ok := value.([]any); ok {
-		return slices.ContainsFunc(list, e.matches)
-	}
-	return e.of.matches(value)
-}
-
-func parseOr(value any, below, path string) (node, error) {
-	list, ok := value.([]any)
-	if !ok || len(list) < 2 {
-		return nil, fmt.Errorf("event pattern%s: $or must be an array of at least two objects", at(below))
-	}
-	var alternatives either
-	for _, element := range list {
-		object, ok := element.(map[string]any)
-		if !ok {
-			return nil, fmt.Errorf("event pattern%s: $or has %s; its elements must be objects", at(below), show(element))
-		}
-		alternative, err := parseObject(object, path)
-		if err != nil {
-			return nil, err
-		}
-		alternatives = append(alternatives, alternative)
-	}
-	return alternatives, nil
-}
-
-func parseLeaf(list []any, path string) (node, error) {
+func checkList(list []any, at string) error {
 	if len(list) == 0 {
-		return nil, fmt.Errorf("event pattern%s: empty arrays are not allowed", at(path))
+		return fmt.Errorf("event pattern%s: empty arrays are not allowed", at)
 	}
-	var conditions leaf
 	for _, element := range list {
-		c, err := parseCondition(element)
-		if err != nil {
-			return nil, fmt.Errorf("event pattern%s: %w", at(path), err)
+		switch element := element.(type) {
+		case string, json.Number, bool:
+		case map[string]any:
+			return fmt.Errorf("event pattern%s: the operator %s is not simulated by the local AWS; it knows lists of strings, "+
+				"numbers, true and false", at, show(element))
+		default:
+			return fmt.Errorf("event pattern%s: %s is not simulated by the local AWS; it knows lists of strings, numbers, "+
+				"true and false", at, show(element))
 		}
-		conditions = append(conditions, c)
 	}
-	return conditions, nil
+	return nil
 }
 
-func at(path string) string {
-	if path == "" {
-		return ""
+// match reports whether an event, as JSON, fits the pattern. Only an event that is not a JSON object
+// is an error.
+func (p pattern) match(event []byte) (bool, error) {
+	value, err := decode(event)
+	if err != nil {
+		return false, fmt.Errorf("the event is not JSON: %w", err)
 	}
-	return " at " + path
+	if _, ok := value.(map[string]any); !ok {
+		return false, errors.New("the event must be a JSON object")
+	}
+	return matches(map[string]any(p), value), nil
+}
+
+// matches compares one value of the event with its part of the pattern. An array in the event has the
+// literal if one of its elements is the literal.
+func matches(wanted, value any) bool {
+	switch wanted := wanted.(type) {
+	case map[string]any:
+		object, _ := value.(map[string]any)
+		for name, inner := range wanted {
+			if !matches(inner, object[name]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		if list, ok := value.([]any); ok {
+			return slices.ContainsFunc(list, func(element any) bool { return matches(wanted, element) })
+		}
+		return slices.ContainsFunc(wanted, func(literal any) bool { return literal == scalar(value) })
+	default:
+		return false
+	}
+}
+
+// scalar makes a value comparable: an object is equal to no literal.
+func scalar(value any) any {
+	if _, isObject := value.(map[string]any); isObject {
+		return nil
+	}
+	return value
 }
 
 func show(value any) string {

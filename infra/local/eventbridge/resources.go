@@ -16,23 +16,13 @@ func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 type ruleType struct{ service *Service }
 
 type ruleProperties struct {
-	Name               string
-	Description        string
-	EventBusName       string
-	EventPattern       map[string]any
-	ScheduleExpression string
-	State              string
-	Targets            []targetProperties
-	Tags               []struct{ Key, Value string } // nothing asks for them
-}
-
-// targetProperties are a target in a template; its placeholders are InputPathsMap too.
-type targetProperties struct {
-	ID                             string `json:"Id"`
-	Arn, RoleArn, Input, InputPath string
-	InputTransformer               *InputTransformer
-	RetryPolicy                    *RetryPolicy
-	DeadLetterConfig               *DeadLetterConfig
+	Name         string
+	Description  string
+	EventBusName string
+	EventPattern map[string]any
+	State        string
+	Targets      []map[string]any
+	Tags         []struct{ Key, Value string } // nothing asks for them
 }
 
 func (t ruleType) put(r cloudformation.Request, name string, isNew bool) (cloudformation.Result, error) {
@@ -43,10 +33,7 @@ func (t ruleType) put(r cloudformation.Request, name string, isNew bool) (cloudf
 	if p.Name != "" {
 		name = p.Name
 	}
-	definition := ruleDefinition{
-		Name: name, Description: p.Description, ScheduleExpression: p.ScheduleExpression, State: p.State,
-		EventBusName: p.EventBusName,
-	}
+	definition := ruleDefinition{Name: name, State: p.State, EventBusName: p.EventBusName}
 	if p.EventPattern != nil {
 		text, err := json.Marshal(p.EventPattern)
 		if err != nil {
@@ -54,13 +41,9 @@ func (t ruleType) put(r cloudformation.Request, name string, isNew bool) (cloudf
 		}
 		definition.EventPattern = string(text)
 	}
-	targets := make([]Target, len(p.Targets))
-	for i, target := range p.Targets {
-		targets[i] = Target{
-			ID: target.ID, Arn: target.Arn, RoleArn: target.RoleArn, Input: target.Input, InputPath: target.InputPath,
-			InputTransformer: target.InputTransformer, RetryPolicy: target.RetryPolicy,
-			DeadLetterConfig: target.DeadLetterConfig,
-		}
+	targets, err := readTargets(name, p.Targets)
+	if err != nil {
+		return cloudformation.Result{}, err
 	}
 	if isNew {
 		t.service.mu.Lock()

@@ -1,24 +1,37 @@
 package eventbridge
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"time"
+	"strings"
 
-	"github.com/whittle-dev/whittle/infra/local/scheduler/expression"
+	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
-// ruleDefinition is a rule as API and template write it, without its targets.
+// ruleDefinition is a rule as the API writes it, without its targets.
 type ruleDefinition struct {
-	Name, Description, EventPattern, ScheduleExpression, State, EventBusName string
+	Name, Description, EventPattern, EventBusName, State string
+	// ScheduleExpression is refused.
+	ScheduleExpression string
+}
+
+// Target is where a rule sends its events, or a constant input instead of them.
+type Target struct {
+	ID    string `json:"Id"`
+	Arn   string
+	Input string
 }
 
 var validName = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,64}$`)
 
-// errPattern marks a pattern that is not valid, which has an error code of its own.
-var errPattern = errors.New("Event pattern is not valid")
+var (
+	errNotFound = errors.New("does not exist")
+	// errPattern marks a pattern that is not valid, which has an error code of its own.
+	errPattern = errors.New("Event pattern is not valid")
+)
 
 func (s *Service) checkBus(name string) error {
 	if name == "" || name == "default" ||
@@ -48,67 +61,54 @@ func (s *Service) putRule(d ruleDefinition, targets *[]Target) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return errors.New("the event bus is closed")
-	}
-	if old := s.rules[d.Name]; old != nil {
-		old.stop()
-		if targets == nil {
-			r.targets = old.targets
-		}
+	if old := s.rules[d.Name]; old != nil && targets == nil {
+		r.targets = old.targets
 	}
 	s.rules[d.Name] = r
-	s.arm(r, r.created)
 	return nil
 }
 
 // newRule reads a definition.
 func newRule(d ruleDefinition) (*rule, error) {
-	if !validName.MatchString(d.Name) {
+	switch {
+	case !validName.MatchString(d.Name):
 		return nil, fmt.Errorf("rule name %q: letters, digits, ., _ and -, at most 64", d.Name)
+	case d.State != "" && d.State != "ENABLED":
+		return nil, fmt.Errorf("rule %s: the State %s is not simulated by the local AWS", d.Name, d.State)
+	case d.ScheduleExpression != "":
+		return nil, fmt.Errorf("rule %s: ScheduleExpression is not simulated by the local AWS", d.Name)
+	case d.EventPattern == "":
+		return nil, fmt.Errorf("rule %s: it needs EventPattern", d.Name)
 	}
-	r := &rule{
-		name: d.Name, description: d.Description, patternText: d.EventPattern, scheduleText: d.ScheduleExpression,
-		created: time.Now(),
+	pattern, err := parsePattern([]byte(d.EventPattern))
+	if err != nil {
+		return nil, fmt.Errorf("%w. Reason: rule %s: %w", errPattern, d.Name, err)
 	}
-	switch d.State {
-	case "", "ENABLED", "ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS":
-		r.enabled = true
-	case "DISABLED":
-	default:
-		return nil, fmt.Errorf("rule %s: State is %q; it must be ENABLED or DISABLED", d.Name, d.State)
-	}
-	if d.EventPattern == "" && d.ScheduleExpression == "" {
-		return nil, fmt.Errorf("rule %s: it needs EventPattern or ScheduleExpression", d.Name)
-	}
-	if d.EventPattern != "" {
-		pattern, err := parsePattern([]byte(d.EventPattern))
-		if err != nil {
-			return nil, fmt.Errorf("%w. Reason: rule %s: %w", errPattern, d.Name, err)
+	return &rule{name: d.Name, pattern: pattern}, nil
+}
+
+// readTargets reads targets of the API or of a template. The error names what is not simulated.
+func readTargets(rule string, given []map[string]any) ([]Target, error) {
+	targets := make([]Target, len(given))
+	for i, properties := range given {
+		if err := cloudformation.Decode(properties, &targets[i]); err != nil {
+			return nil, fmt.Errorf("rule %s, target %v: %w", rule, properties["Id"], err)
 		}
-		r.pattern = pattern
 	}
-	if d.ScheduleExpression != "" {
-		schedule, err := expression.Parse(d.ScheduleExpression, time.UTC)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", d.Name, err)
-		}
-		if !schedule.At.IsZero() {
-			return nil, fmt.Errorf("rule %s: ScheduleExpression %q: rules take rate and cron; at is for EventBridge Scheduler",
-				d.Name, d.ScheduleExpression)
-		}
-		r.schedule = schedule
-	}
-	return r, nil
+	return targets, nil
 }
 
 func checkTargets(rule string, targets []Target) error {
 	seen := map[string]bool{}
 	for _, target := range targets {
-		if err := target.check(); err != nil {
-			return fmt.Errorf("rule %s: %w", rule, err)
-		}
-		if seen[target.ID] {
+		switch {
+		case target.ID == "":
+			return fmt.Errorf("rule %s: a target needs an Id", rule)
+		case !strings.HasPrefix(target.Arn, "arn:aws:sqs:"):
+			return fmt.Errorf("rule %s, target %s: Arn %q: the local bus's targets are SQS queues", rule, target.ID, target.Arn)
+		case target.Input != "" && !json.Valid([]byte(target.Input)):
+			return fmt.Errorf("rule %s, target %s: Input is not JSON", rule, target.ID)
+		case seen[target.ID]:
 			return fmt.Errorf("rule %s: two targets have the Id %s", rule, target.ID)
 		}
 		seen[target.ID] = true
@@ -153,24 +153,16 @@ func (s *Service) removeTargets(name string, ids []string) error {
 	return nil
 }
 
-func (s *Service) setEnabled(name string, enabled bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r, err := s.find(name)
-	if err != nil {
-		return err
-	}
-	r.stop()
-	r.enabled = enabled
-	s.arm(r, time.Now())
-	return nil
-}
-
 func (s *Service) removeRule(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.rules, name)
+}
+
+// find returns a rule; the lock is held.
+func (s *Service) find(name string) (*rule, error) {
 	if r := s.rules[name]; r != nil {
-		r.stop()
-		delete(s.rules, name)
+		return r, nil
 	}
+	return nil, fmt.Errorf("rule %s %w on EventBus default", name, errNotFound)
 }

@@ -43,7 +43,6 @@ func route(method, path string) (action, name string) {
 		"GET functions/*":                     "GetFunction",
 		"GET functions/*/configuration":       "GetFunctionConfiguration",
 		"PUT functions/*/configuration":       "UpdateFunctionConfiguration",
-		"GET functions/*/policy":              "GetPolicy",
 		"GET functions/*/concurrency":         "GetFunctionConcurrency",
 		"GET event-source-mappings":           "ListEventSourceMappings",
 		"GET event-source-mappings/*":         "GetEventSourceMapping",
@@ -79,7 +78,7 @@ func (a restAPI) Serve(ctx context.Context, c *wire.Call) (*wire.Response, error
 	case "":
 		return nil, wire.Errorf("UnknownOperationException", http.StatusNotFound,
 			"the local Lambda has no %s %s; it simulates Invoke, GetAccountSettings, GetFunction, GetFunctionConfiguration, "+
-				"UpdateFunctionConfiguration, ListFunctions, GetPolicy, GetFunctionConcurrency, ListTags and the reading and "+
+				"UpdateFunctionConfiguration, ListFunctions, GetFunctionConcurrency, ListTags and the reading and "+
 				"updating of event source mappings", c.HTTP.Method, c.HTTP.URL.Path)
 	}
 	f, err := s.find(name)
@@ -126,8 +125,6 @@ func (s *Service) serveFunction(ctx context.Context, c *wire.Call, f *function, 
 		return wire.JSON(f.describe())
 	case "UpdateFunctionConfiguration":
 		return s.updateConfiguration(c, f)
-	case "GetPolicy":
-		return f.servePolicy()
 	case "GetFunctionConcurrency":
 		if settings := f.settings(); settings.ReservedConcurrency != nil {
 			return wire.JSON(map[string]int{"ReservedConcurrentExecutions": *settings.ReservedConcurrency})
@@ -308,34 +305,6 @@ func (s *Service) updateConfiguration(c *wire.Call, f *function) (*wire.Response
 	f.mu.Unlock()
 	f.replace(settings, unpacked)
 	return wire.JSON(f.describe())
-}
-
-func (f *function) servePolicy() (*wire.Response, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.permissions) == 0 {
-		return nil, wire.Errorf("ResourceNotFoundException", http.StatusNotFound, "No policy is associated with function %s.",
-			f.arn)
-	}
-	var statements []map[string]any
-	for id, p := range f.permissions {
-		statement := map[string]any{
-			"Sid": id, "Effect": "Allow", "Principal": map[string]string{"Service": p.Principal}, "Action": p.Action,
-			"Resource": f.arn,
-		}
-		if p.SourceARN != "" {
-			statement["Condition"] = map[string]any{"ArnLike": map[string]string{"AWS:SourceArn": p.SourceARN}}
-		}
-		statements = append(statements, statement)
-	}
-	slices.SortFunc(statements, func(a, b map[string]any) int {
-		return strings.Compare(a["Sid"].(string), b["Sid"].(string))
-	})
-	document, err := json.Marshal(map[string]any{"Version": "2012-10-17", "Id": "default", "Statement": statements})
-	if err != nil {
-		return nil, err
-	}
-	return wire.JSON(map[string]string{"Policy": string(document), "RevisionId": f.revision})
 }
 
 // describe is the mapping as the API gives it; the caller holds the service's lock.

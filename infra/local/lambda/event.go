@@ -31,19 +31,6 @@ func (s *Service) InvokeAsync(_ context.Context, functionARN string, payload []b
 	return s.queueEvent(functionARN, request{trigger: "event", payload: payload})
 }
 
-// InvokeFrom is InvokeAsync by another service (events.amazonaws.com) on behalf of a source ARN. An
-// AWS::Lambda::Permission must allow it.
-func (s *Service) InvokeFrom(_ context.Context, service, sourceARN, functionARN string, payload []byte) error {
-	f, err := s.find(functionARN)
-	if err != nil {
-		return err
-	}
-	if !f.permits(service, sourceARN) {
-		return fmt.Errorf("function %s: no AWS::Lambda::Permission lets %s invoke it for %s", f.name, service, sourceARN)
-	}
-	return s.queueEvent(functionARN, request{trigger: service, payload: payload})
-}
-
 // InvokeAs is InvokeAsync by a service with a role (EventBridge Scheduler), which must be allowed
 // lambda:InvokeFunction.
 func (s *Service) InvokeAs(_ context.Context, service, roleARN, functionARN string, payload []byte) error {

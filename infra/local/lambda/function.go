@@ -23,7 +23,6 @@ type function struct {
 	generation    int
 	deleted       bool
 	events        eventSettings
-	permissions   map[string]permission
 
 	idle []*sandbox // the latest used last
 	busy map[*sandbox]bool
@@ -36,7 +35,7 @@ type function struct {
 func newFunction(s *Service, configuration Configuration, code code) *function {
 	return &function{
 		service: s, name: configuration.Name, arn: s.arn(configuration.Name), configuration: configuration, code: code,
-		modified: time.Now(), revision: wire.NewID(), events: defaultEventSettings(), permissions: map[string]permission{},
+		modified: time.Now(), revision: wire.NewID(), events: defaultEventSettings(),
 		busy: map[*sandbox]bool{}, freed: make(chan struct{}),
 	}
 }

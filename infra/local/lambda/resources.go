@@ -2,7 +2,6 @@ package lambda
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,12 +11,11 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// RegisterTypes registers functions, event source mappings, permissions and event settings with
+// RegisterTypes registers functions, event source mappings and event settings with
 // CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::Lambda::Function", functionType{s})
 	stacks.RegisterType("AWS::Lambda::EventSourceMapping", mappingType{s})
-	stacks.RegisterType("AWS::Lambda::Permission", permissionType{s})
 	stacks.RegisterType("AWS::Lambda::EventInvokeConfig", eventInvokeType{s})
 }
 
@@ -249,46 +247,6 @@ func (t mappingType) Delete(_ context.Context, r cloudformation.Request) error {
 	t.service.mu.Unlock()
 	if m != nil {
 		m.remove()
-	}
-	return nil
-}
-
-type permissionType struct{ service *Service }
-
-type permissionProperties struct {
-	FunctionName, Action, Principal, SourceArn, SourceAccount string
-}
-
-func (t permissionType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
-	var p permissionProperties
-	if err := cloudformation.Decode(r.Properties, &p); err != nil {
-		return cloudformation.Result{}, err
-	}
-	f, err := t.service.find(p.FunctionName)
-	if err != nil {
-		return cloudformation.Result{}, err
-	}
-	if p.Action == "" || p.Principal == "" {
-		return cloudformation.Result{}, errors.New("a permission needs Action and Principal")
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.permissions[r.GeneratedName] = permission{p.Action, p.Principal, p.SourceArn, p.SourceAccount}
-	return cloudformation.Result{PhysicalID: r.GeneratedName, Attributes: map[string]any{"Id": r.GeneratedName}}, nil
-}
-
-// Update replaces: a permission cannot be changed on AWS either.
-func (t permissionType) Update(ctx context.Context, r cloudformation.Request) (cloudformation.Result, error) {
-	return t.Create(ctx, r)
-}
-
-func (t permissionType) Delete(_ context.Context, r cloudformation.Request) error {
-	t.service.mu.Lock()
-	defer t.service.mu.Unlock()
-	for _, f := range t.service.functions {
-		f.mu.Lock()
-		delete(f.permissions, r.PhysicalID)
-		f.mu.Unlock()
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (w *World) services(log *slog.Logger) error {
 	})
 	w.closers = append(w.closers, w.Lambda.Close)
 	bus := eventbridge.New(eventbridge.Options{
-		AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda, Delivery: delivery,
+		AccountID: AccountID, Region: Region, Queues: w.queues, Delivery: delivery,
 	})
 	w.closers = append(w.closers, bus.Close)
 	schedules := scheduler.New(scheduler.Options{
