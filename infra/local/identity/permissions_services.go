@@ -105,10 +105,6 @@ var restOperations = []operation{
 		anyResource,
 	},
 	{
-		"scheduler", http.MethodGet, regexp.MustCompile(`^/schedules/([^/]+)$`), "scheduler:GetSchedule",
-		"arn:aws:scheduler:{region}:{account}:schedule/default/$1",
-	},
-	{
 		"arc-zonal-shift", http.MethodGet, regexp.MustCompile(`^/managedresources/(.+)$`),
 		"arc-zonal-shift:GetManagedResource", "$1",
 	},
@@ -117,7 +113,6 @@ var restOperations = []operation{
 		"arc-zonal-shift", http.MethodDelete, regexp.MustCompile(`^/zonalshifts/.+$`), "arc-zonal-shift:CancelZonalShift",
 		"*",
 	},
-	{"scheduler", http.MethodGet, regexp.MustCompile(`^/schedules/?$`), "scheduler:ListSchedules", "*"},
 	{"s3", http.MethodGet, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:GetObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodHead, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:GetObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodPut, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:PutObject", "arn:aws:s3:::$1/$2"},

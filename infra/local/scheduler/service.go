@@ -5,15 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/draw"
-	"github.com/whittle-dev/whittle/infra/local/scheduler/expression"
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
@@ -21,9 +16,7 @@ import (
 // principal is the scheduler's service principal.
 const principal = "scheduler.amazonaws.com"
 
-const defaultGroup = "default"
-
-// Queues sends to targets and dead-letter queues.
+// Queues sends to targets.
 type Queues interface {
 	Send(queue string, message sqs.Message, delay *time.Duration) (sqs.Message, error)
 }
@@ -62,16 +55,6 @@ func (j Jitter) of(arn string, scheduled time.Time) time.Duration {
 	return draw.Between(j.Seed, 0, j.Most, arn, scheduled.UTC().Format(time.RFC3339))
 }
 
-// Run is one time that a schedule ran.
-type Run struct {
-	Schedule  string // ARN
-	Target    string // ARN
-	Scheduled time.Time
-	Err       error // why the target did not take it
-}
-
-const keptRuns = 1000
-
 var (
 	errNotFound = errors.New("does not exist")
 	errConflict = errors.New("already exists")
@@ -86,32 +69,20 @@ type Service struct {
 
 	mu        sync.Mutex
 	closed    bool
-	groups    map[string]*group
-	schedules map[string]*schedule // by group/name
-	runs      []Run
-}
-
-type group struct {
-	name    string
-	created time.Time
+	schedules map[string]*schedule // by name
 }
 
 type schedule struct {
 	Definition
-	created, modified, start time.Time
-	expression               expression.Expression
-	// latest is the time for which the schedule ran last.
-	latest time.Time
-	timer  *time.Timer
+	timer *time.Timer
+	// period is the time between two runs.
+	period time.Duration
 }
 
-// New returns a service with the group named default.
+// New returns a service without schedules.
 func New(options Options) *Service {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Service{
-		options: options, ctx: ctx, cancel: cancel, schedules: map[string]*schedule{},
-		groups: map[string]*group{defaultGroup: {name: defaultGroup, created: time.Now()}},
-	}
+	return &Service{options: options, ctx: ctx, cancel: cancel, schedules: map[string]*schedule{}}
 }
 
 // Close stops all schedules and waits for the runs under way.
@@ -127,72 +98,35 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// Runs returns the latest runs, at most 1,000.
-func (s *Service) Runs() []Run {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.runs)
-}
-
-var validName = regexp.MustCompile(`^[0-9a-zA-Z_.-]{1,64}$`)
-
-// put checks a definition and makes it the schedule of its name, which must be new or must exist.
-func (s *Service) put(d Definition, mustExist bool) (*schedule, error) {
-	if d.GroupName == "" {
-		d.GroupName = defaultGroup
-	}
-	parsed, err := d.check()
-	if err != nil {
-		return nil, err
-	}
+// put makes a definition the schedule of its name, which must be new or must exist.
+func (s *Service) put(d Definition, period time.Duration, mustExist bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.New("the scheduler is closed")
+		return errors.New("the scheduler is closed")
 	}
-	if s.groups[d.GroupName] == nil {
-		return nil, fmt.Errorf("schedule group %s %w", d.GroupName, errNotFound)
-	}
-	key := d.GroupName + "/" + d.Name
-	old := s.schedules[key]
+	old := s.schedules[d.Name]
 	switch {
 	case mustExist && old == nil:
-		return nil, fmt.Errorf("schedule %s %w", key, errNotFound)
+		return fmt.Errorf("schedule %s %w", d.Name, errNotFound)
 	case !mustExist && old != nil:
-		return nil, fmt.Errorf("schedule %s %w", key, errConflict)
-	}
-	now := time.Now()
-	sc := &schedule{Definition: d, created: now, modified: now, start: now, expression: parsed}
-	if d.StartDate != nil {
-		sc.start = d.StartDate.Time
+		return fmt.Errorf("schedule %s %w", d.Name, errConflict)
 	}
 	if old != nil {
 		old.stop()
-		sc.created = old.created
 	}
-	s.schedules[key] = sc
-	// The moment before the start: a rate's first run is its start.
-	s.arm(sc, later(sc.start, now).Add(-1))
-	return sc, nil
+	sc := &schedule{Definition: d, period: period}
+	s.schedules[d.Name] = sc
+	s.arm(sc, time.Now())
+	return nil
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// arm sets the timer for the first run after a time; the caller holds the lock.
-func (s *Service) arm(sc *schedule, after time.Time) {
-	if sc.State == "DISABLED" || s.closed {
+// arm sets the timer of the run at a time; the caller holds the lock.
+func (s *Service) arm(sc *schedule, next time.Time) {
+	if s.closed {
 		return
 	}
-	next := sc.expression.Next(sc.start, after)
-	if next.IsZero() || sc.EndDate != nil && next.After(sc.EndDate.Time) {
-		return
-	}
-	due := next.Add(s.options.Jitter.of(s.arn(sc), next))
+	due := next.Add(s.options.Jitter.of(s.arn(sc.Name), next))
 	sc.timer = time.AfterFunc(time.Until(due), func() { s.fire(sc, next) })
 }
 
@@ -204,53 +138,35 @@ func (sc *schedule) stop() {
 
 func (s *Service) fire(sc *schedule, scheduled time.Time) {
 	s.mu.Lock()
-	if s.closed || s.schedules[sc.GroupName+"/"+sc.Name] != sc {
+	if s.closed || s.schedules[sc.Name] != sc {
 		s.mu.Unlock()
 		return
 	}
 	s.work.Add(1)
 	defer s.work.Done()
-	sc.latest = scheduled
-	s.arm(sc, later(scheduled, time.Now().Add(-s.options.Jitter.Most)))
+	next := scheduled.Add(sc.period)
+	// A machine that slept does not make up for the runs that it missed.
+	if late := time.Since(next) - s.options.Jitter.Most; late > 0 {
+		next = next.Add(late.Truncate(sc.period) + sc.period)
+	}
+	s.arm(sc, next)
 	s.mu.Unlock()
-	err := s.deliver(sc, scheduled)
-	if err != nil {
-		slog.Warn("schedule's target did not take its run", "schedule", s.arn(sc), "target", sc.Target.Arn, "error", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.runs) >= keptRuns {
-		s.runs = slices.Clone(s.runs[keptRuns/10:])
-	}
-	s.runs = append(s.runs, Run{Schedule: s.arn(sc), Target: sc.Target.Arn, Scheduled: scheduled, Err: err})
-	if sc.ActionAfterCompletion == "DELETE" && sc.expression.Next(sc.start, scheduled).IsZero() {
-		delete(s.schedules, sc.GroupName+"/"+sc.Name)
+	if err := s.deliver(sc, scheduled); err != nil {
+		slog.Warn("schedule's target did not take its run", "schedule", s.arn(sc.Name), "target", sc.Target.Arn, "error", err)
 	}
 }
 
-// deliver hands a run to the target, and to its dead-letter queue if the target does not take it.
+// deliver hands a run to the target.
 func (s *Service) deliver(sc *schedule, scheduled time.Time) error {
 	input := s.input(sc, scheduled)
-	var err error
 	if isFunction(sc.Target.Arn) {
-		err = s.options.Functions.InvokeAs(s.ctx, principal, sc.Target.RoleArn, sc.Target.Arn, []byte(input))
-	} else if err = s.allowed(sc.Target.RoleArn, sc.Target.Arn); err == nil {
-		_, err = s.options.Queues.Send(sc.Target.Arn, sqs.Message{Body: input, SenderID: principal}, nil)
+		return s.options.Functions.InvokeAs(s.ctx, principal, sc.Target.RoleArn, sc.Target.Arn, []byte(input))
 	}
-	dead := sc.Target.DeadLetterConfig
-	if err == nil || dead == nil || dead.Arn == "" {
+	if err := s.allowed(sc.Target.RoleArn, sc.Target.Arn); err != nil {
 		return err
 	}
-	text := func(value string) sqs.Attribute { return sqs.Attribute{DataType: "String", StringValue: value} }
-	lost := s.allowed(sc.Target.RoleArn, dead.Arn)
-	if lost == nil {
-		_, lost = s.options.Queues.Send(dead.Arn,
-			sqs.Message{Body: input, SenderID: principal, Attributes: map[string]sqs.Attribute{
-				"SCHEDULE_ARN": text(s.arn(sc)), "TARGET_ARN": text(sc.Target.Arn), "ERROR_CODE": text("TargetRefused"),
-				"ERROR_MESSAGE": text(err.Error()),
-			}}, nil)
-	}
-	return errors.Join(err, lost)
+	_, err := s.options.Queues.Send(sc.Target.Arn, sqs.Message{Body: input, SenderID: principal}, nil)
+	return err
 }
 
 func (s *Service) allowed(roleARN, queueARN string) error {
@@ -263,83 +179,28 @@ func (s *Service) allowed(roleARN, queueARN string) error {
 	return nil
 }
 
-// input is the target's input with the documented context attributes filled in, or the event that
-// AWS sends without one.
-// https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
+// input is the target's input, or the event that AWS sends without one.
 func (s *Service) input(sc *schedule, scheduled time.Time) string {
-	moment := scheduled.UTC().Format(time.RFC3339)
-	id := wire.NewID()
-	if sc.Target.Input == "" {
-		return fmt.Sprintf(`{"version":"0","id":%q,"detail-type":"Scheduled Event","source":"aws.scheduler","account":%q,`+
-			`"time":%q,"region":%q,"resources":[%q],"detail":"{}"}`,
-			id, s.options.AccountID, moment, s.options.Region, s.arn(sc))
+	if sc.Target.Input != "" {
+		return sc.Target.Input
 	}
-	return strings.NewReplacer(
-		"<aws.scheduler.schedule-arn>", s.arn(sc), "<aws.scheduler.scheduled-time>", moment,
-		"<aws.scheduler.execution-id>", id, "<aws.scheduler.attempt-number>", "1",
-	).Replace(sc.Target.Input)
+	return fmt.Sprintf(`{"version":"0","id":%q,"detail-type":"Scheduled Event","source":"aws.scheduler","account":%q,`+
+		`"time":%q,"region":%q,"resources":[%q],"detail":"{}"}`,
+		wire.NewID(), s.options.AccountID, scheduled.UTC().Format(time.RFC3339), s.options.Region, s.arn(sc.Name))
 }
 
-func (s *Service) find(groupName, name string) (*schedule, error) {
-	if groupName == "" {
-		groupName = defaultGroup
-	}
-	if sc := s.schedules[groupName+"/"+name]; sc != nil {
-		return sc, nil
-	}
-	return nil, fmt.Errorf("schedule %s/%s %w", groupName, name, errNotFound)
-}
-
-func (s *Service) remove(groupName, name string) error {
+func (s *Service) remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sc, err := s.find(groupName, name)
-	if err != nil {
-		return err
+	sc := s.schedules[name]
+	if sc == nil {
+		return fmt.Errorf("schedule %s %w", name, errNotFound)
 	}
 	sc.stop()
-	delete(s.schedules, sc.GroupName+"/"+name)
+	delete(s.schedules, name)
 	return nil
 }
 
-func (s *Service) addGroup(name string) error {
-	if !validName.MatchString(name) {
-		return fmt.Errorf("schedule group name %q: letters, digits, ., _ and -, at most 64", name)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.groups[name] != nil {
-		return fmt.Errorf("schedule group %s %w", name, errConflict)
-	}
-	s.groups[name] = &group{name: name, created: time.Now()}
-	return nil
-}
-
-// removeGroup takes the group's schedules with it, as on AWS.
-func (s *Service) removeGroup(name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case name == defaultGroup:
-		return errors.New("the group default cannot be deleted")
-	case s.groups[name] == nil:
-		return fmt.Errorf("schedule group %s %w", name, errNotFound)
-	}
-	delete(s.groups, name)
-	maps.DeleteFunc(s.schedules, func(_ string, sc *schedule) bool {
-		if sc.GroupName == name {
-			sc.stop()
-		}
-		return sc.GroupName == name
-	})
-	return nil
-}
-
-func (s *Service) arn(sc *schedule) string {
-	return fmt.Sprintf("arn:aws:scheduler:%s:%s:schedule/%s/%s", s.options.Region, s.options.AccountID, sc.GroupName,
-		sc.Name)
-}
-
-func (s *Service) groupARN(name string) string {
-	return fmt.Sprintf("arn:aws:scheduler:%s:%s:schedule-group/%s", s.options.Region, s.options.AccountID, name)
+func (s *Service) arn(name string) string {
+	return fmt.Sprintf("arn:aws:scheduler:%s:%s:schedule/default/%s", s.options.Region, s.options.AccountID, name)
 }
