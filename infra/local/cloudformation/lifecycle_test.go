@@ -205,9 +205,6 @@ func TestIAMTemplatesNeedConsentAndWork(t *testing.T) {
 func TestTemplateByURL(t *testing.T) {
 	l := start(t, nil)
 	bucket := s3.BootstrapBucket("hnb659fds", "123456789012", "us-east-1")
-	if err := l.objects.CreateBucket(bucket); err != nil {
-		t.Fatal(err)
-	}
 	if err := l.objects.Put(bucket, "deep/t.json",
 		[]byte(resources(thing("A", map[string]any{"Name": "a"})))); err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func start(t *testing.T, functions cloudformation.Invoker) *local {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := s3.New(t.TempDir(), "us-east-1")
+	objects, err := s3.New(t.TempDir(), s3.BootstrapBucket("hnb659fds", "123456789012", "us-east-1"))
 	if err != nil {
 		t.Fatal(err)
 	}

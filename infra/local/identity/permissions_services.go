@@ -113,13 +113,9 @@ var restOperations = []operation{
 		"arc-zonal-shift", http.MethodDelete, regexp.MustCompile(`^/zonalshifts/.+$`), "arc-zonal-shift:CancelZonalShift",
 		"*",
 	},
-	{"s3", http.MethodGet, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:GetObject", "arn:aws:s3:::$1/$2"},
-	{"s3", http.MethodHead, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:GetObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodPut, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:PutObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodPost, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:PutObject", "arn:aws:s3:::$1/$2"},
-	{"s3", http.MethodDelete, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:DeleteObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodGet, regexp.MustCompile(`^/([^/]+)/?$`), "s3:ListBucket", "arn:aws:s3:::$1"},
-	{"s3", http.MethodHead, regexp.MustCompile(`^/([^/]+)/?$`), "s3:ListBucket", "arn:aws:s3:::$1"},
 }
 
 // restPermission returns the permission of a REST call. A call that the table does not have needs

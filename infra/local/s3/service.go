@@ -2,55 +2,84 @@ package s3
 
 import (
 	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/xml"
-	"net"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 const namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 
+// Service is the simulated S3 of one account. Its objects are files of one directory.
+type Service struct {
+	directory string
+	bucket    string
+
+	mu      sync.Mutex
+	uploads map[string]*upload
+}
+
+// New makes an S3 with one bucket, whose objects lie in a directory, which is made if it is missing.
+func New(directory, bucket string) (*Service, error) {
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return nil, fmt.Errorf("making the directory of the local S3: %w", err)
+	}
+	return &Service{directory: directory, bucket: bucket, uploads: map[string]*upload{}}, nil
+}
+
+// BootstrapBucket is the name of the bucket that `cdk bootstrap` makes for a qualifier, "hnb659fds"
+// unless changed.
+func BootstrapBucket(qualifier, accountID, region string) string {
+	return fmt.Sprintf("cdk-%s-assets-%s-%s", qualifier, accountID, region)
+}
+
 // Register makes the service answer at the server.
 func (s *Service) Register(server *wire.Server) {
 	server.Register("s3", wire.HandlerFunc(s.serve))
 }
 
-// address splits a request into bucket and key: path style, or virtual-host style where the host
-// begins with a bucket's name.
-func (s *Service) address(r *http.Request) (bucket, key string) {
-	path := strings.TrimPrefix(r.URL.Path, "/")
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	if net.ParseIP(host) == nil {
-		// A bucket's name may have dots of its own: the longest beginning that is a bucket counts.
-		for end := strings.LastIndexByte(host, '.'); end > 0; end = strings.LastIndexByte(host[:end], '.') {
-			if _, err := s.bucket(host[:end]); err == nil {
-				return host[:end], path
-			}
-		}
-	}
-	bucket, key, _ = strings.Cut(path, "/")
-	return bucket, key
-}
-
 func (s *Service) serve(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	bucket, key := s.address(c.HTTP)
+	bucket, key, _ := strings.Cut(strings.TrimPrefix(c.HTTP.URL.Path, "/"), "/")
 	query := c.HTTP.URL.Query()
-	switch {
-	case bucket == "":
-		return s.serveAccount(c)
-	case key == "":
-		return s.serveBucket(c, bucket, query)
-	default:
-		return s.serveObject(c, bucket, key, query)
+	if bucket == "" {
+		return nil, notImplemented(c)
 	}
+	if err := s.check(bucket); err != nil {
+		return nil, err
+	}
+	if key == "" {
+		return s.serveBucket(c, query)
+	}
+	switch method := c.HTTP.Method; {
+	case c.HTTP.Header.Get("X-Amz-Copy-Source") != "":
+	case method == http.MethodPut && query.Has("uploadId"):
+		return s.uploadPart(c, query)
+	case method == http.MethodPut && !query.Has("tagging") && !query.Has("acl"):
+		c.Action = "PutObject"
+		if err := verify(c); err != nil {
+			return nil, err
+		}
+		return &wire.Response{Header: etag(c.Body)}, s.Put(bucket, key, c.Body)
+	case method == http.MethodPost && query.Has("uploads"):
+		return s.createUpload(c, key)
+	case method == http.MethodPost && query.Has("uploadId"):
+		return s.completeUpload(c, key, query)
+	}
+	return nil, notImplemented(c)
 }
 
 func notImplemented(c *wire.Call) error {
@@ -58,81 +87,20 @@ func notImplemented(c *wire.Call) error {
 		c.HTTP.Method, c.HTTP.URL.RequestURI())
 }
 
-// answer writes a result below a root element.
-func answer(root string, result any) (*wire.Response, error) {
-	var out strings.Builder
-	out.WriteString(xml.Header)
-	encoder := xml.NewEncoder(&out)
-	start := xml.StartElement{
-		Name: xml.Name{Local: root}, Attr: []xml.Attr{{Name: xml.Name{Local: "xmlns"}, Value: namespace}},
+func (s *Service) check(bucket string) error {
+	if bucket != s.bucket {
+		return wire.Errorf("NoSuchBucket", http.StatusNotFound, "The specified bucket does not exist: %s", bucket)
 	}
-	if err := encoder.EncodeElement(result, start); err != nil {
-		return nil, err
-	}
-	return &wire.Response{Header: http.Header{"Content-Type": {"application/xml"}}, Body: []byte(out.String())}, nil
+	return nil
 }
 
-func (s *Service) serveAccount(c *wire.Call) (*wire.Response, error) {
-	if c.HTTP.Method != http.MethodGet {
-		return nil, notImplemented(c)
-	}
-	c.Action = "ListBuckets"
-	type bucketXML struct {
-		Name         string
-		CreationDate time.Time
-	}
-	var result struct {
-		Buckets []bucketXML `xml:"Buckets>Bucket"`
-	}
-	entries, err := os.ReadDir(s.directory)
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && entry.IsDir() {
-			result.Buckets = append(result.Buckets, bucketXML{entry.Name(), info.ModTime().UTC()})
-		}
-	}
-	return answer("ListAllMyBucketsResult", result)
-}
-
-func (s *Service) serveBucket(c *wire.Call, bucket string, query url.Values) (*wire.Response, error) {
-	switch c.HTTP.Method {
-	case http.MethodPut:
-		if len(query) == 0 {
-			c.Action = "CreateBucket"
-			return &wire.Response{Header: http.Header{"Location": {"/" + bucket}}}, s.CreateBucket(bucket)
-		}
-	case http.MethodHead:
-		c.Action = "HeadBucket"
-		if _, err := s.bucket(bucket); err != nil {
-			return nil, err
-		}
-		return &wire.Response{Header: http.Header{"X-Amz-Bucket-Region": {s.region}}}, nil
-	case http.MethodDelete:
-		if len(query) == 0 {
-			c.Action = "DeleteBucket"
-			return s.deleteBucket(bucket)
-		}
-	case http.MethodGet:
-		if _, err := s.bucket(bucket); err != nil {
-			return nil, err
-		}
-		return s.aboutBucket(c, bucket, query)
-	}
-	return nil, notImplemented(c)
-}
-
-// aboutBucket answers GET requests about a bucket.
-func (s *Service) aboutBucket(c *wire.Call, bucket string, query url.Values) (*wire.Response, error) {
+// serveBucket answers what the cdk command line asks about its bucket.
+func (s *Service) serveBucket(c *wire.Call, query url.Values) (*wire.Response, error) {
 	switch {
+	case c.HTTP.Method != http.MethodGet:
 	case query.Has("location"):
 		c.Action = "GetBucketLocation"
-		region := s.region
-		if region == "us-east-1" {
-			region = "" // the classic region has no name here
-		}
-		return answer("LocationConstraint", region)
+		return answer("LocationConstraint", "") // us-east-1 has no name here
 	case query.Has("encryption"):
 		c.Action = "GetBucketEncryption"
 		var result struct {
@@ -140,33 +108,90 @@ func (s *Service) aboutBucket(c *wire.Call, bucket string, query url.Values) (*w
 		}
 		result.Algorithm = "AES256"
 		return answer("ServerSideEncryptionConfiguration", result)
-	case query.Has("versioning"):
-		c.Action = "GetBucketVersioning"
-		return answer("VersioningConfiguration", struct{}{})
-	case query.Has("policy"), query.Has("tagging"), query.Has("lifecycle"), query.Has("uploads"), query.Has("versions"),
-		query.Has("acl"):
-		return nil, notImplemented(c)
-	default:
+	case query.Get("list-type") == "2" && query.Get("max-keys") == "1" && query.Get("prefix") != "":
 		c.Action = "ListObjectsV2"
-		if query.Get("list-type") != "2" {
-			c.Action = "ListObjects"
-		}
-		return s.listObjects(bucket, query)
+		return s.find(query.Get("prefix"))
 	}
+	return nil, notImplemented(c)
 }
 
-func (s *Service) deleteBucket(bucket string) (*wire.Response, error) {
-	objects, err := s.list(bucket)
-	if err != nil {
+// find answers a listing that asks for one object by its whole key.
+func (s *Service) find(key string) (*wire.Response, error) {
+	type content struct {
+		Key  string
+		Size int64
+	}
+	var result struct {
+		Name     string
+		Contents []content
+	}
+	result.Name = s.bucket
+	info, err := os.Stat(s.file(key))
+	switch {
+	case err == nil:
+		result.Contents = []content{{key, info.Size()}}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("looking for object %s: %w", key, err)
+	}
+	return answer("ListBucketResult", result)
+}
+
+// file returns where an object's bytes lie; names of files are hashes, since keys may hold
+// anything.
+func (s *Service) file(key string) string {
+	digest := sha256.Sum256([]byte(key))
+	return filepath.Join(s.directory, hex.EncodeToString(digest[:]))
+}
+
+// Put stores an object.
+func (s *Service) Put(bucket, key string, body []byte) error {
+	if err := s.check(bucket); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.file(key), body, 0o600); err != nil {
+		return fmt.Errorf("storing object %s: %w", key, err)
+	}
+	return nil
+}
+
+// Object returns the bytes of an object. Errors: NoSuchBucket, NoSuchKey.
+func (s *Service) Object(bucket, key string) ([]byte, error) {
+	if err := s.check(bucket); err != nil {
 		return nil, err
 	}
-	if len(objects) > 0 {
-		return nil, wire.Errorf("BucketNotEmpty", http.StatusConflict,
-			"The bucket you tried to delete is not empty: %s has %d objects", bucket, len(objects))
+	body, err := os.ReadFile(s.file(key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, wire.Errorf("NoSuchKey", http.StatusNotFound, "The specified key does not exist: %s in bucket %s", key,
+			bucket)
 	}
-	directory, err := s.bucket(bucket)
-	if err != nil {
+	return body, err
+}
+
+// etag is the header of a stored body.
+func etag(body []byte) http.Header {
+	digest := md5.Sum(body)
+	return http.Header{"Etag": {`"` + hex.EncodeToString(digest[:]) + `"`}}
+}
+
+// verify compares the body with the checksum in a header, if there is one.
+func verify(c *wire.Call) error {
+	sum := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(c.Body)))
+	if sent := c.HTTP.Header.Get("X-Amz-Checksum-Crc32"); sent != "" && sent != sum {
+		return wire.Errorf("BadDigest", http.StatusBadRequest,
+			"The CRC32 you specified did not match what we received: %s, not %s", sum, sent)
+	}
+	return nil
+}
+
+// answer writes a result below a root element.
+func answer(root string, result any) (*wire.Response, error) {
+	var out strings.Builder
+	out.WriteString(xml.Header)
+	start := xml.StartElement{
+		Name: xml.Name{Local: root}, Attr: []xml.Attr{{Name: xml.Name{Local: "xmlns"}, Value: namespace}},
+	}
+	if err := xml.NewEncoder(&out).EncodeElement(result, start); err != nil {
 		return nil, err
 	}
-	return &wire.Response{Status: http.StatusNoContent}, os.Remove(directory)
+	return &wire.Response{Header: http.Header{"Content-Type": {"application/xml"}}, Body: []byte(out.String())}, nil
 }

@@ -48,11 +48,9 @@ func (w *World) services(log *slog.Logger) error {
 	if err := w.identity.Bootstrap(bootstrapQualifier); err != nil {
 		return err
 	}
-	objects, err := s3.New(filepath.Join(w.options.Directory, "s3"), Region)
+	objects, err := s3.New(filepath.Join(w.options.Directory, "s3"),
+		s3.BootstrapBucket(bootstrapQualifier, AccountID, Region))
 	if err != nil {
-		return err
-	}
-	if err := objects.CreateBucket(s3.BootstrapBucket(bootstrapQualifier, AccountID, Region)); err != nil {
 		return err
 	}
 	parameters := ssm.New(AccountID, Region)
