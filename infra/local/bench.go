@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,79 +51,33 @@ func bench(ctx context.Context) error {
 	if err := scenario.WriteTable(os.Stdout, rows); err != nil {
 		return err
 	}
-	if err := benchWorld(ctx); err != nil {
-		return err
+	for _, name := range []string{"bench-world", "bench-launch", "bench-month"} {
+		if err := measure(ctx, name); err != nil {
+			return err
+		}
 	}
-	if err := benchLaunch(ctx); err != nil {
-		return err
-	}
-	return benchMonth(ctx)
+	return nil
 }
 
 // benchWorld measures an idle minute, then the main job.
-func benchWorld(ctx context.Context) (failure error) {
-	w, err := start(ctx, "bench", interval, boot)
-	if err != nil {
-		return err
-	}
-	defer func() { failure = errors.Join(failure, w.Close()) }()
-	setup, err := w.Scenario(io.Discard)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
+func benchWorld(ctx context.Context, t *trial) (result, error) {
 	fmt.Printf("\nan idle minute, ticks each %s:\n", interval)
 	if err := pause(ctx, idle); err != nil {
-		return err
+		return nil, err
 	}
-	warm := billedSince(w, began)
+	warm := billedSince(t.world, t.began)
 	if err := writeBilled(warm); err != nil {
-		return err
+		return nil, err
 	}
-	report, err := scenario.Inflate(ctx, setup)
+	report, err := scenario.Inflate(ctx, t.setup)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	report.Bounds = w.Plans()
-	if err := report.Write(os.Stdout, time.Since(began)); err != nil {
-		return err
+	report.Bounds = t.world.Plans()
+	if err := report.Write(os.Stdout, time.Since(t.began)); err != nil {
+		return nil, err
 	}
-	return benchWaiting(ctx, w, setup, median(warm["lifecycle"].billed))
-}
-
-// writeBilled prints how often the functions have run and for how long. Lambda's share of processors
-// is in the billed time; the processor time is this machine's.
-func writeBilled(warm map[string]invocations) error {
-	rows := []string{"function\twarm invocations\tmemory\tprocessor, median\tbilled, median\tlongest"}
-	for _, name := range functionNames() {
-		if times := warm[name]; len(times.billed) > 0 {
-			rows = append(rows, fmt.Sprintf("%s\t%d\t%d MB\t%.1f ms\t%.0f ms\t%.0f ms", name, len(times.billed), times.memoryMB,
-				milliseconds(median(times.processor)), milliseconds(median(times.billed)),
-				milliseconds(slices.Max(times.billed))))
-		}
-	}
-	return scenario.WriteTable(os.Stdout, rows)
-}
-
-// invocations are a function's times.
-type invocations struct {
-	memoryMB          int
-	processor, billed []time.Duration
-}
-
-// billedSince returns the times of each function's warm invocations since a time.
-func billedSince(w *world.World, since time.Time) map[string]invocations {
-	warm := map[string]invocations{}
-	for _, invocation := range w.Invocations() {
-		name := invocation.Function[strings.LastIndex(invocation.Function, "-")+1:]
-		if !invocation.Cold && invocation.Started.After(since) {
-			times := warm[name]
-			warm[name] = invocations{
-				invocation.MemoryMB, append(times.processor, invocation.Processor), append(times.billed, invocation.Billed),
-			}
-		}
-	}
-	return warm
+	return nil, benchWaiting(ctx, t.world, t.setup, median(warm["lifecycle"].billed))
 }
 
 // benchWaiting measures for a minute what lifecycle bills while a disruption budget holds up a
@@ -151,10 +102,3 @@ func benchWaiting(ctx context.Context, w *world.World, setup scenario.Setup, idl
 		len(looks), each, 60*each, 60*milliseconds(idling))
 	return end(ctx)
 }
-
-func median(times []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(times))
-	return sorted[len(sorted)/2]
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,32 +21,22 @@ const (
 	launchPatience = 10 * time.Minute
 )
 
-// benchLaunch measures the calls and the time of a thousand launches. The machines do not boot,
-// because a thousand kubelets are not what it measures.
-func benchLaunch(ctx context.Context) (failure error) {
-	w, err := start(ctx, "bench-launch", interval, time.Hour)
-	if err != nil {
-		return err
+// benchLaunch measures the calls and the time of a thousand launches.
+func benchLaunch(ctx context.Context, t *trial) (result, error) {
+	if err := applyThousand(ctx, t); err != nil {
+		return nil, err
 	}
-	defer func() { failure = errors.Join(failure, w.Close()) }()
-	setup, err := w.Scenario(io.Discard)
+	calls := t.world.Calls()
+	writes, err := ownRequests(ctx, t.setup)
 	if err != nil {
-		return err
-	}
-	if err := applyThousand(ctx, w, setup); err != nil {
-		return err
-	}
-	calls := w.Calls()
-	writes, err := ownRequests(ctx, setup)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	began := time.Now()
-	if err := setup.Client.Scale(ctx, "default", "thousand", launched); err != nil {
-		return err
+	if err := t.setup.Client.Scale(ctx, "default", "thousand", launched); err != nil {
+		return nil, err
 	}
 	err = scenario.Until(ctx, launchPatience, "all nodes to be launched", func(ctx context.Context) (bool, string, error) {
-		claims, err := setup.Client.NodeClaims(ctx)
+		claims, err := t.setup.Client.NodeClaims(ctx)
 		have := 0
 		for i := range claims {
 			if claims[i].Status.ProviderID != "" {
@@ -60,33 +46,20 @@ func benchLaunch(ctx context.Context) (failure error) {
 		return have >= launched, fmt.Sprintf("%d of %d", have, launched), err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	took := time.Since(began)
-	after, err := ownRequests(ctx, setup)
+	after, err := ownRequests(ctx, t.setup)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeLaunch(w, took, since(w.Calls(), calls), since(after, writes))
+	return launchTable(t.world, took, since(t.world.Calls(), calls), since(after, writes)), nil
 }
 
-// applyThousand waits for the catalogue, then applies the pods that need a node each.
-func applyThousand(ctx context.Context, w *world.World, setup scenario.Setup) error {
-	if err := scenario.WaitForCatalog(ctx, setup.Cluster); err != nil {
-		return err
-	}
-	role, err := w.NodeRole()
-	if err != nil {
-		return err
-	}
-	variables := map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}
-	return setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", "thousand.yaml"), variables)
-}
-
-func writeLaunch(w *world.World, took time.Duration, calls, requests map[string]int) error {
+func launchTable(w *world.World, took time.Duration, calls, requests map[string]int) table {
 	fleets := w.FleetCalls()
 	fmt.Printf("\n%d pods that need a node each, %d instances launched:\n", launched, w.InstancesAlive())
-	rows := []string{
+	rows := table{
 		"what\tnumber",
 		fmt.Sprintf("from the pods to the last claim's instance\t%.1f s", took.Seconds()),
 		fmt.Sprintf("from the first CreateFleet to the last\t%.1f s", fleets[len(fleets)-1].Sub(fleets[0]).Seconds()),
@@ -98,7 +71,7 @@ func writeLaunch(w *world.World, took time.Duration, calls, requests map[string]
 			rows = append(rows, fmt.Sprintf("%s\t%d", name, counted[name]))
 		}
 	}
-	return scenario.WriteTable(os.Stdout, rows)
+	return rows
 }
 
 // since returns the increase of each count.

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -21,8 +18,6 @@ const (
 )
 
 const (
-	// monthNodes is the variable that sets the busy cluster's number of nodes instead of busyNodes.
-	monthNodes = "MONTH_NODES"
 	// busyNodes is the number of nodes of the busy cluster; busyLaunches is how many it launches
 	// and ends a day.
 	busyNodes, busyLaunches = 500, 2000
@@ -85,93 +80,67 @@ func (u used) row(what string) string {
 
 // benchMonth prints the monthly cost of an idle and of a busy cluster. It extrapolates from three
 // measurements: without nodes, with all nodes at rest, and of launches and ends.
-func benchMonth(ctx context.Context) (failure error) {
-	nodes, err := numberAsked(monthNodes, busyNodes)
-	if err != nil {
-		return err
-	}
-	w, err := start(ctx, "bench-month", monthInterval, boot)
-	if err != nil {
-		return err
-	}
-	defer func() { failure = errors.Join(failure, w.Close()) }()
-	setup, err := w.Scenario(io.Discard)
-	if err != nil {
-		return err
-	}
-	if err := applyThousand(ctx, w, setup); err != nil {
-		return err
+func benchMonth(ctx context.Context, t *trial) (result, error) {
+	w, setup, nodes := t.world, t.setup, t.number
+	if err := applyThousand(ctx, t); err != nil {
+		return nil, err
 	}
 	m := &meter{world: w}
 	// The functions' first starts do not belong to a month.
 	if err := pause(ctx, monthSettles); err != nil {
-		return err
+		return nil, err
 	}
 	idle, err := m.watch(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := setup.Client.Scale(ctx, "default", "thousand", nodes); err != nil {
-		return err
+		return nil, err
 	}
 	if err := scenario.Until(ctx, launchPatience, "all pods to run",
 		setup.Client.Running("default", "app=thousand", nodes)); err != nil {
-		return err
+		return nil, err
 	}
 	// The work that follows the last launches counts as theirs.
 	if err := pause(ctx, monthSettles); err != nil {
-		return err
+		return nil, err
 	}
 	launches := m.since()
 	began := time.Now()
 	standing, err := m.watch(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	fmt.Printf("\n%s of %d nodes on which nothing changes, ticks each %s:\n", monthWatch, nodes, monthInterval)
 	if err := writeBilled(billedSince(w, began)); err != nil {
-		return err
+		return nil, err
 	}
 	if err := setup.Client.Scale(ctx, "default", "thousand", 0); err != nil {
-		return err
+		return nil, err
 	}
 	if err := scenario.Until(ctx, launchPatience, "all nodes to end", func(context.Context) (bool, string, error) {
 		alive := w.InstancesAlive()
 		return alive == 0, fmt.Sprintf("%d instances", alive), nil
 	}); err != nil {
-		return err
+		return nil, err
 	}
 	ends := m.since()
 	watches := float64(month) / float64(monthWatch)
 	changes := launches.plus(ends).times(busyLaunches * month.Hours() / 24 / float64(nodes))
 	quiet, busy := idle.times(watches), standing.times(watches).plus(changes)
-	fmt.Printf(
-		"\na month with ticks each %s, by Lambda's share of processors and the list prices of us-east-1, no free tier; "+
-			"metrics, alarms and the dashboard are not in it:\n", monthInterval)
-	if err := scenario.WriteTable(os.Stdout, []string{
+	return table{
+		fmt.Sprintf("a month with ticks each %s, by Lambda's share of processors and the list prices of us-east-1, no free "+
+			"tier; metrics, alarms and the dashboard are not in it:", monthInterval), "",
 		"cluster\tinvocations\tGB-seconds\tLambda\tSQS\tlogs\tin all",
 		quiet.row("idle"),
 		quiet.withFivePollers().row("  if Lambda kept five pollers at each queue, at most"),
 		busy.row(fmt.Sprintf("%d nodes, %d launches a day", nodes, busyLaunches)),
 		standing.times(watches).row("  of it for its nodes standing there"),
-		changes.row("  of it for launches and ends"),
-	}); err != nil {
-		return err
-	}
-	fmt.Printf("SQS of the idle month: %.0f polls of %d queues as the local Lambda makes them, %.0f of which a batch "+
-		"of messages ended; %.0f deletions; %.0f requests that send\n",
-		quiet.polls, queuesPolled, quiet.batches, quiet.batches, quiet.sends)
-	return nil
-}
-
-// pause waits, or ends with the context.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+		changes.row("  of it for launches and ends"), "",
+		fmt.Sprintf("SQS of the idle month: %.0f polls of %d queues as the local Lambda makes them, %.0f of which a batch "+
+			"of messages ended; %.0f deletions; %.0f requests that send",
+			quiet.polls, queuesPolled, quiet.batches, quiet.batches, quiet.sends),
+	}, nil
 }
 
 // meter measures the use since its last reading.

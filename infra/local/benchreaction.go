@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -23,52 +21,40 @@ import (
 )
 
 const (
-	// reactionBursts is the variable that sets the number of bursts instead of manyBursts, and
-	// reactionSetting the one that sets the setting reaction.
-	reactionBursts  = "REACTION_BURSTS"
-	reactionSetting = "REACTION"
-	manyBursts      = 100
+	manyBursts = 100
 	// largestBurst is the most pods of one burst. Each pod needs a node.
 	largestBurst = 4
 	// reactionPatience limits one burst. The slowest waits for a tick.
 	reactionPatience = time.Minute
 )
 
+// reactionOptions sets the setting reaction as the variable says.
+func reactionOptions(o *world.Options) {
+	if setting := os.Getenv("REACTION"); setting != "" {
+		o.Settings = append(o.Settings, "reaction="+setting)
+	}
+}
+
 // benchReaction measures how long pods wait for their CreateFleet call, burst by burst, and how long
 // nodes wait for their registration. Each pod needs a node of its own.
-func benchReaction(ctx context.Context) (failure error) {
-	bursts, err := numberAsked(reactionBursts, manyBursts)
-	if err != nil {
-		return err
+func benchReaction(ctx context.Context, t *trial) (result, error) {
+	if err := applyThousand(ctx, t); err != nil {
+		return nil, err
 	}
-	w, err := startWith(ctx, "bench-reaction", defaultInterval, boot, func(o *world.Options) {
-		if setting := os.Getenv(reactionSetting); setting != "" {
-			o.Settings = append(o.Settings, "reaction="+setting)
-		}
-	})
-	if err != nil {
-		return err
+	b := &reactionBench{
+		world: t.world, setup: t.setup, random: rand.New(rand.NewPCG(1, 1)), joined: map[string]*joining{},
 	}
-	defer func() { failure = errors.Join(failure, w.Close()) }()
-	setup, err := w.Scenario(io.Discard)
-	if err != nil {
-		return err
-	}
-	if err := applyThousand(ctx, w, setup); err != nil {
-		return err
-	}
-	b := &reactionBench{world: w, setup: setup, random: rand.New(rand.NewPCG(1, 1)), joined: map[string]*joining{}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := b.watchNodes(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	for range bursts {
+	for range t.number {
 		if err := b.burst(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return b.write()
+	return b.table(), nil
 }
 
 // reactionBench is the world and what was measured in it.
@@ -205,8 +191,8 @@ func (b *reactionBench) explain(one *burst, began, called time.Time) {
 	}
 }
 
-// write prints the distribution of the times and of their parts.
-func (b *reactionBench) write() error {
+// table has the distribution of the times and of their parts.
+func (b *reactionBench) table() table {
 	var warm, cold, queue, read, planning, write []time.Duration
 	for _, one := range b.bursts {
 		total := one.called - one.pending
@@ -228,7 +214,7 @@ func (b *reactionBench) write() error {
 		}
 	}
 	b.mutex.Unlock()
-	rows := []string{"time\tnumber\tp50\tp99"}
+	rows := table{"time\tnumber\tp50\tp99"}
 	for _, row := range []struct {
 		name  string
 		times []time.Duration
@@ -242,5 +228,5 @@ func (b *reactionBench) write() error {
 				scenario.Percentile(row.times, 50).Seconds(), scenario.Percentile(row.times, 99).Seconds()))
 		}
 	}
-	return scenario.WriteTable(os.Stdout, rows)
+	return rows
 }

@@ -3,11 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,8 +20,6 @@ import (
 )
 
 const (
-	// scaleNodes is the variable that sets the large cluster's number of nodes instead of largeNodes.
-	scaleNodes = "SCALE_NODES"
 	largeNodes = 5000
 	// podsPerNode fill a node.
 	podsPerNode = 20
@@ -44,23 +38,6 @@ const (
 	growPatience = 20 * time.Minute
 )
 
-// benchScale measures each function in a large cluster, by passes that it invokes one by one.
-func benchScale(ctx context.Context) (failure error) {
-	count, err := numberAsked(scaleNodes, largeNodes)
-	if err != nil {
-		return err
-	}
-	b := &scaleBench{}
-	defer func() { failure = errors.Join(failure, b.close()) }()
-	if err := b.start(ctx, count); err != nil {
-		return err
-	}
-	if err := b.measure(ctx); err != nil {
-		return errors.Join(err, b.write())
-	}
-	return b.write()
-}
-
 // scaleBench is a large cluster and what was measured in it.
 type scaleBench struct {
 	world     *world.World
@@ -71,44 +48,44 @@ type scaleBench struct {
 	rows      []string
 }
 
-func (b *scaleBench) close() error {
-	var failed []error
-	if b.world != nil {
-		failed = append(failed, b.world.Close())
+// options lets a fake API server list the pods.
+func (b *scaleBench) options(o *world.Options) {
+	o.NodeSilence = never
+	o.Front = func(address string, authority []byte) (string, []byte, error) {
+		var err error
+		if b.pods, err = scale.Start(address, authority); err != nil {
+			return "", nil, err
+		}
+		return b.pods.Address(), b.pods.Authority(), nil
 	}
-	if b.pods != nil {
-		failed = append(failed, b.pods.Close())
-	}
-	return errors.Join(failed...)
 }
 
-// start makes the cluster.
-func (b *scaleBench) start(ctx context.Context, count int) error {
-	folder, err := emptyDirectory("bench-scale")
-	if err != nil {
-		return err
+// run measures each function in a large cluster, by passes that it invokes one by one.
+func (b *scaleBench) run(ctx context.Context, t *trial) (result, error) {
+	b.world, b.setup = t.world, t.setup
+	if err := b.grow(ctx, t); err != nil {
+		return nil, err
 	}
-	root, err := os.Getwd()
-	if err != nil {
-		return err
+	if err := b.measure(ctx); err != nil {
+		return nil, err
 	}
-	b.world, err = world.Start(ctx, world.Options{
-		Root: root, Directory: folder, Cluster: clusterName, Interval: defaultInterval, Boot: boot, NodeSilence: never,
-		Progress: os.Stdout, Front: func(address string, authority []byte) (string, []byte, error) {
-			var err error
-			if b.pods, err = scale.Start(address, authority); err != nil {
-				return "", nil, err
-			}
-			return b.pods.Address(), b.pods.Authority(), nil
-		},
-	})
-	if err != nil {
-		return err
+	return append(table{
+		"The billed time has Lambda's share of processors: one at 1,769 MB. Spare is of the memory.", "",
+		"function\tpass\tmemory\tpeak\tspare\tprocessor\there\tbilled\tresult",
+	}, b.rows...), nil
+}
+
+func (b *scaleBench) close() error {
+	if b.pods == nil {
+		return nil
 	}
-	if b.setup, err = b.world.Scenario(io.Discard); err != nil {
-		return err
-	}
-	if err := b.applySeeds(ctx); err != nil {
+	return b.pods.Close()
+}
+
+// grow makes the cluster.
+func (b *scaleBench) grow(ctx context.Context, t *trial) error {
+	count := t.number
+	if err := b.applySeeds(ctx, t); err != nil {
 		return err
 	}
 	fleet, err := scale.NewFleet(b.world.EC2, b.setup.Cluster, b.world.RESTConfig())
@@ -133,17 +110,8 @@ func (b *scaleBench) start(ctx context.Context, count int) error {
 
 // applySeeds lets Whittle launch the nodes that the others are copied from, and then stops its
 // ticks.
-func (b *scaleBench) applySeeds(ctx context.Context) error {
-	if err := scenario.WaitForCatalog(ctx, b.setup.Cluster); err != nil {
-		return err
-	}
-	role, err := b.world.NodeRole()
-	if err != nil {
-		return err
-	}
-	variables := map[string]string{"CLUSTER_NAME": b.setup.Name, "NODE_ROLE": role}
-	manifest := filepath.Join(b.setup.Root, "testdata", "manifests", "scale.yaml")
-	if err := b.setup.Client.Apply(ctx, manifest, variables); err != nil {
+func (b *scaleBench) applySeeds(ctx context.Context, t *trial) error {
+	if err := applyManifest(ctx, t, "scale.yaml"); err != nil {
 		return err
 	}
 	if err := scenario.Until(ctx, growPatience, "the first nodes",
@@ -334,17 +302,4 @@ func (b *scaleBench) invoke(ctx context.Context, name, pass string, payload []by
 	fmt.Println(strings.ReplaceAll(row, "\t", "  "))
 	b.rows = append(b.rows, row)
 	return nil
-}
-
-// write prints the table, and keeps the functions' logs.
-func (b *scaleBench) write() error {
-	for _, name := range functionNames() {
-		log := strings.Join(b.world.FunctionLog(name), "\n")
-		if err := os.WriteFile(filepath.Join(b.world.Directory(), name+".log"), []byte(log), 0o644); err != nil {
-			return err
-		}
-	}
-	fmt.Println("\nThe billed time has Lambda's share of processors: one at 1,769 MB. Spare is of the memory.")
-	rows := append([]string{"function\tpass\tmemory\tpeak\tspare\tprocessor\there\tbilled\tresult"}, b.rows...)
-	return scenario.WriteTable(os.Stdout, append(rows, "", "the functions' logs are in "+b.world.Directory()))
 }

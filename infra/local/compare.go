@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -20,72 +20,58 @@ import (
 // one run of each of Karpenter's controllers.
 const takeOver = 75 * time.Second
 
-// compareRuns is the variable that sets how often each autoscaler serves the workload, once without
-// it.
-const compareRuns = "COMPARE_RUNS"
-
 // leading limits the time until Karpenter holds its Lease.
 const leading = 90 * time.Second
 
 // compare has Karpenter and Whittle serve the same workload in one cluster, one after the other. In
-// between, the cluster moves from Karpenter to Whittle and back.
-func compare(ctx context.Context) (failure error) {
-	began := time.Now()
-	folder, err := emptyDirectory("compare")
+// between, the cluster moves from Karpenter to Whittle and back. Unless it is whole, it only moves.
+func compare(ctx context.Context, t *trial, whole bool) (_ result, failure error) {
+	w := t.world
+	first, second, role, err := competitors(ctx, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	root, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	w, err := world.Start(ctx, world.Options{
-		Root: root, Directory: folder, Cluster: clusterName, Interval: defaultInterval, Boot: boot, Bare: true, Audit: true,
-		Karpenter: os.Getenv("COMPARE_KARPENTER"), Progress: os.Stdout,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { failure = errors.Join(failure, w.Close()) }()
-	if err := w.InstallKarpenter(ctx); err != nil {
-		return fmt.Errorf("installing Karpenter: %w", err)
-	}
-	setup, err := w.Scenario(os.Stdout)
-	if err != nil {
-		return err
-	}
-	role, arn := w.KarpenterNodeRole()
-	comparison := &scenario.Comparison{Setup: setup, World: w, NodeRole: role, Watch: takeOver}
-	first, second := karpenterItself(w, setup), whittle(w, setup, arn, "adaptive")
 	defer func() { failure = errors.Join(failure, first.Stop(context.WithoutCancel(ctx))) }()
-	runs, err := numberAsked(compareRuns, 1)
+	_, arn := w.KarpenterNodeRole()
+	polls := whittle(w, t.setup, arn, "poll")
+	comparison := &scenario.Comparison{Setup: t.setup, World: w, NodeRole: role, Watch: takeOver}
+	measures, err := thereAndBack(ctx, comparison, first, second, polls, whole, t.number)
 	if err != nil {
-		return err
-	}
-	whole := os.Getenv("COMPARE_SHORT") == ""
-	polls := whittle(w, setup, arn, "poll")
-	measures, err := thereAndBack(ctx, comparison, first, second, polls, whole, runs)
-	if err != nil {
-		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
+		return nil, err
 	}
 	// A watch may run while its stack is removed. It ends with the first call that is refused.
 	refused := slices.DeleteFunc(w.Refusals(), func(call string) bool { return strings.Contains(call, "-demo-watch:") })
 	if len(refused) > 0 {
-		return fmt.Errorf("calls were refused:\n%s", strings.Join(refused, "\n"))
+		return nil, fmt.Errorf("calls were refused:\n%s", strings.Join(refused, "\n"))
 	}
-	fmt.Println()
 	if !whole {
-		fmt.Printf("The cluster moved there and back, in %.0f s.\n", time.Since(began).Seconds())
-		return nil
+		return table{"The cluster moved there and back."}, nil
 	}
-	if err := scenario.WriteComparison(os.Stdout, []string{first.Name, second.Name, polls.Name}, measures); err != nil {
-		return err
+	return comparisonTable{[]string{first.Name, second.Name, polls.Name}, measures, t.number}, nil
+}
+
+// competitors installs Karpenter, and returns the two autoscalers and the name of the nodes' role.
+func competitors(ctx context.Context, t *trial) (first, second scenario.Autoscaler, role string, err error) {
+	if err := t.world.InstallKarpenter(ctx); err != nil {
+		return first, second, "", fmt.Errorf("installing Karpenter: %w", err)
 	}
-	fmt.Printf(
-		"\nMedians of %d runs. Karpenter gathers pods until none has come for a second. Whittle's ticks are %s apart. "+
-			"Machines boot in %s.\nThe whole comparison took %.0f s.\n", runs, defaultInterval, boot,
-		time.Since(began).Seconds())
-	return nil
+	role, arn := t.world.KarpenterNodeRole()
+	return karpenterItself(t.world, t.setup), whittle(t.world, t.setup, arn, "adaptive"), role, nil
+}
+
+// comparisonTable has what each autoscaler took.
+type comparisonTable struct {
+	names    []string
+	measures [][]scenario.Measure
+	runs     int
+}
+
+// Write prints the medians.
+func (c comparisonTable) Write(out io.Writer) error {
+	_, err := fmt.Fprintf(out,
+		"Medians of %d runs. Karpenter gathers pods until none has come for a second. Whittle's ticks are %s apart. "+
+			"Machines boot in %s.\n", c.runs, defaultInterval, boot)
+	return errors.Join(err, scenario.WriteComparison(out, c.names, c.measures))
 }
 
 // thereAndBack has the first autoscaler serve the workload. The second takes over, then the first

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/day"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
-	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
 // dayArguments is the variable with the flags of a day, such as -short.
@@ -19,62 +19,62 @@ const dayArguments = "DAY_ARGUMENTS"
 
 // runDay has Karpenter and Whittle serve the same compressed day in one cluster, one after the
 // other.
-func runDay(ctx context.Context) (failure error) {
-	began := time.Now()
+func runDay(ctx context.Context, t *trial) (_ result, failure error) {
 	options, err := dayOptions(os.Getenv(dayArguments))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w, err := startWith(ctx, "day", defaultInterval, boot, func(options *world.Options) {
-		options.Bare, options.Audit = true, true
-	})
+	first, second, role, err := competitors(ctx, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { failure = errors.Join(failure, w.Close()) }()
-	if err := w.InstallKarpenter(ctx); err != nil {
-		return fmt.Errorf("installing Karpenter: %w", err)
-	}
-	setup, err := w.Scenario(os.Stdout)
-	if err != nil {
-		return err
-	}
-	role, arn := w.KarpenterNodeRole()
 	options.NodeRole = role
-	first, second := karpenterItself(w, setup), whittle(w, setup, arn, "adaptive")
 	defer func() { failure = errors.Join(failure, first.Stop(context.WithoutCancel(ctx))) }()
-	var figures [2]day.Figures
-	var wasted []day.Waste
-	late := ""
+	days := &twoDays{names: [2]string{first.Name, "Whittle"}}
 	for i, who := range []scenario.Autoscaler{first, second} {
 		options.Number = i + 1
 		fmt.Printf("\na day of %s with the seed %d, by %s\n", options.Size.Length, options.Seed, who.Name)
-		record, err := day.Run(ctx, w, who, options)
+		record, err := day.Run(ctx, t.world, who, options)
 		if err != nil {
-			return fmt.Errorf("%w\nthe logs are in %s", errors.Join(err, saveLogs(w)), w.Directory())
+			return nil, err
 		}
-		figures[i], wasted, late = day.Evaluate(record), day.Wasted(record), record.Late
+		days.figures[i], days.wasted, days.late = day.Evaluate(record), day.Wasted(record), record.Late
 		if i == 0 {
 			// Karpenter's requests and calls would count beside Whittle's.
 			if err := who.Stop(ctx); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	fmt.Println()
-	if err := errors.Join(saveLogs(w), day.Write(os.Stdout, [2]string{first.Name, "Whittle"}, figures)); err != nil {
+	return days, nil
+}
+
+// twoDays are a day of each autoscaler. Waste and late pods are the second's.
+type twoDays struct {
+	names   [2]string
+	figures [2]day.Figures
+	wasted  []day.Waste
+	late    string
+}
+
+// Write prints the days side by side.
+func (d *twoDays) Write(out io.Writer) error {
+	if err := day.Write(out, d.names, d.figures); err != nil {
 		return err
 	}
-	fmt.Println()
-	if err := day.WriteWaste(os.Stdout, wasted); err != nil {
+	if _, err := fmt.Fprintf(out, "\nWhittle's ticks are %s apart. Machines boot in %s.\n\n", defaultInterval,
+		boot); err != nil {
 		return err
 	}
-	fmt.Printf("\nWhittle's ticks are %s apart. Machines boot in %s. Both days took %.0f s. The logs are in %s.\n",
-		defaultInterval, boot, time.Since(began).Seconds(), w.Directory())
-	if late != "" {
-		return fmt.Errorf("the day of %s: %s: read provision.log and lifecycle.log", second.Name, late)
+	return day.WriteWaste(out, d.wasted)
+}
+
+// Check fails if pods did not run after the day, or if a workload bought too much.
+func (d *twoDays) Check() error {
+	if d.late != "" {
+		return fmt.Errorf("the day of Whittle: %s: read provision.log and lifecycle.log", d.late)
 	}
-	return day.CheckLaw(wasted)
+	return day.CheckLaw(d.wasted)
 }
 
 // dayOptions reads the flags of a day.

@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
-	"os"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
-// requestsSetting lets the functions answer ProvisioningRequests.
-const requestsSetting = "provisioningRequests=true"
+// requestOptions let the functions answer ProvisioningRequests.
+func requestOptions(o *world.Options) { o.Settings = append(o.Settings, "provisioningRequests=true") }
 
 // capacity starves and feeds zones of a world's EC2.
 type capacity struct{ service *ec2.Service }
@@ -21,22 +19,11 @@ func (c capacity) Starve(zone string) { c.service.Starve(ec2.Starvation{Zone: zo
 func (c capacity) Feed(zone string) { c.service.Feed("", zone, "") }
 
 // runKueue has Kueue admit jobs whose room Whittle provides.
-func runKueue(ctx context.Context) (failure error) {
-	w, err := startWith(ctx, "kueue", interval, boot, func(options *world.Options) {
-		options.Settings = append(options.Settings, requestsSetting)
-	})
+func runKueue(ctx context.Context, t *trial) (result, error) {
+	stop, err := t.world.StartKueue(ctx)
 	if err != nil {
-		return err
-	}
-	defer func() { failure = errors.Join(failure, w.Close()) }()
-	stop, err := w.StartKueue(ctx)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer stop()
-	setup, err := w.Scenario(os.Stdout)
-	if err != nil {
-		return err
-	}
-	return scenario.Kueue(ctx, setup, capacity{w.EC2})
+	return nil, scenario.Kueue(ctx, t.setup, capacity{t.world.EC2})
 }

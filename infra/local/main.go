@@ -25,9 +25,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -53,19 +56,18 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
-		"bench-launch": benchLaunch, "bench-month": benchMonth, "bench-scale": benchScale, "bench-reaction": benchReaction,
-		"storm": storm, "fidelity": measureFidelity, "crash": killEverywhere, "chaos": runChaos,
-		"simulate": runSimulation, "kueue": runKueue, "gangs": measureGangs, "compare": compare, "day": runDay,
-		"contract": observeContract, "prepare": prepare, "controllers": controllers}
+		"crash": killEverywhere, "chaos": runChaos, "simulate": runSimulation, "contract": observeContract,
+		"prepare": prepare, "controllers": controllers}
+	for name := range experiments() {
+		commands[name] = func(ctx context.Context) error { return measure(ctx, name) }
+	}
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
 	}
 	command, known := commands[name]
 	if !known {
-		fmt.Fprintln(os.Stderr,
-			"usage: local run|up|down|bench|bench-launch|bench-month|bench-scale|bench-reaction|storm|fidelity|crash|"+
-				"chaos|gangs|kueue|compare|day|contract|prepare|controllers")
+		fmt.Fprintln(os.Stderr, "usage: local "+strings.Join(slices.Sorted(maps.Keys(commands)), "|"))
 		os.Exit(2)
 	}
 	if err := command(ctx); err != nil {
@@ -93,13 +95,8 @@ func emptyDirectory(name string) (string, error) {
 	return folder, os.RemoveAll(folder)
 }
 
-// start creates a world in an empty directory of that name. Boot is the machines' time from running
-// to joining.
-func start(ctx context.Context, name string, interval, boot time.Duration) (*world.World, error) {
-	return startWith(ctx, name, interval, boot, func(*world.Options) {})
-}
-
-// startWith is start with other options.
+// startWith creates a world in an empty directory of that name. Boot is the machines' time from
+// running to joining. change sets other options.
 func startWith(
 	ctx context.Context, name string, interval, boot time.Duration, change func(*world.Options),
 ) (*world.World, error) {
@@ -150,7 +147,7 @@ func run(ctx context.Context) (failure error) {
 	fmt.Println(
 		"Whittle's local run. The control plane, the stack and the functions are real; EC2 and its machines are a simulator.")
 	began := time.Now()
-	w, err := start(ctx, "run", runInterval, boot)
+	w, err := startWith(ctx, "run", runInterval, boot, func(*world.Options) {})
 	if err != nil {
 		return err
 	}

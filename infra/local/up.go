@@ -108,7 +108,7 @@ func serve(ctx context.Context) error {
 	withKueue := os.Getenv(upKueue) != ""
 	w, err := startWith(ctx, "up", interval, boot, func(options *world.Options) {
 		if withKueue {
-			options.Settings = append(options.Settings, requestsSetting)
+			requestOptions(options)
 		}
 	})
 	if err != nil {
