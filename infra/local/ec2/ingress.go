@@ -6,6 +6,11 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
 
+// RegisterTypes holds the service's CloudFormation type.
+func (s *Service) RegisterTypes(cfn *cloudformation.Service) {
+	cfn.RegisterType("AWS::EC2::SecurityGroupIngress", &ingressType{s})
+}
+
 // ingressType is AWS::EC2::SecurityGroupIngress. As those of a group itself, rules are checked and
 // never enforced.
 type ingressType struct{ service *Service }

@@ -13,16 +13,11 @@ import (
 // RegisterTypes makes the service hold the IAM resources of CloudFormation stacks.
 func (s *Service) RegisterTypes(cfn *cloudformation.Service) {
 	cfn.RegisterType("AWS::IAM::Role", roleType{s})
-	cfn.RegisterType("AWS::IAM::Policy", policyType{s})
-	cfn.RegisterType("AWS::IAM::ManagedPolicy", managedPolicyType{s})
 	cfn.RegisterType("AWS::IAM::InstanceProfile", profileType{s})
 }
 
-// maxRoleName and maxPolicyName are IAM's limits; generated names are shortened to them.
-const (
-	maxRoleName   = 64
-	maxPolicyName = 128
-)
+// maxRoleName is IAM's limit; generated names are shortened to it.
+const maxRoleName = 64
 
 type tagProperty struct{ Key, Value string }
 

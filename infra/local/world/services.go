@@ -110,7 +110,7 @@ func (w *World) services(log *slog.Logger) error {
 	}
 	for _, service := range []interface {
 		RegisterTypes(*cloudformation.Service)
-	}{w.identity, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, w.alarms} {
+	}{w.identity, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, w.alarms} {
 		service.RegisterTypes(w.stacks)
 	}
 	page, err := dashboard.Handler(w.options.Cluster, w.console)
