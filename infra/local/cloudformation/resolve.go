@@ -126,7 +126,8 @@ func getAttArguments(argument any) (logicalID, attribute string, err error) {
 			return id, name, nil
 		}
 	}
-	return "", "", fmt.Errorf("Fn::GetAtt takes [\"LogicalId\", \"Attribute\"] in the local AWS, not %s", describe(argument))
+	return "", "", fmt.Errorf("Fn::GetAtt takes [\"LogicalId\", \"Attribute\"] in the local AWS, not %s",
+		describe(argument))
 }
 
 // ref returns the value of {"Ref": name}.

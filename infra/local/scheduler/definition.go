@@ -53,7 +53,7 @@ var validName = regexp.MustCompile(`^[0-9a-zA-Z_.-]{1,64}$`)
 func (d *Definition) check() error {
 	switch t := d.Target; {
 	case !validName.MatchString(d.Name):
-		return fmt.Errorf("Name %q: letters, digits, ., _ and -, at most 64", d.Name)
+		return fmt.Errorf("the name %q: letters, digits, ., _ and -, at most 64", d.Name)
 	case d.State != "" && d.State != "ENABLED":
 		return fmt.Errorf("the State %s is not simulated by the local AWS", d.State)
 	case d.FlexibleTimeWindow.Mode != "OFF":
