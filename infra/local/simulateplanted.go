@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/simulate"
@@ -41,6 +42,9 @@ func findPlanted(ctx context.Context, root, folder, name string, seeds int) erro
 			rows = append(rows, fmt.Sprintf("%s\tnone of %d\t", fault.Name, seeds))
 		default:
 			rows = append(rows, fmt.Sprintf("%s\t%d\t%.160s", fault.Name, found.Seed, found.Violations[0]))
+			if !slices.ContainsFunc(found.Violations, func(said string) bool { return strings.Contains(said, fault.Law+": ") }) {
+				missed = append(missed, fault.Name+", whose law "+fault.Law+" did not find it,")
+			}
 		}
 		fmt.Println(rows[len(rows)-1])
 	}

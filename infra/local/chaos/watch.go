@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/laws"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/shared/api"
 )
@@ -26,11 +26,6 @@ const (
 	guardedSelector = "app=guarded"
 	guardedLeast    = 4
 )
-
-// limits returns the limits of the NodePools that have any, in processors.
-func limits() map[string]resource.Quantity {
-	return map[string]resource.Quantity{"shaky": resource.MustParse("40")}
-}
 
 // watcher reads the cluster repeatedly and records violations.
 type watcher struct {
@@ -73,7 +68,7 @@ func (w *watcher) watch(ctx context.Context) {
 func (w *watcher) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
-	seen, err := w.read(ctx)
+	seen, err := w.client.Look(ctx, w.ec2.Instances)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.looks++
@@ -84,49 +79,21 @@ func (w *watcher) look(ctx context.Context) {
 	for name := range w.claims {
 		w.claims[name] = false
 	}
-	for i := range seen.claims {
-		w.claims[seen.claims[i].Name] = true
+	for _, claim := range seen.Claims {
+		w.claims[claim.Name] = true
 	}
-	for i := range seen.pods {
-		if seen.pods[i].Status.Phase == corev1.PodRunning {
-			w.pods[string(seen.pods[i].UID)] = true
+	for _, pod := range seen.Pods {
+		if pod.Status.Phase == corev1.PodRunning {
+			w.pods[string(pod.UID)] = true
 		}
 	}
 	w.guard(seen)
-	for _, wrong := range slices.Concat(
-		seen.doubled(), seen.detached(), seen.exceeded(limits()), seen.evicted(w.protected), seen.outside(), seen.shared(),
-	) {
+	for _, wrong := range append(laws.Broken(seen, laws.Always()), evicted(seen.Pods, w.protected)...) {
 		w.violate(wrong)
 	}
 	if w.recovered {
 		w.checkLive(seen)
 	}
-}
-
-// read reads the cluster, and EC2 last: the instance of a running pod is then still listed. The pods
-// come before the nodes for the same reason.
-func (w *watcher) read(ctx context.Context) (*sight, error) {
-	seen := &sight{}
-	var err error
-	if seen.claims, err = w.client.NodeClaims(ctx); err != nil {
-		return nil, err
-	}
-	if seen.pods, err = w.client.Pods(ctx, "default", ""); err != nil {
-		return nil, err
-	}
-	if seen.nodes, err = w.client.Nodes(ctx); err != nil {
-		return nil, err
-	}
-	volumes, err := w.client.Core.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	attachments, err := w.client.Core.StorageV1().VolumeAttachments().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	seen.volumes, seen.attachments, seen.instances = volumes.Items, attachments.Items, w.ec2.Instances()
-	return seen, nil
 }
 
 // violate records a violation once.
@@ -145,13 +112,12 @@ func (w *watcher) recover() {
 
 // checkLive reports claims that were launched, stay, and have no live instance at two looks. A claim
 // may end between the reads of one look.
-func (w *watcher) checkLive(seen *sight) {
+func (w *watcher) checkLive(seen *laws.World) {
 	bereft := map[string]bool{}
-	for i := range seen.claims {
-		claim := &seen.claims[i]
+	for _, claim := range seen.Claims {
 		id := claim.Status.ProviderID
-		if claim.DeletionTimestamp != nil || id == "" || slices.ContainsFunc(seen.instances, func(i ec2.Instance) bool {
-			return i.ProviderID() == id && live(&i)
+		if claim.DeletionTimestamp != nil || id == "" || slices.ContainsFunc(seen.Instances, func(i ec2.Instance) bool {
+			return i.ProviderID() == id && laws.Live(&i)
 		}) {
 			continue
 		}
@@ -164,18 +130,16 @@ func (w *watcher) checkLive(seen *sight) {
 }
 
 // guard checks the budget. The guarded pods are on nodes that only Whittle removes.
-func (w *watcher) guard(seen *sight) {
-	pods, nodes := seen.pods, seen.nodes
+func (w *watcher) guard(seen *laws.World) {
 	alive := map[string]bool{}
-	for _, instance := range seen.instances {
+	for _, instance := range seen.Instances {
 		alive[instance.ProviderID()] = instance.State == ec2.Running
 	}
 	running := 0
-	for i := range pods {
-		pod := &pods[i]
-		at := slices.IndexFunc(nodes, func(node corev1.Node) bool { return node.Name == pod.Spec.NodeName })
+	for _, pod := range seen.Pods {
+		at := slices.IndexFunc(seen.Nodes, func(node *corev1.Node) bool { return node.Name == pod.Spec.NodeName })
 		if pod.Labels["app"] == "guarded" && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning &&
-			at >= 0 && alive[nodes[at].Spec.ProviderID] {
+			at >= 0 && alive[seen.Nodes[at].Spec.ProviderID] {
 			running++
 		}
 	}
@@ -205,51 +169,43 @@ func (w *watcher) known() map[string]bool {
 
 // settled says what the recovered state still lacks; empty for nothing.
 func (w *watcher) settled(ctx context.Context) (string, error) {
-	seen, err := w.read(ctx)
+	seen, err := w.client.Look(ctx, w.ec2.Instances)
 	if err != nil {
 		return "", err
 	}
-	for _, lacks := range []func() string{
-		func() string { return notRunning(seen.pods) }, seen.unready, seen.mismatched, seen.unattached,
-	} {
-		if said := lacks(); said != "" {
-			return said, nil
-		}
+	lacks := notRunning(seen.Pods)
+	if lacks == "" {
+		lacks = unready(seen)
 	}
-	return "", nil
+	if lacks == "" {
+		lacks = strings.Join(laws.Broken(seen, laws.AtRest()), "; ")
+	}
+	return lacks, nil
 }
 
-// unready describes the first claim, instance or node that is not part of a recovered world; empty for
-// none.
-func (s *sight) unready() string {
-	owners := map[string]bool{}
-	for i := range s.claims {
-		claim := &s.claims[i]
+// unready describes the first claim that is not ready, or the first instance that changes its state; empty
+// for none.
+func unready(seen *laws.World) string {
+	for _, claim := range seen.Claims {
 		if claim.DeletionTimestamp != nil || !api.ConditionTrue(claim.Status.Conditions, api.ConditionReady) {
 			return fmt.Sprintf("nodeclaim %s is not ready (ending: %t)", claim.Name, claim.DeletionTimestamp != nil)
 		}
-		owners[claim.Status.ProviderID] = true
 	}
-	for i := range s.instances {
-		if instance := &s.instances[i]; instance.State != ec2.Terminated && !live(instance) {
+	for i := range seen.Instances {
+		if instance := &seen.Instances[i]; instance.State != ec2.Terminated && !laws.Live(instance) {
 			return fmt.Sprintf("instance %s is %s", instance.ID, instance.State)
 		}
 	}
-	for i := range s.nodes {
-		if !owners[s.nodes[i].Spec.ProviderID] {
-			return fmt.Sprintf("node %s has no nodeclaim", s.nodes[i].Name)
-		}
-	}
-	if len(s.nodes) != len(s.claims) {
-		return fmt.Sprintf("%d nodes and %d nodeclaims", len(s.nodes), len(s.claims))
+	if len(seen.Nodes) != len(seen.Claims) {
+		return fmt.Sprintf("%d nodes and %d nodeclaims", len(seen.Nodes), len(seen.Claims))
 	}
 	return ""
 }
 
 // notRunning describes the first pod that does not run; empty for none.
-func notRunning(pods []corev1.Pod) string {
-	for i := range pods {
-		if pod := &pods[i]; pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+func notRunning(pods []*corev1.Pod) string {
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
 			return fmt.Sprintf("pod %s on node %q is %s (ending: %t)", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
 				pod.DeletionTimestamp != nil)
 		}

@@ -148,13 +148,6 @@ func (a *account) environment() []string {
 // sdk returns an EC2 client whose calls the gate does not count.
 func (a *account) sdk() *awsec2.Client { return awsec2.NewFromConfig(a.config) }
 
-// running returns the instances that are neither shutting down nor terminated.
-func (a *account) running() []ec2.Instance {
-	return slices.DeleteFunc(a.ec2.Instances(), func(i ec2.Instance) bool {
-		return i.State == ec2.ShuttingDown || i.State == ec2.Terminated
-	})
-}
-
 // direct sends requests to a server in this process, without a network.
 type direct struct{ server http.Handler }
 

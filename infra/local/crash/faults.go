@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/laws"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -91,45 +91,21 @@ func (t *trial) fault(format string, arguments ...any) {
 	}
 }
 
-// unsettled lists what a trial's end must not leave: claims, instances and nodes without their
-// counterparts, and objects that are still being deleted.
+// unsettled lists the laws of a world at rest that a trial's end breaks.
 func (t *trial) unsettled(s *state) []string {
-	var wrong []string
-	say := func(format string, arguments ...any) { wrong = append(wrong, fmt.Sprintf(format, arguments...)) }
-	owners := map[string]string{}
-	for i := range s.claims {
-		claim := &s.claims[i]
-		id := claim.Status.ProviderID
-		instance := s.instance(id)
-		switch {
-		case claim.DeletionTimestamp != nil:
-			say("nodeclaim %s is held by %s", claim.Name, strings.Join(claim.Finalizers, ", "))
-		case id == "" || instance == nil || instance.State != ec2.Running && !t.scenario.MayKeepStopped:
-			say("nodeclaim %s has no instance that runs (%q)", claim.Name, id)
-		case owners[id] != "":
-			say("instance %s is the nodeclaims' %s and %s", id, owners[id], claim.Name)
-		}
-		owners[id] = claim.Name
+	world := &laws.World{
+		Now: t.world.now(), Claims: pointers(s.claims), Classes: pointers(s.classes), Nodes: pointers(s.nodes),
+		Instances: s.instances, Stopped: t.scenario.MayKeepStopped,
 	}
-	for _, instance := range t.world.account.running() {
-		if owners[instance.ProviderID()] == "" {
-			say("instance %s has no nodeclaim; tags %v", instance.ID, instance.Tags)
-		}
+	return laws.Broken(world, append(laws.Always(), laws.AtRest()...))
+}
+
+func pointers[T any](values []T) []*T {
+	var pointers []*T
+	for i := range values {
+		pointers = append(pointers, &values[i])
 	}
-	for i := range s.nodes {
-		node := &s.nodes[i]
-		if node.DeletionTimestamp != nil {
-			say("node %s is held by %s", node.Name, strings.Join(node.Finalizers, ", "))
-		} else if owners[node.Spec.ProviderID] == "" {
-			say("node %s has no nodeclaim", node.Name)
-		}
-	}
-	for i := range s.classes {
-		if class := &s.classes[i]; class.DeletionTimestamp != nil {
-			say("ec2nodeclass %s is held by %s", class.Name, strings.Join(class.Finalizers, ", "))
-		}
-	}
-	return wrong
+	return pointers
 }
 
 // launched counts the instances that the functions have launched, terminated ones included.

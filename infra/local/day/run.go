@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
+	"github.com/whittle-dev/whittle/infra/local/laws"
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 	"github.com/whittle-dev/whittle/infra/local/world"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -77,6 +79,13 @@ func Run(ctx context.Context, w *world.World, who scenario.Autoscaler, options O
 	record, err := d.serve(ctx, who, options)
 	if err != nil {
 		return nil, fmt.Errorf("the day of %s: %w", who.Name, err)
+	}
+	seen, err := d.client.Look(ctx, w.Instances)
+	if err != nil {
+		return nil, err
+	}
+	if wrong := laws.Broken(seen, laws.Always()); len(wrong) > 0 {
+		return nil, fmt.Errorf("at the end of the day of %s: %s", who.Name, strings.Join(wrong, "; "))
 	}
 	return record, d.clear(ctx)
 }

@@ -114,30 +114,35 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 
 // NodeClaims lists the node claims.
 func (c *Client) NodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
-	list, err := c.Objects.Resource(nodeClaims()).List(ctx, metav1.ListOptions{})
+	return list[api.NodeClaim](ctx, c, nodeClaims())
+}
+
+// list lists objects of the cluster.
+func list[T any](ctx context.Context, c *Client, resource schema.GroupVersionResource) ([]T, error) {
+	listed, err := c.Objects.Resource(resource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	claims := make([]api.NodeClaim, len(list.Items))
-	for i := range list.Items {
-		if claims[i], err = claimOf(&list.Items[i]); err != nil {
+	objects := make([]T, len(listed.Items))
+	for i := range listed.Items {
+		if objects[i], err = decoded[T](&listed.Items[i]); err != nil {
 			return nil, err
 		}
 	}
-	return claims, nil
+	return objects, nil
+}
+
+func decoded[T any](object *unstructured.Unstructured) (T, error) {
+	var typed T
+	encoded, err := object.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(encoded, &typed)
+	}
+	return typed, err
 }
 
 func nodeClaims() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}
-}
-
-func claimOf(object *unstructured.Unstructured) (api.NodeClaim, error) {
-	var claim api.NodeClaim
-	encoded, err := object.MarshalJSON()
-	if err == nil {
-		err = json.Unmarshal(encoded, &claim)
-	}
-	return claim, err
 }
 
 // Until waits for a condition. The text names it in the error.

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/lambda"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -25,6 +26,8 @@ type World interface {
 	Invocations() []lambda.Invocation
 	// FleetCalls returns the times of CreateFleet calls.
 	FleetCalls() []time.Time
+	// Instances returns the instances, also those that have ended.
+	Instances() []ec2.Instance
 	// InstancesAlive counts the instances that have not ended.
 	InstancesAlive() int
 }
@@ -149,7 +152,7 @@ func (s *steps) scaleUp(replicas int) func(context.Context) error {
 			}
 		}
 		s.report.Steps = append(s.report.Steps, step)
-		return nil
+		return s.KeepsLaws(ctx)
 	}
 }
 

@@ -110,8 +110,10 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 	report.Running = time.Since(began)
 	setup.Timeline.Add("replaced", "all pods run again after %.1f s", report.Running.Seconds())
 	s.measure(report)
-	report.Left, err = world.Waiting("interrupt")
-	return report, err
+	if report.Left, err = world.Waiting("interrupt"); err != nil {
+		return nil, err
+	}
+	return report, setup.KeepsLaws(ctx)
 }
 
 // storm is a storm in progress.

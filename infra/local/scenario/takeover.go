@@ -202,7 +202,7 @@ func (g *guard) claim(kind watch.EventType, claim *unstructured.Unstructured) {
 	g.keys("label", name, before.GetLabels(), claim.GetLabels())
 	annotations := withoutRestamped(before.GetAnnotations(), claim.GetAnnotations())
 	g.keys("annotation", name, annotations[0], annotations[1])
-	read, err := claimOf(claim)
+	read, err := decoded[api.NodeClaim](claim)
 	if err != nil {
 		g.violate("%s: %v", name, err)
 		return

@@ -54,7 +54,7 @@ func watchCluster(ctx context.Context, client *Client, timeline *Timeline,
 	})
 	go follow(claims, func(kind watch.EventType, object runtime.Object) {
 		if object, ok := object.(*unstructured.Unstructured); ok {
-			if claim, err := claimOf(object); err == nil {
+			if claim, err := decoded[api.NodeClaim](object); err == nil {
 				w.claim(kind, &claim)
 			}
 		}

@@ -51,7 +51,7 @@ func (r *Run) checkVirtual(c *call) {
 	}
 	if strings.Contains(c.request.URL.Path, "/capacity-buffer-") ||
 		bytes.Contains(c.body, []byte(`"capacity-buffer-`+bufferName)) {
-		r.violate("%s writes about a pod that exists in plans only: %s", c.name, c.short())
+		r.breaks("plans-only", "%s writes about a pod that exists in plans only: %s", c.name, c.short())
 	}
 }
 

@@ -166,6 +166,7 @@ func (r *Run) begins() {
 	r.shortages()
 	r.keepComing()
 	r.changeTemplate()
+	r.retire()
 }
 
 // shift changes the number of a workload's pods from time to time, until the calm begins.

@@ -61,9 +61,9 @@ func (r *Run) mayBootSlowly() bool {
 	return len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) == 0
 }
 
-// unsettledDrift lists a drifted node that may go, where no node of its pool has gone for long. A
-// pool with more failed nodes than repair may replace keeps them, and they use its budget up. One whose
-// nodes do not join gets none for a while.
+// unsettledDrift lists a node that has drifted, or whose end AWS has announced, and that may go, where no node
+// of its pool has gone for long. A pool with more failed nodes than repair may replace keeps them, and they
+// use its budget up. One whose nodes do not join gets none for a while.
 func (r *Run) unsettledDrift() []string {
 	patience := driftPatience + r.weather.mostBoot
 	moved := time.Since(r.freed[driftedPool]) < patience || time.Since(r.brakedAt) < patience
@@ -71,12 +71,15 @@ func (r *Run) unsettledDrift() []string {
 		return nil
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		since := r.replaceableSince(claim)
 		drifted := api.GetCondition(claim.Status.Conditions, api.ConditionTypeDrifted)
-		if claim.Labels[api.NodePoolLabelKey] == driftedPool && claim.DeletionTimestamp == nil && drifted != nil &&
-			time.Since(drifted.LastTransitionTime.Time) >= patience && !r.keptByPods(claim) {
-			return []string{fmt.Sprintf("nodeclaim %s has been drifted for %s, and no node of its pool has gone for %s",
-				claim.Name, time.Since(drifted.LastTransitionTime.Time).Truncate(time.Second),
-				time.Since(r.freed[driftedPool]).Truncate(time.Second))}
+		if drifted != nil && (since.IsZero() || drifted.LastTransitionTime.Time.Before(since)) {
+			since = drifted.LastTransitionTime.Time
+		}
+		if claim.Labels[api.NodePoolLabelKey] == driftedPool && claim.DeletionTimestamp == nil && !since.IsZero() &&
+			time.Since(since) >= patience && !r.keptByPods(claim) {
+			return []string{fmt.Sprintf("nodeclaim %s was to be replaced %s ago, and no node of its pool has gone for %s",
+				claim.Name, time.Since(since).Truncate(time.Second), time.Since(r.freed[driftedPool]).Truncate(time.Second))}
 		}
 	}
 	return nil
@@ -142,7 +145,7 @@ func (r *Run) boughtInVain(claim *api.NodeClaim) {
 		}
 		if r.vain[uid] = append(r.vain[uid], time.Now()); len(r.vain[uid]) > vainMost &&
 			time.Since(r.vain[uid][len(r.vain[uid])-1-vainMost]) < time.Hour {
-			r.violate("%d nodes were bought for pod %s within an hour, and none has served", len(r.vain[uid]), name)
+			r.breaks("nothing-in-vain", "%d nodes were bought for pod %s within an hour, and none has served", len(r.vain[uid]), name)
 			return
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
@@ -28,103 +28,49 @@ import (
 // launch may arrive two minutes late.
 const unclaimedGrace = 10 * time.Minute
 
-// live reports whether an instance runs or will.
-func live(i *ec2.Instance) bool { return i.State == ec2.Pending || i.State == ec2.Running }
+// world is what the laws see now.
+func (r *Run) world() *laws.World {
+	return &laws.World{
+		Now:         time.Now(),
+		Claims:      apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims),
+		Pools:       apiserver.List[api.NodePool](r.store, apiserver.NodePools),
+		Classes:     apiserver.List[api.EC2NodeClass](r.store, apiserver.NodeClasses),
+		Nodes:       apiserver.List[corev1.Node](r.store, apiserver.Nodes),
+		Pods:        apiserver.List[corev1.Pod](r.store, apiserver.Pods),
+		Volumes:     apiserver.List[corev1.PersistentVolume](r.store, apiserver.Volumes),
+		Attachments: apiserver.List[storagev1.VolumeAttachment](r.store, apiserver.Attachments),
+		Instances:   r.ec2.Instances(),
+		Patience:    patience,
+		Held:        r.heldByPods,
+	}
+}
 
-// check looks at the invariants that hold at every moment.
+// check looks at the laws that hold at every moment.
 func (r *Run) check() {
 	if len(r.result.Violations) > 0 {
 		return
 	}
-	instances := r.ec2.Instances()
-	owners := r.owners(instances)
-	r.checkInstances(instances, owners)
-	r.checkLimits(instances, owners)
-	r.checkTaints(instances)
+	world := r.world()
+	if wrong := laws.Broken(world, laws.Always()); len(wrong) > 0 {
+		r.violate("%s", strings.Join(wrong, "; "))
+		return
+	}
+	r.checkUnclaimed(world.Unclaimed())
 }
 
-// owners returns the claim of each instance that has one: by the claim's status, or by the instance's tag. An
-// instance is tagged with its claim only when it joins.
-func (r *Run) owners(instances []ec2.Instance) map[string]*api.NodeClaim {
-	byID := map[string]*api.NodeClaim{}
-	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
-		id := claim.Status.ProviderID
-		if other := byID[id]; id != "" && other != nil {
-			r.violate("the nodeclaims %s and %s have the same instance %s", other.Name, claim.Name, id)
-		}
-		byID[id] = claim
-	}
-	of := map[string]*api.NodeClaim{}
-	for n := range instances {
-		i := &instances[n]
-		if of[i.ID] = byID[i.ProviderID()]; of[i.ID] != nil {
-			continue
-		}
-		if object := r.store.Get(apiserver.NodeClaims, "", i.Tags[api.NodeClaimTagKey]); object != nil {
-			of[i.ID], _ = object.Typed.(*api.NodeClaim)
+// checkUnclaimed holds that no instance lacks a claim for long.
+func (r *Run) checkUnclaimed(ids []string) {
+	for id := range r.unclaimed {
+		if !slices.Contains(ids, id) {
+			delete(r.unclaimed, id)
 		}
 	}
-	return of
-}
-
-// checkInstances holds that a claim has one live instance, and an instance a claim.
-func (r *Run) checkInstances(instances []ec2.Instance, owners map[string]*api.NodeClaim) {
-	of := map[string]string{}
-	for n := range instances {
-		i := &instances[n]
-		if !live(i) {
-			delete(r.unclaimed, i.ID)
-			continue
-		}
-		if claim := owners[i.ID]; claim != nil {
-			if other := of[claim.Name]; other != "" {
-				r.violate("the nodeclaim %s has two instances, %s and %s", claim.Name, other, i.ID)
-				return
-			}
-			of[claim.Name] = i.ID
-			delete(r.unclaimed, i.ID)
-			continue
-		}
-		since, known := r.unclaimed[i.ID]
+	for _, id := range ids {
+		since, known := r.unclaimed[id]
 		if !known {
-			r.unclaimed[i.ID] = time.Now()
+			r.unclaimed[id] = time.Now()
 		} else if time.Since(since) > unclaimedGrace {
-			r.violate("the instance %s has had no nodeclaim for %s", i.ID, unclaimedGrace)
-			return
-		}
-	}
-}
-
-// checkLimits holds that the instances of claims stay within their pool's limits. What leaves may exceed
-// them.
-func (r *Run) checkLimits(instances []ec2.Instance, owners map[string]*api.NodeClaim) {
-	sums, staying := map[string]int64{}, laws.Staying(apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims))
-	for n := range instances {
-		if i := &instances[n]; live(i) && owners[i.ID] != nil && staying[owners[i.ID].Name] {
-			sums[owners[i.ID].Labels[api.NodePoolLabelKey]] += int64(i.Facts.VCPUs)
-		}
-	}
-	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
-		limit, has := pool.Spec.Limits[corev1.ResourceCPU]
-		if has && limit.CmpInt64(sums[pool.Name]) < 0 {
-			r.violate("the nodepool %s has %d processors, and its limit is %s", pool.Name, sums[pool.Name], limit.String())
-			return
-		}
-	}
-}
-
-// checkTaints holds that Kubernetes may not detach the volumes of a machine that runs.
-func (r *Run) checkTaints(instances []ec2.Instance) {
-	states := map[string]ec2.State{}
-	for n := range instances {
-		states[instances[n].ProviderID()] = instances[n].State
-	}
-	for _, node := range apiserver.List[corev1.Node](r.store, apiserver.Nodes) {
-		out := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-			return taint.Key == corev1.TaintNodeOutOfService
-		})
-		if state := states[node.Spec.ProviderID]; out && (state == ec2.Running || state == ec2.Pending) {
-			r.violate("node %s is out of service, and its instance is %s", node.Name, state)
+			r.breaks("claimed-soon", "the instance %s has had no nodeclaim for %s", id, unclaimedGrace)
 			return
 		}
 	}
@@ -138,7 +84,7 @@ func (r *Run) released(claim *api.NodeClaim) {
 			continue
 		}
 		if i.ProviderID() == claim.Status.ProviderID {
-			r.violate("the nodeclaim %s has gone, and its instance %s is %s", claim.Name, i.ID, i.State)
+			r.breaks("released-last", "the nodeclaim %s has gone, and its instance %s is %s", claim.Name, i.ID, i.State)
 			return
 		}
 	}
@@ -195,7 +141,7 @@ func (r *Run) checkLease(c *call) {
 	}
 	lease, _ := object.Typed.(*coordinationv1.Lease)
 	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" && *holder != c.invocation.name {
-		r.violate("%s sends %s, and %s has the lease %s", c.invocation.name, c.short(), *holder, name)
+		r.breaks("alone", "%s sends %s, and %s has the lease %s", c.invocation.name, c.short(), *holder, name)
 	}
 }
 
@@ -210,7 +156,8 @@ func (c *call) changes() bool {
 }
 
 // checkDeletion holds that no function deletes a pod whose eviction its disruption budget forbids, while the
-// pod's machine runs. Only a node with a termination grace period may end such a pod.
+// pod's machine runs. Only a node may end such a pod that has a termination grace period, or whose instance
+// AWS takes within the hour.
 func (r *Run) checkDeletion(c *call) {
 	pod := r.deletedPod(c)
 	if pod == nil || pod.DeletionTimestamp != nil {
@@ -221,13 +168,14 @@ func (r *Run) checkDeletion(c *call) {
 		return
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
-		if pod.Spec.NodeName != "" && claim.Status.NodeName == pod.Spec.NodeName && hasGrace(claim) {
+		ends := hasGrace(claim) || claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] != ""
+		if pod.Spec.NodeName != "" && claim.Status.NodeName == pod.Spec.NodeName && ends {
 			return
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.machines)) {
 		if m := r.machines[id]; m.pods[pod.UID] && !m.off {
-			r.violate("%s deletes pod %s, whose disruption budget %s forbids its eviction", c.name, pod.Name, budget.Name)
+			r.breaks("budget-of-pods", "%s deletes pod %s, whose disruption budget %s forbids its eviction", c.name, pod.Name, budget.Name)
 		}
 	}
 }
@@ -270,7 +218,7 @@ func (r *Run) checkReplacements(claim *api.NodeClaim) {
 		}
 		replacement, _ := object.Typed.(*api.NodeClaim)
 		if !api.ConditionTrue(replacement.Status.Conditions, api.ConditionTypeInitialized) {
-			r.violate("disrupt ends the nodeclaim %s, and its replacement %s is not initialized", claim.Name, name)
+			r.breaks("replaced-first", "disrupt ends the nodeclaim %s, and its replacement %s is not initialized", claim.Name, name)
 		}
 	}
 }
@@ -287,7 +235,7 @@ func (r *Run) checkProtection(claim *api.NodeClaim) {
 			continue
 		}
 		if time.Since(pod.Status.StartTime.Time) > seenFor && !hasGrace(claim) {
-			r.violate("disrupt ends the nodeclaim %s, and pod %s on its node must not be disrupted", claim.Name, pod.Name)
+			r.breaks("protected", "disrupt ends the nodeclaim %s, and pod %s on its node must not be disrupted", claim.Name, pod.Name)
 			return
 		}
 	}
@@ -325,7 +273,7 @@ func (r *Run) checkBudget(claim *api.NodeClaim) {
 		}
 		allowed := 0
 		if _, err := fmt.Sscan(pool.Spec.Disruption.Budgets[0].Nodes, &allowed); err == nil && ending > allowed {
-			r.violate("disrupt ends %d nodes of the pool %s at a time, and its budget is %d", ending, pool.Name, allowed)
+			r.breaks("within-budget", "disrupt ends %d nodes of the pool %s at a time, and its budget is %d", ending, pool.Name, allowed)
 		}
 	}
 }
@@ -346,7 +294,7 @@ func (r *Run) effects(c *call, response *http.Response) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.machines)) {
 		if m := r.machines[id]; m.pods[*options.Preconditions.UID] && !m.off {
-			r.violate("%s removes pod %s, and its machine %s runs", c.name, c.request.URL.Path, id)
+			r.breaks("machine-knows", "%s removes pod %s, and its machine %s runs", c.name, c.request.URL.Path, id)
 		}
 	}
 }
@@ -357,14 +305,15 @@ func (r *Run) settled() {
 		r.violate("the cluster was never ready")
 		return
 	}
-	problems := slices.Concat(r.unsettled(), r.unsettledStatic(), r.unsettledBuffers(), r.unsettledRequests(),
-		r.stalled())
+	problems := slices.Concat(laws.Broken(r.world(), laws.AtRest()), named("pods-run", r.unsettledPods()),
+		named("static-count", r.unsettledStatic()), named("room-ahead", r.unsettledBuffers()),
+		named("requests-end", r.unsettledRequests()), r.stalled())
 	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
 		for _, letter := range r.mail[function].dead {
 			if letter.accepted {
 				continue // the weather has kept it, each time that it was to be deleted
 			}
-			problems = append(problems, fmt.Sprintf("%s is a dead letter: %.200s", letter.id, letter.body))
+			problems = append(problems, fmt.Sprintf("letters-end: %s is a dead letter: %.200s", letter.id, letter.body))
 		}
 	}
 	if len(problems) > 0 {
@@ -374,56 +323,6 @@ func (r *Run) settled() {
 
 // patience is how long something may take in a world at rest.
 const patience = 6 * time.Minute
-
-// unsettled lists what is not as it should be in a world at rest.
-func (r *Run) unsettled() []string {
-	var problems []string
-	instances := map[string]*ec2.Instance{}
-	all := r.ec2.Instances()
-	for n := range all {
-		if live(&all[n]) {
-			instances[all[n].ProviderID()] = &all[n]
-		}
-	}
-	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
-		i := instances[claim.Status.ProviderID]
-		delete(instances, claim.Status.ProviderID)
-		switch age := time.Since(claim.CreationTimestamp.Time); {
-		case claim.DeletionTimestamp != nil && time.Since(endsSince(claim)) > patience && !r.heldByPods(claim):
-			problems = append(problems, fmt.Sprintf("nodeclaim %s has been ending for %s", claim.Name,
-				time.Since(endsSince(claim)).Truncate(time.Second)))
-		case claim.DeletionTimestamp == nil && i == nil && age > patience:
-			problems = append(problems, fmt.Sprintf("nodeclaim %s has no live instance (%q)", claim.Name,
-				claim.Status.ProviderID))
-		case i != nil && claim.DeletionTimestamp == nil && !isBilledAs(i, claim):
-			problems = append(problems, fmt.Sprintf("nodeclaim %s says %s of %s in %s, and EC2 bills %s of %s in %s", claim.Name,
-				claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[api.CapacityTypeLabelKey],
-				claim.Labels[corev1.LabelTopologyZone], i.InstanceType, i.CapacityType, i.Zone))
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(instances)) {
-		problems = append(problems, fmt.Sprintf("the instance %s has no nodeclaim", id))
-	}
-	return append(problems, r.unsettledPods()...)
-}
-
-// isBilledAs reports whether the claim's price is that of the instance: the type, how it is bought,
-// and where.
-func isBilledAs(i *ec2.Instance, claim *api.NodeClaim) bool {
-	return claim.Labels[corev1.LabelInstanceTypeStable] == i.InstanceType &&
-		claim.Labels[api.CapacityTypeLabelKey] == i.CapacityType && claim.Labels[corev1.LabelTopologyZone] == i.Zone
-}
-
-// endsSince returns when nothing but machines held a leaving claim any more: at its deletion, or at the
-// end of its drain, which disruption budgets may hold up for long.
-func endsSince(claim *api.NodeClaim) time.Time {
-	since := claim.DeletionTimestamp.Time
-	drained := meta.FindStatusCondition(claim.Status.Conditions, api.ConditionTypeDrained)
-	if drained != nil && drained.Status == metav1.ConditionTrue && drained.LastTransitionTime.After(since) {
-		since = drained.LastTransitionTime.Time
-	}
-	return since
-}
 
 // unsettledPods lists the pods that should run, or should have ended.
 func (r *Run) unsettledPods() []string {

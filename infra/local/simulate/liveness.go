@@ -39,7 +39,9 @@ func (r *Run) lively() {
 
 // stalled lists what should have gone on.
 func (r *Run) stalled() []string {
-	return slices.Concat(r.unsettledEmpties(), r.unsettledDrift(), r.unrepaired(), r.unregistered())
+	return slices.Concat(named("empties-go", r.unsettledEmpties()), named("drift-moves", r.unsettledDrift()),
+		named("announced-leave", r.unretired()), named("failed-leave", r.unrepaired()),
+		named("ready-joins", r.unregistered()))
 }
 
 // unsettledEmpties lists nodes that have been empty for long, although their pool's budget lets one go.

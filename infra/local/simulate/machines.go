@@ -24,10 +24,12 @@ type machine struct {
 	doomed   bool          // EC2 takes the instance back
 	lasts    time.Duration // until it does
 	warned   bool
-	cut      bool      // its kubelet does not reach the API servers
-	returned time.Time // when its kubelet last found the way again
-	pods     map[types.UID]bool
-	mounts   map[string]bool // persistent volumes
+	// retires is when AWS stops the instance, as it has announced; zero if it does not.
+	retires, announced time.Time
+	cut                bool      // its kubelet does not reach the API servers
+	returned           time.Time // when its kubelet last found the way again
+	pods               map[types.UID]bool
+	mounts             map[string]bool // persistent volumes
 }
 
 // power follows the state of an instance.

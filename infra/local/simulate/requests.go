@@ -76,7 +76,7 @@ func (r *Run) startJobs() {
 			continue
 		}
 		if api.ConditionTrue(conditions, api.ConditionFailed) {
-			r.violate("the request %s is provisioned, and has failed", request.Name)
+			r.breaks("room-stays", "the request %s is provisioned, and has failed", request.Name)
 			return
 		}
 		if r.started[request.Name] {

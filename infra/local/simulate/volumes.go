@@ -284,7 +284,7 @@ func (r *Run) detach(attachment *storagev1.VolumeAttachment, volume string, gave
 				continue
 			}
 			if !m.off && !gaveUp {
-				r.violate("the volume %s is detached from %s, which runs and has it mounted", volume, id)
+				r.breaks("detached-after-unmount", "the volume %s is detached from %s, which runs and has it mounted", volume, id)
 			}
 			delete(m.mounts, volume)
 		}
@@ -325,7 +325,7 @@ func (r *Run) checkUnmounted(c *call) {
 			continue
 		}
 		if attached := r.attachedTo(m); len(attached) > 0 || len(m.mounts) > 0 {
-			r.violate("%s ends %s, which has %v attached, and %v mounted", c.name, form.Get(key), attached,
+			r.breaks("unmounted-first", "%s ends %s, which has %v attached, and %v mounted", c.name, form.Get(key), attached,
 				slices.Sorted(maps.Keys(m.mounts)))
 		}
 	}

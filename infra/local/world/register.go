@@ -105,6 +105,9 @@ func (w *World) Interrupt(instanceID string, after time.Duration) error {
 // Invocations returns the functions' invocations so far.
 func (w *World) Invocations() []lambda.Invocation { return w.Lambda.Invocations() }
 
+// Instances returns the instances, also those that have ended.
+func (w *World) Instances() []ec2.Instance { return w.EC2.Instances() }
+
 // InstancesAlive counts the instances that have not ended.
 func (w *World) InstancesAlive() int {
 	alive := 0

@@ -6,16 +6,16 @@ import "github.com/whittle-dev/whittle/infra/local/simulate/overlay"
 
 // Fault is one fault.
 type Fault struct {
-	// Name is the one of the command, What for people.
-	Name, What   string
-	Replacements []overlay.Replacement
+	// Name is the one of the command, What for people, and Law the one that finds it.
+	Name, What, Law string
+	Replacements    []overlay.Replacement
 }
 
 // Faults returns all planted faults.
 func Faults() []Fault {
 	return []Fault{
 		{
-			Name: "release-at-shutting-down",
+			Name: "release-at-shutting-down", Law: "released-last",
 			What: "lifecycle releases a node and its claim while the instance shuts down",
 			Replacements: []overlay.Replacement{{
 				File: "functions/lifecycle/nodeclaim/halted.go",
@@ -24,7 +24,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "new-pods-hold-every-node",
+			Name: "new-pods-hold-every-node", Law: "empties-go",
 			What: "a pod that began to wait a moment ago stops every removal of an empty node",
 			Replacements: []overlay.Replacement{{
 				File: "shared/disruption/empty.go", Old: "\tdecided.remove(s, pools, now)\n",
@@ -32,7 +32,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "no-search-beside-new-pods",
+			Name: "no-search-beside-new-pods", Law: "as-cheap-as-at-rest",
 			What: "a pod that began to wait a moment ago stops every search for nodes to consolidate",
 			Replacements: []overlay.Replacement{{
 				File: "functions/disrupt/pass.go", Old: "\tif !decide.Searches(now) || p.settled",
@@ -40,7 +40,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "limits-count-what-leaves",
+			Name: "limits-count-what-leaves", Law: "drift-moves",
 			What: "a pool at its limit has no room for what replaces its nodes",
 			Replacements: []overlay.Replacement{{
 				File: "shared/scheduling/leaving.go", Old: "\treturn !IsLeaving(claim, node) || claim != nil &&",
@@ -48,7 +48,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "late-replacements-deleted",
+			Name: "late-replacements-deleted", Law: "drift-moves",
 			What: "a replacement that boots for more than ten minutes is deleted, and launched again later",
 			Replacements: []overlay.Replacement{{
 				File: "shared/disruption/replacement.go",
@@ -61,7 +61,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "gangs-bought-in-part",
+			Name: "gangs-bought-in-part", Law: "nothing-in-vain",
 			What: "nothing remembers that EC2 had room for a part of a gang, so that the part is launched again and again",
 			Replacements: []overlay.Replacement{{
 				File: "shared/misfit/misfits.go", Old: "if claim != nil && (len(misfits)",
@@ -69,7 +69,33 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "preferences-undone",
+			Name: "refusals-take-slots", Law: "what-ends-goes",
+			What: "an eviction that is refused waits as long as the API server likes, and the same drains have the few slots",
+			Replacements: []overlay.Replacement{{
+				File: "shared/cluster/core.go", Old: "send(ctx, request.MaxRetries(0), path, nil)",
+				New: "send(ctx, request, path, nil)",
+			}, {
+				File: "functions/lifecycle/pass.go", Old: "\tevictWithin = 3 * time.Second\n",
+				New: "\tevictWithin = 15 * time.Second\n",
+			}, {
+				File: "functions/lifecycle/pass.go", Old: "\tbeside = parallel / 4\n", New: "\tbeside = 1\n",
+			}, {
+				File: "functions/lifecycle/read.go", Old: "\tparallel = 16\n", New: "\tparallel = 1\n",
+			}, {
+				File: "functions/lifecycle/decide.go", Old: "\trandom.Shuffle(len(drains), func(i, j int) {",
+				New: "\trandom.Shuffle(0, func(i, j int) {",
+			}},
+		},
+		{
+			Name: "retirements-ignored", Law: "drift-moves",
+			What: "disrupt keeps a node whose end AWS has announced until the last hour",
+			Replacements: []overlay.Replacement{{
+				File: "shared/disruption/scheduledchange.go", Old: "known && departure.replaceable(now), nil",
+				New: "known && departure.Near(now), nil",
+			}},
+		},
+		{
+			Name: "preferences-undone", Law: "nothing-undone",
 			What: "consolidation removes the nodes that provision has launched for preferences and spreads",
 			Replacements: []overlay.Replacement{{
 				File: "shared/consolidation/evaluation/preferences.go",
@@ -78,14 +104,14 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "replacement-not-awaited",
+			Name: "replacement-not-awaited", Law: "replaced-first",
 			What: "disrupt ends a node before its replacement is initialized",
 			Replacements: []overlay.Replacement{{
 				File: "shared/disruption/replacement.go", Old: "case len(progress.waiting) == 0:", New: "case true:",
 			}},
 		},
 		{
-			Name: "limits-not-checked-again",
+			Name: "limits-not-checked-again", Law: "within-limits",
 			What: "provision launches claims that exceed a limit together with those of another writer",
 			Replacements: []overlay.Replacement{{
 				File: "functions/provision/pass.go",
@@ -94,7 +120,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "another-token-each-time",
+			Name: "another-token-each-time", Law: "one-instance",
 			What: "a launch that is tried again has another client token",
 			Replacements: []overlay.Replacement{{
 				File: "shared/fleet/launch.go", Old: "ClientToken: aws.String(request.ClientToken),",
@@ -104,7 +130,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "death-by-tag-filter",
+			Name: "death-by-tag-filter", Law: "released-last",
 			What: "lifecycle takes an instance for gone that EC2's list by tags leaves out",
 			Replacements: []overlay.Replacement{{
 				File: "functions/lifecycle/decide.go", Old: "byID[id], from.described.absent[id]",
@@ -122,7 +148,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "lease-not-asked",
+			Name: "lease-not-asked", Law: "alone",
 			What: "provision launches without its Lease",
 			Replacements: []overlay.Replacement{{
 				File: "shared/cluster/lease.go",
@@ -131,7 +157,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "evictions-by-deletion",
+			Name: "evictions-by-deletion", Law: "budget-of-pods",
 			What: "lifecycle deletes pods where it should ask for their eviction",
 			Replacements: []overlay.Replacement{{
 				File: "functions/lifecycle/evictions.go", Old: "err := e.client.Evict(inTime, pod)",
@@ -139,14 +165,14 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "volumes-not-awaited",
+			Name: "volumes-not-awaited", Law: "unmounted-first",
 			What: "lifecycle ends an instance before its volumes are detached",
 			Replacements: []overlay.Replacement{{
 				File: "functions/lifecycle/nodeclaim/volumes.go", Old: "if len(attached) > 0 {", New: "if len(attached) > 1000 {",
 			}},
 		},
 		{
-			Name: "writes-after-the-lease",
+			Name: "writes-after-the-lease", Law: "alone",
 			What: "disrupt goes on when its Lease has ended, which lasts 5 s",
 			Replacements: []overlay.Replacement{{
 				File: "functions/disrupt/handler.go", Old: "deadline := now.Add(left + function.Reserve)",
@@ -160,14 +186,14 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "lost-mark-not-counted",
+			Name: "lost-mark-not-counted", Law: "within-budget",
 			What: "a node whose mark was written without an answer takes of no budget in the same pass",
 			Replacements: []overlay.Replacement{{
 				File: "functions/disrupt/perform.go", Old: "\t\t\tp.assumeMarked(task)\n", New: "",
 			}},
 		},
 		{
-			Name: "shrink-on-a-cached-nodepool",
+			Name: "shrink-on-a-cached-nodepool", Law: "static-stays",
 			What: "provision shrinks a static pool by what the watch cache shows",
 			Replacements: []overlay.Replacement{{
 				File: "functions/provision/shrink.go", Old: "sight.Cluster{Client: r.client.Consistent()}",
@@ -177,7 +203,7 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "silence-taken-for-death",
+			Name: "silence-taken-for-death", Law: "in-service",
 			What: "lifecycle takes an instance for halted whose kubelet is silent",
 			Replacements: []overlay.Replacement{{
 				File: "functions/lifecycle/nodeclaim/halted.go",

@@ -1,0 +1,70 @@
+package laws
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+)
+
+// young reports whether what began at the time may still be under way.
+func (w *World) young(since time.Time) bool { return w.Patience > 0 && w.Now.Sub(since) <= w.Patience }
+
+// stuck lists the claims, nodes and classes that are deleted and do not go.
+func stuck(w *World) []string {
+	var wrong []string
+	say := func(kind string, of metav1.Object, since time.Time) {
+		if !w.young(since) {
+			wrong = append(wrong, fmt.Sprintf("%s %s has been ending for %s, and is held by %s", kind, of.GetName(),
+				w.Now.Sub(since).Truncate(time.Second), strings.Join(of.GetFinalizers(), ", ")))
+		}
+	}
+	ending := map[string]bool{} // the nodes whose claims say more
+	for _, claim := range w.Claims {
+		ending[claim.Status.NodeName] = claim.DeletionTimestamp != nil
+		if claim.DeletionTimestamp != nil && (w.Held == nil || !w.Held(claim)) {
+			say("nodeclaim", claim, endsSince(claim))
+		}
+	}
+	for _, node := range w.Nodes {
+		if node.DeletionTimestamp != nil && !ending[node.Name] {
+			say("node", node, node.DeletionTimestamp.Time)
+		}
+	}
+	for _, class := range w.Classes {
+		if class.DeletionTimestamp != nil {
+			say("ec2nodeclass", class, class.DeletionTimestamp.Time)
+		}
+	}
+	return wrong
+}
+
+// endsSince returns when nothing but machines held a leaving claim any more: at its deletion, or at the
+// end of its drain, which disruption budgets may hold up for long.
+func endsSince(claim *api.NodeClaim) time.Time {
+	since := claim.DeletionTimestamp.Time
+	drained := meta.FindStatusCondition(claim.Status.Conditions, api.ConditionTypeDrained)
+	if drained != nil && drained.Status == metav1.ConditionTrue && drained.LastTransitionTime.After(since) {
+		since = drained.LastTransitionTime.Time
+	}
+	return since
+}
+
+// ownerless lists the nodes without a claim.
+func ownerless(w *World) []string {
+	owned := map[string]bool{}
+	for _, claim := range w.Claims {
+		owned[claim.Status.ProviderID] = true
+	}
+	var wrong []string
+	for _, node := range w.Nodes {
+		if node.DeletionTimestamp == nil && !owned[node.Spec.ProviderID] && !w.young(node.CreationTimestamp.Time) {
+			wrong = append(wrong, fmt.Sprintf("node %s has no nodeclaim", node.Name))
+		}
+	}
+	return wrong
+}
