@@ -29,7 +29,8 @@ func (p *planning) explainUnplaced() {
 			p.addUnplaced(left.Pods, []plan.Reason{{Message: "there is no node pool: create a NodePool and an EC2NodeClass"}})
 		default:
 			var reasons []plan.Reason
-			for _, pool := range p.offers.Pools {
+			for _, variants := range p.offers.ByNodePool() {
+				pool := p.nearest(variants, left.Demand)
 				reasons = append(reasons, plan.Reason{NodePool: pool.Name(), Message: p.explain(pool, left.Demand)})
 			}
 			for _, pool := range p.work.Snapshot.UnusablePools {
@@ -45,6 +46,31 @@ func (p *planning) addUnplaced(pods []*corev1.Pod, reasons []plan.Reason) {
 	for _, pod := range pods {
 		p.plan.Unplaced = append(p.plan.Unplaced, plan.Unplaced{Pod: plan.RefOf(pod), Reasons: reasons})
 	}
+}
+
+// nearest is the variant of a NodePool that explains best why it has no place for a demand: one with
+// room, or else one that allows its labels.
+func (p *planning) nearest(variants []*offering.Pool, d *placement.Demand) *offering.Pool {
+	best, most := variants[0], 0
+	if len(variants) == 1 {
+		return best
+	}
+	for _, pool := range variants {
+		for _, alternative := range d.Alternatives.List() {
+			set, _ := p.offers.Feasibilities.Meeting(pool, alternative)
+			if set == nil {
+				continue
+			}
+			rank := 1
+			if p.offers.KeepRoom(set, d.Need); !set.Empty() {
+				rank = 2
+			}
+			if rank > most {
+				best, most = pool, rank
+			}
+		}
+	}
+	return best
 }
 
 // explain names the first thing that keeps a demand from a pool's nodes: the pool itself, taints,
@@ -77,12 +103,15 @@ func (p *planning) explainNodes(pool *offering.Pool, d *placement.Demand) string
 		if len(problems) >= problemsNamed && !pool.Requirements.IsCompatible(alternative, p.offers.Undefined) {
 			continue
 		}
-		if err := pool.Requirements.Compatible(alternative, p.offers.Undefined); err != nil {
+		if err := pool.Template.Compatible(alternative, p.offers.Undefined); err != nil {
 			problems = append(problems, fmt.Sprintf("%v; change the pod's nodeSelector or node affinity, "+
 				"or what the pool's spec.template sets (metadata.labels, spec.requirements)", err))
 			continue
 		}
 		set, _ := p.offers.Feasibilities.Meeting(pool, alternative)
+		if set == nil {
+			continue // Another variant of the NodePool is for this alternative.
+		}
 		if set.Empty() && len(problems) >= problemsNamed {
 			continue
 		}
@@ -265,11 +294,14 @@ func (p *planning) plannedUse(pool *offering.Pool, i int) int64 {
 // readPlannedUses adds up what the plan's claims can take of the limits of each pool.
 func (p *planning) readPlannedUses() map[*offering.Pool][]int64 {
 	uses := map[*offering.Pool][]int64{}
-	for _, pool := range p.offers.Pools {
-		uses[pool] = make([]int64, len(pool.Limits))
-		numbers := map[string]int{}
-		for j := pool.FirstType; j < pool.EndType; j++ {
-			numbers[p.offers.PoolTypes[j].Type.Name] = j
+	for _, variants := range p.offers.ByNodePool() {
+		pool, numbers := variants[0], map[string]int{}
+		use := make([]int64, len(pool.Limits))
+		for _, variant := range variants {
+			uses[variant] = use
+			for j := variant.FirstType; j < variant.EndType; j++ {
+				numbers[p.offers.PoolTypes[j].Type.Name] = j
+			}
 		}
 		for c := range p.plan.NodeClaims {
 			claim := &p.plan.NodeClaims[c]
@@ -283,7 +315,7 @@ func (p *planning) readPlannedUses() map[*offering.Pool][]int64 {
 						most = max(most, p.offers.PoolTypes[j].LimitUse[i])
 					}
 				}
-				uses[pool][i] += most
+				use[i] += most
 			}
 		}
 	}

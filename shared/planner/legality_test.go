@@ -77,6 +77,7 @@ func TestPlansOfOtherClustersAreLegal(t *testing.T) {
 		// Nodes cost more than their instances. Prices add up, and no plan is below its bound.
 		"extras":        plantest.WithExtras,
 		"daemon sets":   plantest.WithDaemonTerms,
+		"daemon labels": plantest.WithDaemonLabels,
 		"volume limits": plantest.WithVolumes,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,8 +199,14 @@ func TestSchedulerScenariosAreLegal(t *testing.T) {
 // prepares the nodes before, and plans the same snapshot twice.
 func TestOrderOfTheInputChangesNothing(t *testing.T) {
 	eachRange(t, 1000, func(t *testing.T, seed uint64) {
-		want := jsonOf(t, planner.Solve(plantest.Random(seed)))
-		other := shuffled(plantest.Random(seed), seed)
+		cluster := func() *plan.Snapshot {
+			if seed%4 == 0 {
+				return plantest.WithDaemonLabels(plantest.Random(seed), seed)
+			}
+			return plantest.Random(seed)
+		}
+		want := jsonOf(t, planner.Solve(cluster()))
+		other := shuffled(cluster(), seed)
 		for i := range other.Nodes {
 			other.Nodes[i].Prepare()
 		}

@@ -62,6 +62,7 @@ func TestCasesOfPublicReports(t *testing.T) {
 				"m6i.large us-east-1b: 1 pods", because: []string{"minDomains of 3"}},
 		{file: "planning/10a-instance-store-off", want: "default/cache has no place",
 			because: []string{"volumeSize", "instanceStorePolicy"}},
+		{file: "planning/90-daemonset-custom-label", want: "m6i.large us-east-1a: 1 pods; m6i.xlarge us-east-1a: 1 pods"},
 		{file: "planning/91-affinity-to-daemonset", want: "default/hater-0 has no place; m6i.xlarge us-east-1a: 2 pods",
 			because: []string{"daemon set default/cachesrv runs there"}},
 		{file: "planning/106-anti-affinity-instance-label",

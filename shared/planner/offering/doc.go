@@ -18,6 +18,8 @@
 //
 // Terms:
 //
+//   - variant: a part of a NodePool whose nodes run the same DaemonSets, as far as labels decide it that
+//     the NodePool leaves to its pods. A NodePool without such labels is one variant.
 //   - pool type: an instance type in a NodePool, with what DaemonSets leave of its resources.
 //   - offering: a pool type in a zone, of a capacity type and reservation, at a price.
 //   - feasibility: the offerings that can hold a unit, by labels, taints, host ports and size.

@@ -30,6 +30,9 @@ func (s *Feasibilities) Domains(key string) []Domain {
 	at := map[string]int{}
 	var domains []Domain
 	for j := range ix.Offerings {
+		if ix.PoolTypeOf(j).Pool.narrows(key) {
+			continue // A pod may ask for the value, but no NodePool or type names it as a domain.
+		}
 		listed := ix.listsValues(j, key)
 		for _, value := range ix.ValuesOf(ix.PoolTypeOf(j).Pool, j, key) {
 			i, ok := at[value]

@@ -12,12 +12,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Pool is a NodePool, with what new nodes of it can be.
+// Pool is a NodePool or a variant of one, with what new nodes of it can be.
 type Pool struct {
 	NodePool *api.NodePool
 	types    *typeList
-	// Requirements are those of the template together with its labels. A node of the pool meets them.
-	Requirements scheduling.Requirements
+	// Template are the requirements of the template together with its labels. Requirements are what a
+	// node of the pool meets: the same, or those of a variant.
+	Template, Requirements scheduling.Requirements
 	// MinValues has the keys with minValues: the instance types of one launch must offer at least so
 	// many values of the key.
 	MinValues map[string]int
@@ -73,6 +74,7 @@ func (ix *Index) readPools() {
 	})
 	ix.readLimits()
 	daemonSets := &daemonSetSums{all: ReadDaemonSets(ix.Work.Snapshot.DaemonSets, ix.Work.Axes)}
+	ix.divide(daemonSets.all)
 	for _, pool := range ix.Pools {
 		pool.FirstType = len(ix.PoolTypes)
 		if pool.Problem == "" {
@@ -97,7 +99,7 @@ func (p *Pool) readRequirements() string {
 	if ref := template.Spec.NodeClassRef; ref != nil {
 		requirements.Add(scheduling.In(ref.Group+"/"+strings.ToLower(ref.Kind), ref.Name))
 	}
-	p.Requirements = requirements
+	p.Template, p.Requirements = requirements, requirements
 	p.MinValues = map[string]int{}
 	for _, key := range requirements.Keys() {
 		r := requirements[key]

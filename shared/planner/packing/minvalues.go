@@ -3,7 +3,7 @@ package packing
 import (
 	"slices"
 
-	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 )
 
@@ -39,7 +39,7 @@ func (p *packer) meetMinValues(n *placement.PlannedNode) {
 // allow the list of types that minValues demand.
 func (p *packer) dropBelowMinValues(first int) {
 	offers := p.state.Offers
-	left := map[*offering.Pool][]int64{}
+	left := map[*api.NodePool][]int64{}
 	kept := p.nodes[:0]
 	for at, n := range p.nodes {
 		pool := offers.PoolTypeOf(n.Offering).Pool
@@ -47,17 +47,17 @@ func (p *packer) dropBelowMinValues(first int) {
 			kept = append(kept, n)
 			continue
 		}
-		if left[pool] == nil {
-			left[pool] = pool.LimitsLeft()
+		if left[pool.NodePool] == nil {
+			left[pool.NodePool] = pool.LimitsLeft()
 		}
 		_, most := p.state.NeededForMinValues(n)
-		if at >= first && (most == nil || !placement.WithinLimits(most, left[pool])) {
+		if at >= first && (most == nil || !placement.WithinLimits(most, left[pool.NodePool])) {
 			p.returnUnits(n)
 			p.Take(n.Offering, -1)
 			continue
 		}
 		for i := range most {
-			left[pool][i] -= most[i]
+			left[pool.NodePool][i] -= most[i]
 		}
 		kept = append(kept, n)
 	}

@@ -8,8 +8,8 @@ import (
 // Ledger is what the planned nodes leave of NodePool limits and capacity reservations.
 type Ledger struct {
 	index *offering.Index
-	// Limits is what is left of each limit of a pool, in the order of Pool.Limits. Pools without
-	// limits have no entry.
+	// Limits is what is left of each limit of a pool, in the order of Pool.Limits. Variants of a
+	// NodePool share it. Pools without limits have no entry.
 	Limits map[*offering.Pool][]int64
 	// reserved is how many instances each reservation has left.
 	reserved []int
@@ -22,9 +22,12 @@ func (s *State) NewLedger(planned []*PlannedNode) *Ledger {
 		Limits:   make(map[*offering.Pool][]int64, len(s.Offers.Pools)),
 		reserved: make([]int, len(s.Offers.Reservations)),
 	}
-	for _, pool := range s.Offers.Pools {
-		if len(pool.Limits) > 0 {
-			l.Limits[pool] = pool.LimitsLeft()
+	for _, variants := range s.Offers.ByNodePool() {
+		left := variants[0].LimitsLeft()
+		for _, pool := range variants {
+			if len(left) > 0 {
+				l.Limits[pool] = left
+			}
 		}
 	}
 	for i := range l.reserved {

@@ -96,7 +96,7 @@ func (s *State) CanMeetMinValuesAmong(others []*PlannedNode, n, instead *Planned
 	}
 	left := pool.LimitsLeft()
 	for _, other := range append([]*PlannedNode{n}, others...) {
-		if other == instead || s.Offers.PoolTypeOf(other.Offering).Pool != pool {
+		if other == instead || s.Offers.PoolTypeOf(other.Offering).Pool.NodePool != pool.NodePool {
 			continue
 		}
 		if _, most := s.NeededForMinValues(other); most != nil {

@@ -59,3 +59,18 @@ func preferredAlternatives(spec *corev1.PodSpec, alternatives *Alternatives) (*A
 	}
 	return Combine(alternatives.List(), []scheduling.Requirements{preferred}), nil
 }
+
+// PreferredNodeTerms are the label requirements of the preferred node affinity that the group may
+// follow.
+func (g *Group) PreferredNodeTerms() []scheduling.Requirements {
+	if !g.Preferences || g.Spec.Affinity == nil || g.Spec.Affinity.NodeAffinity == nil {
+		return nil
+	}
+	var terms []scheduling.Requirements
+	for _, term := range g.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		if requirements, err := scheduling.FromNodeSelectorTerm(term.Preference); err == nil {
+			terms = append(terms, requirements)
+		}
+	}
+	return terms
+}

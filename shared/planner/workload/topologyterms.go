@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,6 +15,13 @@ import (
 type TopologyTerms struct {
 	Spread                 []SpreadTerm
 	Affinity, AntiAffinity []AffinityTerm
+}
+
+// Mention reports whether one of the terms has the topology key.
+func (t *TopologyTerms) Mention(key string) bool {
+	ofKey := func(a AffinityTerm) bool { return a.Key == key }
+	return slices.ContainsFunc(t.Affinity, ofKey) || slices.ContainsFunc(t.AntiAffinity, ofKey) ||
+		slices.ContainsFunc(t.Spread, func(s SpreadTerm) bool { return s.Key == key })
 }
 
 // SpreadTerm is a topology spread constraint.
