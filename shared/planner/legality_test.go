@@ -73,13 +73,7 @@ func TestEveryPlanIsLegal(t *testing.T) {
 
 // TestPlansOfOtherClustersAreLegal checks the same for random clusters with something more.
 func TestPlansOfOtherClustersAreLegal(t *testing.T) {
-	for name, change := range map[string]func(*plan.Snapshot, uint64) *plan.Snapshot{
-		// Nodes cost more than their instances. Prices add up, and no plan is below its bound.
-		"extras":        plantest.WithExtras,
-		"daemon sets":   plantest.WithDaemonTerms,
-		"daemon labels": plantest.WithDaemonLabels,
-		"volume limits": plantest.WithVolumes,
-	} {
+	for name, change := range plantest.Changes() {
 		t.Run(name, func(t *testing.T) {
 			var faults faultCounts
 			t.Cleanup(func() { faults.log(t) })

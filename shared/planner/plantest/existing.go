@@ -146,7 +146,9 @@ func (c *checker) overfull(h *host) []fault {
 	for _, p := range h.placed {
 		sum.add(p.requests)
 		for name, amount := range p.requests {
-			asked[name] = asked[name] || amount > 0
+			if amount > 0 {
+				asked[name] = true
+			}
 		}
 	}
 	daemons := c.pendingDaemons(h)

@@ -12,13 +12,16 @@ import (
 // units, rounded up.
 type amounts map[corev1.ResourceName]int64
 
+// mostAmount is more than any node has, and so little that a cluster's sum is no more than 64 bits.
+const mostAmount = 1 << 55
+
 func amountsOf(list corev1.ResourceList) amounts {
 	a := make(amounts, len(list))
 	for name, quantity := range list {
 		if name == corev1.ResourceCPU {
-			a[name] = quantity.MilliValue()
+			a[name] = min(quantity.MilliValue(), mostAmount)
 		} else {
-			a[name] = quantity.Value()
+			a[name] = min(quantity.Value(), mostAmount)
 		}
 	}
 	return a

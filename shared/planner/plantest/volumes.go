@@ -104,7 +104,14 @@ func (r *volumeReader) need(object *corev1.Pod) volumeNeed {
 				claim = &corev1.PersistentVolumeClaim{Spec: volume.Ephemeral.VolumeClaimTemplate.Spec}
 			}
 			r.addClaim(&need, name, claim)
+		case volume.AWSElasticBlockStore != nil:
+			need.attachments = append(need.attachments, attachment{ebsDriver, volume.AWSElasticBlockStore.VolumeID})
+		case volume.PortworxVolume != nil:
+			need.attachments = append(need.attachments, attachment{"pxd.portworx.com", volume.PortworxVolume.VolumeID})
 		}
+	}
+	if len(object.Spec.ResourceClaims) > 0 {
+		need.fail("devices of dynamic resource allocation are not planned")
 	}
 	return need
 }

@@ -65,9 +65,13 @@ func (s *PodSelector) Key() string { return s.key }
 
 // podSelector returns the shared PodSelector for these namespaces and labels.
 func (w *Workload) podSelector(of namespaces, selector labels.Selector) *PodSelector {
-	key := strings.Join(of.names, ",") + " " + selector.String()
+	text := selector.String()
+	if _, selects := selector.Requirements(); !selects {
+		text = "nothing" // its text is that of a selector for everything
+	}
+	key := strings.Join(of.names, ",") + " " + text
 	if of.all {
-		key = "* " + selector.String()
+		key = "* " + text
 	}
 	if known, ok := w.selectors[key]; ok {
 		return known

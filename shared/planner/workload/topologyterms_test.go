@@ -258,3 +258,19 @@ func TestCountsInDomain(t *testing.T) {
 		t.Errorf("%d pods run on the node, want 1", got)
 	}
 }
+
+// TestSelectorsOfNothingAndEverything: a term without a selector selects no pod, and one with an empty
+// selector selects all of them, also where both are in one snapshot.
+func TestSelectorsOfNothingAndEverything(t *testing.T) {
+	pods := []corev1.Pod{
+		stagetest.Pod("a", "1", "1Gi", stagetest.Away(host, "web")), stagetest.Pod("b", "1", "1Gi", stagetest.Away(host, "web")),
+	}
+	for i, selector := range []*metav1.LabelSelector{nil, {}} {
+		pods[i].Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = selector
+	}
+	for _, g := range workload.Read(stagetest.Snapshot(nil, pods...)).Groups {
+		if name, matches := g.Pod().Name, g.Topology.AntiAffinity[0].Matches(g.Pod()); matches != (name == "b") {
+			t.Errorf("the term of pod %s selects the pod: %v", name, matches)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package plantest
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/whittle-dev/whittle/shared/plan"
+)
+
+// fieldClusters is how many clusters of each kind UsedFields looks at.
+const fieldClusters = 300
+
+// Changes are random clusters with something more: each changes a snapshot, the same for the same seed,
+// and returns it.
+func Changes() map[string]func(*plan.Snapshot, uint64) *plan.Snapshot {
+	return map[string]func(*plan.Snapshot, uint64) *plan.Snapshot{
+		// Nodes cost more than their instances. Prices add up, and no plan is below its bound.
+		"extras":        WithExtras,
+		"daemon sets":   WithDaemonTerms,
+		"daemon labels": WithDaemonLabels,
+		"volume limits": WithVolumes,
+		"edges":         WithEdges,
+	}
+}
+
+// fieldSnapshots are the clusters that UsedFields looks at.
+var fieldSnapshots = sync.OnceValue(func() []*plan.Snapshot {
+	var all []*plan.Snapshot
+	for seed := range uint64(fieldClusters) {
+		all = append(all, Random(seed))
+		for _, change := range Changes() {
+			all = append(all, change(Random(seed), seed))
+		}
+	}
+	return all
+})
+
+// UsedFields returns the fields of Kubernetes' API that have a value in some random cluster, as
+// "PodSpec.Affinity". It looks at the part of each snapshot that of returns.
+func UsedFields(of func(*plan.Snapshot) any) map[string]bool {
+	used := map[string]bool{}
+	for _, s := range fieldSnapshots() {
+		collectFields(reflect.ValueOf(of(s)), used)
+	}
+	return used
+}
+
+// collectFields adds the fields below a value that are set.
+func collectFields(v reflect.Value, used map[string]bool) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			collectFields(v.Elem(), used)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			collectFields(v.Index(i), used)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			collectFields(v.MapIndex(key), used)
+		}
+	case reflect.Struct:
+		typ := v.Type()
+		for i := range v.NumField() {
+			if typ.Field(i).IsExported() && !v.Field(i).IsZero() {
+				if strings.HasPrefix(typ.PkgPath(), "k8s.io/api/") {
+					used[typ.Name()+"."+typ.Field(i).Name] = true
+				}
+				collectFields(v.Field(i), used)
+			}
+		}
+	}
+}
