@@ -2,6 +2,7 @@ package offering_test
 
 import (
 	"reflect"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -9,7 +10,9 @@ import (
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
@@ -24,6 +27,13 @@ const (
 // against what the planner counts on each node. A field of a later Kubernetes fails the test until somebody
 // has decided what it means. A field without a reason changes what is counted.
 func TestThePlannerKnowsEachFieldOfADaemonSet(t *testing.T) {
+	checkDaemonFields(t, func(set *appsv1.DaemonSet) any { return set }, map[string]string{
+		"Spec": "", "Status": rollout, "TypeMeta": "it is that of each DaemonSet",
+		"ObjectMeta": "its name finds the running pods, and a set that is being deleted is not read at all",
+	})
+	checkDaemonFields(t, func(set *appsv1.DaemonSet) any { return &set.Spec.Template }, map[string]string{
+		"Spec": "", "ObjectMeta": "the topology reads its labels for constraints between pods",
+	})
 	checkDaemonFields(t, func(set *appsv1.DaemonSet) any { return &set.Spec }, map[string]string{
 		"Template": "", "Selector": rollout, "UpdateStrategy": rollout, "MinReadySeconds": rollout,
 		"RevisionHistoryLimit": rollout,
@@ -46,11 +56,17 @@ func TestThePlannerKnowsEachFieldOfADaemonSet(t *testing.T) {
 	})
 }
 
+// usedByDaemonSets are the fields of DaemonSets that random clusters use.
+var usedByDaemonSets = sync.OnceValue(func() map[string]bool {
+	return plantest.UsedFields(func(s *plan.Snapshot) any { return s.DaemonSets })
+})
+
 // checkDaemonFields changes each field of the type that at returns a pointer to.
 func checkDaemonFields(t *testing.T, at func(*appsv1.DaemonSet) any, table map[string]string) {
 	t.Helper()
 	base := daemonSetWith(corev1.PodSpec{})
 	typ := reflect.TypeOf(at(&base)).Elem()
+	used := usedByDaemonSets()
 	for i := range typ.NumField() {
 		name := typ.Field(i).Name
 		why, known := table[name]
@@ -66,6 +82,9 @@ func checkDaemonFields(t *testing.T, at func(*appsv1.DaemonSet) any, table map[s
 			of.Set(from)
 		} else {
 			of.Set(madeUp(of.Type()))
+		}
+		if why == "" && !used[typ.Name()+"."+name] {
+			t.Errorf("no random cluster has a DaemonSet that uses %s.%s", typ.Name(), name)
 		}
 		if changed := !reflect.DeepEqual(countedOf(&base), countedOf(&other)); changed != (why == "") {
 			t.Errorf("%s.%s changes what is counted: %t (%s)", typ.Name(), name, changed, why)

@@ -13,7 +13,8 @@ import (
 
 // WithEdges gives some pods what is legal and rare: quantities at the edges, selectors that select nothing
 // or everything, devices of dynamic resource allocation, volumes in the pod, and containers that are being
-// resized. It changes the snapshot, the same for the same seed, and returns it.
+// resized. Some daemon sets request more than their containers do. It changes the snapshot, the same for the
+// same seed, and returns it.
 func WithEdges(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 	e := &edges{rand.New(rand.NewPCG(seed, 0x6564676573))}
 	for i := range s.Pods {
@@ -31,6 +32,9 @@ func WithEdges(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 			e.volumes(pod)
 		}
 	}
+	for i := range s.DaemonSets {
+		e.agent(&s.DaemonSets[i].Spec.Template.Spec)
+	}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
 			if e.IntN(4) == 0 {
@@ -42,6 +46,18 @@ func WithEdges(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 }
 
 type edges struct{ *rand.Rand }
+
+// agent gives a daemon set's pods something to request beside their containers.
+func (e *edges) agent(spec *corev1.PodSpec) {
+	switch e.IntN(6) {
+	case 0:
+		spec.InitContainers = []corev1.Container{{Name: "init", Resources: requests("400m", "64Mi")}}
+	case 1:
+		spec.Overhead = requests("110m", "70Mi").Requests
+	case 2:
+		spec.Resources = pointer(requests("350m", "300Mi"))
+	}
+}
 
 func (e *edges) oneOf(values ...string) string { return values[e.IntN(len(values))] }
 

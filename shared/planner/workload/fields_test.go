@@ -2,6 +2,7 @@ package workload_test
 
 import (
 	"reflect"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
@@ -18,6 +20,8 @@ import (
 type field struct {
 	change func(*corev1.Pod)
 	why    string
+	// unused says why no random cluster has a value of a field that matters.
+	unused string
 }
 
 const (
@@ -28,8 +32,8 @@ const (
 )
 
 // TestThePlannerKnowsEachField holds a table of the fields that pods have against the planner: pods that
-// differ in one that matters are different to it. A field of a later Kubernetes fails the test until
-// somebody has decided what it means.
+// differ in one that matters are different to it, and random clusters use it. A field of a later Kubernetes
+// fails the test until somebody has decided what it means.
 func TestThePlannerKnowsEachField(t *testing.T) {
 	checkFields(t, func(p *corev1.Pod) any { return &p.Spec }, nil, map[string]field{
 		"Containers":     {change: asking("2")},
@@ -149,6 +153,11 @@ func TestThePlannerKnowsEachConstraint(t *testing.T) {
 	})
 }
 
+// usedByPods are the fields of waiting pods that random clusters use.
+var usedByPods = sync.OnceValue(func() map[string]bool {
+	return plantest.UsedFields(func(s *plan.Snapshot) any { return s.Pods })
+})
+
 // checkFields holds the table against the type that at returns a pointer to. with makes the pods that are
 // changed, and may be nil.
 func checkFields(t *testing.T, at func(*corev1.Pod) any, with func(*corev1.Pod), table map[string]field) {
@@ -163,6 +172,7 @@ func checkFields(t *testing.T, at func(*corev1.Pod) any, with func(*corev1.Pod),
 	}
 	base := made()
 	typ := reflect.TypeOf(at(&base)).Elem()
+	used := usedByPods()
 	for i := range typ.NumField() {
 		name := typ.Field(i).Name
 		known, ok := table[name]
@@ -177,6 +187,9 @@ func checkFields(t *testing.T, at func(*corev1.Pod) any, with func(*corev1.Pod),
 		if known.change != nil {
 			known.change(&other)
 			want = 2
+			if set := used[typ.Name()+"."+name]; set == (known.unused != "") {
+				t.Errorf("%s.%s: a random cluster uses it: %v, want another answer (%q)", typ.Name(), name, set, known.unused)
+			}
 		} else {
 			fill(reflect.ValueOf(at(&other)).Elem().Field(i), 2)
 		}
