@@ -81,7 +81,7 @@ func checkDaemonFields(t *testing.T, at func(*appsv1.DaemonSet) any, table map[s
 		if from := reflect.ValueOf(at(&full)).Elem().Field(i); !from.IsZero() {
 			of.Set(from)
 		} else {
-			of.Set(madeUp(of.Type()))
+			plantest.GiveValue(of, 1)
 		}
 		if why == "" && !used[typ.Name()+"."+name] {
 			t.Errorf("no random cluster has a DaemonSet that uses %s.%s", typ.Name(), name)
@@ -93,24 +93,6 @@ func checkDaemonFields(t *testing.T, at func(*appsv1.DaemonSet) any, table map[s
 	for name := range table {
 		t.Errorf("%s has no field %s", typ.Name(), name)
 	}
-}
-
-// madeUp is a value of the type other than zero, where one is easy to make.
-func madeUp(typ reflect.Type) reflect.Value {
-	made := reflect.New(typ).Elem()
-	switch typ.Kind() {
-	case reflect.String:
-		made.SetString("made-up")
-	case reflect.Bool:
-		made.SetBool(true)
-	case reflect.Int32, reflect.Int64:
-		made.SetInt(7)
-	case reflect.Pointer:
-		made.Set(reflect.New(typ.Elem()))
-	case reflect.Slice:
-		made.Set(reflect.MakeSlice(typ, 1, 1))
-	}
-	return made
 }
 
 func daemonSetWith(spec corev1.PodSpec) appsv1.DaemonSet {

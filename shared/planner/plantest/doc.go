@@ -22,6 +22,7 @@
 //	newnodes.go   the new nodes that could hold a pod
 //	notes.go      plans within the rules that still deserve a look
 //
-// Random makes small clusters. Together the clusters of many seeds use every feature. Minimise
+// Random makes small clusters, and Changes adds to them what came later. Together the clusters of many
+// seeds use every feature: UsedFields lists the fields of Kubernetes' API that they have. Minimise
 // removes from a cluster what a fault does not need, and Describe prints it.
 package plantest

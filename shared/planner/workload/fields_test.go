@@ -158,6 +158,72 @@ var usedByPods = sync.OnceValue(func() map[string]bool {
 	return plantest.UsedFields(func(s *plan.Snapshot) any { return s.Pods })
 })
 
+// TestThePlannerKnowsEachPartOfAnAffinity does the same for the lists of constraints, and for what a container
+// takes of its node.
+func TestThePlannerKnowsEachPartOfAnAffinity(t *testing.T) {
+	affinity := func(change func(*corev1.Affinity)) field {
+		return field{change: func(p *corev1.Pod) { change(p.Spec.Affinity) }}
+	}
+	every := func(p *corev1.Pod) {
+		p.Spec.Affinity = &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{}, PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{},
+		}
+	}
+	terms := []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname, LabelSelector: stagetest.Selecting("web")}}
+	weighted := []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: terms[0]}}
+	node := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+		{Key: corev1.LabelArchStable, Operator: corev1.NodeSelectorOpExists},
+	}}
+	nodeAffinity := func(a *corev1.Affinity) {
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{node},
+		}
+	}
+	podAffinity := func(a *corev1.Affinity) {
+		a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = terms
+	}
+	antiAffinity := func(a *corev1.Affinity) {
+		a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = terms
+	}
+	checkFields(t, func(p *corev1.Pod) any { return p.Spec.Affinity }, every, map[string]field{
+		"NodeAffinity": affinity(nodeAffinity), "PodAffinity": affinity(podAffinity), "PodAntiAffinity": affinity(antiAffinity),
+	})
+	checkFields(t, func(p *corev1.Pod) any { return p.Spec.Affinity.NodeAffinity }, every, map[string]field{
+		"RequiredDuringSchedulingIgnoredDuringExecution": affinity(nodeAffinity),
+		"PreferredDuringSchedulingIgnoredDuringExecution": affinity(func(a *corev1.Affinity) {
+			a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.PreferredSchedulingTerm{
+				{Weight: 1, Preference: node},
+			}
+		}),
+	})
+	checkFields(t, func(p *corev1.Pod) any { return p.Spec.Affinity.PodAffinity }, every, map[string]field{
+		"RequiredDuringSchedulingIgnoredDuringExecution": affinity(podAffinity),
+		"PreferredDuringSchedulingIgnoredDuringExecution": affinity(func(a *corev1.Affinity) {
+			a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = weighted
+		}),
+	})
+	checkFields(t, func(p *corev1.Pod) any { return p.Spec.Affinity.PodAntiAffinity }, every, map[string]field{
+		"RequiredDuringSchedulingIgnoredDuringExecution": affinity(antiAffinity),
+		"PreferredDuringSchedulingIgnoredDuringExecution": affinity(func(a *corev1.Affinity) {
+			a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = weighted
+		}),
+	})
+	checkFields(t, func(p *corev1.Pod) any { return &p.Spec.Containers[0].Resources }, nil, map[string]field{
+		"Requests": {change: asking("2")}, "Limits": {why: later}, "Claims": {why: "the pod's list of claims has it"},
+	})
+	port := func(change func(*corev1.ContainerPort)) field {
+		return field{change: func(p *corev1.Pod) { change(&p.Spec.Containers[0].Ports[0]) }}
+	}
+	checkFields(t, func(p *corev1.Pod) any { return &p.Spec.Containers[0].Ports[0] }, func(p *corev1.Pod) {
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80, ContainerPort: 80}}
+	}, map[string]field{
+		"HostPort": port(func(c *corev1.ContainerPort) { c.HostPort = 81 }),
+		"HostIP":   port(func(c *corev1.ContainerPort) { c.HostIP = "10.0.0.1" }),
+		"Protocol": port(func(c *corev1.ContainerPort) { c.Protocol = corev1.ProtocolUDP }),
+		"Name":     {why: inside}, "ContainerPort": {why: inside},
+	})
+}
+
 // checkFields holds the table against the type that at returns a pointer to. with makes the pods that are
 // changed, and may be nil.
 func checkFields(t *testing.T, at func(*corev1.Pod) any, with func(*corev1.Pod), table map[string]field) {
@@ -191,7 +257,7 @@ func checkFields(t *testing.T, at func(*corev1.Pod) any, with func(*corev1.Pod),
 				t.Errorf("%s.%s: a random cluster uses it: %v, want another answer (%q)", typ.Name(), name, set, known.unused)
 			}
 		} else {
-			fill(reflect.ValueOf(at(&other)).Elem().Field(i), 2)
+			plantest.GiveValue(reflect.ValueOf(at(&other)).Elem().Field(i), 2)
 		}
 		if got := len(workload.Read(&plan.Snapshot{Pods: []corev1.Pod{made(), other}}).Groups); got != want {
 			t.Errorf("%s.%s: pods that differ in it make %d groups, want %d (%s)", typ.Name(), name, got, want, known.why)
@@ -199,30 +265,6 @@ func checkFields(t *testing.T, at func(*corev1.Pod) any, with func(*corev1.Pod),
 	}
 	for name := range table {
 		t.Errorf("%s has no field %s", typ.Name(), name)
-	}
-}
-
-// fill gives a field a value other than zero, with the fields below it to a depth.
-func fill(v reflect.Value, depth int) {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString("x")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int32, reflect.Int64:
-		v.SetInt(1)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), depth)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), depth)
-	case reflect.Struct:
-		for i := 0; depth > 0 && i < v.NumField(); i++ {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i), depth-1)
-			}
-		}
 	}
 }
 
