@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner"
 	"github.com/whittle-dev/whittle/shared/planner/gang"
+	"github.com/whittle-dev/whittle/shared/planner/plantest"
 	"github.com/whittle-dev/whittle/shared/planner/stagetest"
 )
 
@@ -208,5 +209,52 @@ func TestGangsOfOtherSchedulersAreNamed(t *testing.T) {
 				t.Errorf("reasons %v, want one with %s", left.Reasons, want)
 			}
 		}
+	}
+}
+
+// TestAGangWithOnePlaceGetsIt: a gang fits only a pool of three nodes, which is cheaper for others too. They have
+// another pool.
+func TestAGangWithOnePlaceGetsIt(t *testing.T) {
+	strict := func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{api.NodePoolLabelKey: "few"} }
+	for _, test := range []struct {
+		name        string
+		gang, other []func(*corev1.Pod)
+		gangs       []plan.Gang
+	}{
+		{"whose pods keep apart", []func(*corev1.Pod){of("a", 0), stagetest.App("a"),
+			stagetest.Away(corev1.LabelHostname, "a")},
+			[]func(*corev1.Pod){stagetest.App("b")}, []plan.Gang{needs("a", 3)}},
+		{"in one zone", []func(*corev1.Pod){together("a", corev1.LabelTopologyZone)}, nil, []plan.Gang{needs("a", 3)}},
+		{"beside another gang", []func(*corev1.Pod){of("a", 0)}, []func(*corev1.Pod){of("b", 0)},
+			[]plan.Gang{needs("a", 3), needs("b", 2)}},
+		{"beside pods that keep apart", []func(*corev1.Pod){of("a", 0)},
+			[]func(*corev1.Pod){stagetest.App("b"), stagetest.Away(corev1.LabelHostname, "b")}, []plan.Gang{needs("a", 3)}},
+		{"beside pods that spread", []func(*corev1.Pod){of("a", 0)},
+			[]func(*corev1.Pod){stagetest.App("b"), stagetest.Spread(corev1.LabelTopologyZone, 1, "b")},
+			[]plan.Gang{needs("a", 3)}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := stagetest.Snapshot([]catalog.InstanceType{stagetest.Type("dear", 4, 20, 0.4, zoneA, zoneB)},
+				append(stagetest.Pods(3, "a", "3", "1Gi", append(test.gang, strict)...),
+					stagetest.Pods(2, "b", "3", "1Gi", append(test.other, created(0))...)...)...)
+			s.NodePools = append(s.NodePools, stagetest.Pool("few"))
+			s.NodePools[1].Spec.Limits = api.Limits{api.ResourceNodes: resource.MustParse("3")}
+			s.InstanceTypes["few"] = []catalog.InstanceType{stagetest.Type("four", 4, 16, 0.2, zoneA, zoneB)}
+			s.Gangs = test.gangs
+			decided := gang.Whole(planner.Solve)(s)
+			if got := places(s, decided); got["a"] != 3 || got["b"] != 2 {
+				t.Errorf("places for %v, want 3 and 2: %+v", got, decided.Unplaced)
+			}
+			if wrong := plantest.Check(s, decided); len(wrong) > 0 {
+				t.Error(wrong)
+			}
+		})
+	}
+}
+
+// created sets the minutes of the pod's creation, as of does.
+func created(minutes int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.CreationTimestamp = metav1.NewTime(began.Add(time.Duration(minutes) * time.Minute))
 	}
 }

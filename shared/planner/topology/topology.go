@@ -94,6 +94,28 @@ func (t *Topology) readRepulsions() {
 	}
 }
 
+// Expect notes the required constraints of groups that are divided later. So the pods that they count are bound
+// when they are divided themselves. A preference does not bind pods that come before its own.
+func (t *Topology) Expect(groups []*workload.Group) {
+	for _, g := range groups {
+		if g.Problem != "" {
+			continue
+		}
+		for i := range g.Topology.Spread {
+			if term := &g.Topology.Spread[i]; !term.Preferred {
+				t.addTerm(term.PodSelector, term.Key, true, false)
+			}
+		}
+		for _, terms := range [][]workload.AffinityTerm{g.Topology.Affinity, g.Topology.AntiAffinity} {
+			for i := range terms {
+				if !terms[i].Preferred {
+					t.addTerm(terms[i].PodSelector, terms[i].Key, false, false)
+				}
+			}
+		}
+	}
+}
+
 // addTerms notes the constraints of a pod group, so that the pods that they count get bound.
 func (t *Topology) addTerms(g *workload.Group) {
 	for i := range g.Topology.Spread {
