@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,6 @@ func TestProblemsForAPersonAreReportedOnTheObject(t *testing.T) {
 	}{
 		{"InvalidSubnetID.NotFound", "SubnetResolutionFailed", "spec.subnetSelectorTerms", api.ConditionTypeSubnetsReady},
 		{"InvalidAMIID.NotFound", "AMINotFound", "spec.amiSelectorTerms", api.ConditionTypeAMIsReady},
-		{"UnauthorizedOperation", "Unauthorized", "right", api.ConditionTypeValidationSucceeded},
 		{"PendingVerification", "AccountPendingVerification", "verifying", ""},
 	} {
 		t.Run(test.code, func(t *testing.T) {
@@ -170,6 +170,98 @@ func TestOfferingsThatEC2RefusesTwiceAreLeftOut(t *testing.T) {
 	}
 	if calls := tap.counts["CreateFleet"]; calls != 3 {
 		t.Errorf("%d calls, want two for spot and one on demand", calls)
+	}
+}
+
+// A policy of the organization denies one instance type. Only the pod that needs it gets no node: the
+// class launches other types, also while that pod waits.
+func TestADeniedTypeKeepsNoOtherPodWaiting(t *testing.T) {
+	e := newEnvironment(t)
+	const message = "You are not authorized to perform this operation. User: arn:aws:sts::111122223333:assumed-role/provision " +
+		"is not authorized to perform: ec2:RunInstances with an explicit deny in a service control policy. " +
+		"Encoded authorization failure message: 4GIOHlTkIaWHQD0Q0m6XSnuUMCm"
+	e.ec2.Starve(ec2.Starvation{InstanceType: "m5.4xlarge", Code: "UnauthorizedOperation", Message: message})
+	e.pod("denied", "1", func(pod *corev1.Pod) {
+		pod.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: "m5.4xlarge"}
+	})
+	h := e.handler(alive())
+	began := time.Now()
+	for minute, pod := range []string{"", "ordinary", "", "later", "", "last"} {
+		h.now = func() time.Time { return began.Add(time.Duration(minute*4) * time.Minute) }
+		if pod != "" {
+			e.pod(pod, "7", nil) // which has room on no node before it
+		}
+		batch := tick(strconv.Itoa(minute))
+		batch.Records[0].Body = strings.Replace(batch.Records[0].Body, `"tick"`, `"launch"`, 1)
+		if _, err := h.handle(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		if class := e.class(); !api.ConditionTrue(class.Status.Conditions, api.ConditionReady) {
+			t.Fatalf("pass %d: the class is %+v", minute, class.Status.Conditions)
+		}
+	}
+	launched := e.instances()
+	for _, instance := range launched {
+		if instance.InstanceType == "m5.4xlarge" {
+			t.Errorf("launched %+v, which is denied", instance)
+		}
+	}
+	if len(launched) != 3 || len(e.standing()) != 3 {
+		t.Errorf("%d instances, %d claims, want one for each pod but the denied one", len(launched), len(e.standing()))
+	}
+	said := strings.Join(e.events("default", "Unauthorized"), "\n")
+	for _, part := range []string{
+		"m5.4xlarge", "ec2:RunInstances", "4GIOHlTkIaWHQD0Q0m6XSnuUMCm", "decode-authorization-message",
+	} {
+		if !strings.Contains(said, part) {
+			t.Errorf("no %q in the events %q", part, said)
+		}
+	}
+}
+
+// A policy denies every type, whether a launch allows several of them or each launch only one.
+func TestAClassOfWhichEveryTypeIsDeniedIsRefused(t *testing.T) {
+	for name, types := range map[string][]string{
+		"at once": {""}, "one after the other": {"m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnvironment(t)
+			e.ec2.Starve(ec2.Starvation{Code: "UnauthorizedOperation"})
+			for i, instanceType := range types {
+				e.pod("web-"+strconv.Itoa(i), "1", func(pod *corev1.Pod) {
+					if instanceType != "" {
+						pod.Spec.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: instanceType}
+					}
+				})
+			}
+			h := e.handler(alive())
+			_, _ = h.handle(t.Context(), tick("1")) // refused
+			class := e.class()
+			condition := api.GetCondition(class.Status.Conditions, api.ConditionTypeValidationSucceeded)
+			if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != api.ReasonLaunchRefused ||
+				!strings.Contains(condition.Message, "decode-authorization-message") {
+				t.Fatalf("class: %+v", class.Status.Conditions)
+			}
+			claims := e.standing()
+			if len(claims) != 1 {
+				t.Fatalf("%d claims, want the last one, which is tried again", len(claims))
+			}
+			launched := api.GetCondition(claims[0].Status.Conditions, api.ConditionTypeLaunched)
+			if launched == nil || launched.Reason != "Unauthorized" {
+				t.Errorf("claim: %+v", launched)
+			}
+			e.ec2.Feed("", "", "")
+			later := time.Now().Add(2 * time.Minute) // after the claim's pause
+			h.now = func() time.Time { return later }
+			batch := tick("2")
+			batch.Records[0].Body = strings.Replace(batch.Records[0].Body, `"tick"`, `"launch"`, 1)
+			if _, err := h.handle(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+			if after := e.class(); len(e.instances()) == 0 || !api.ConditionTrue(after.Status.Conditions, api.ConditionReady) {
+				t.Errorf("%d instances; after a launch the class is %+v", len(e.instances()), after.Status.Conditions)
+			}
+		})
 	}
 }
 

@@ -59,7 +59,7 @@ func rightFailures() []failurePattern {
 		},
 		{
 			codes:  []string{"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"},
-			reason: "Unauthorized", condition: api.ConditionTypeValidationSucceeded,
+			reason: unauthorized, condition: api.ConditionTypeValidationSucceeded,
 			remedy: "the function's role lacks a right, or a policy of the organization denies it: " +
 				"`aws sts decode-authorization-message` shows which",
 		},
@@ -259,6 +259,9 @@ func (s Shortage) Advice() string {
 	case codeNoSpotRole, "MaxFleetCountExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded",
 		"InsufficientFreeAddressesInSubnet":
 		return failureOf(s.Code, s.Message).Remedy
+	}
+	if failure := failureOf(s.Code, s.Message); failure.Reason == unauthorized && s.Message != "" {
+		return s.Message + " (" + failure.Remedy + ". Or leave the type out of the NodePool's requirements)"
 	}
 	return ""
 }

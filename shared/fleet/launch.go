@@ -24,6 +24,8 @@ type Outcome struct {
 	Short []Shortage
 	// Unfit lists the offerings that EC2 refused for a reason that nobody knows.
 	Unfit []Shortage
+	// Denied is the denial of offerings that are in Short. It is nil if a policy denies none of them.
+	Denied *Failure
 	// Earlier is true when an earlier call launched the instances, and they were found by their
 	// tag. They are those that EC2 shows by now.
 	Earlier bool
@@ -198,6 +200,7 @@ func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (O
 	}
 	slices.SortFunc(outcome.Instances, byID)
 	var failures []*Failure
+	var denials denials
 	named := map[string]bool{}
 	for _, told := range output.Errors {
 		code, message := aws.ToString(told.ErrorCode), aws.ToString(told.ErrorMessage)
@@ -210,11 +213,19 @@ func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (O
 			continue
 		}
 		failure := failureOf(code, message)
+		if denials.add(request, override, failure) {
+			continue
+		}
 		failures = append(failures, failure)
 		if short, is := unfit(request, override, failure); is && !named[short.Key] {
 			named[short.Key] = true
 			outcome.Unfit = append(outcome.Unfit, short)
 		}
+	}
+	if denials.ofAll(request) {
+		failures = append(failures, denials.failures...)
+	} else {
+		outcome.Short, outcome.Denied = append(outcome.Short, denials.shortages()...), worst(denials.failures)
 	}
 	switch missing := request.Count - len(outcome.Instances); {
 	case missing <= 0:
@@ -232,8 +243,11 @@ func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (O
 }
 
 // worst returns the first failure with a remedy, because a person must act on it, else the first
-// failure.
+// failure. It is nil without failures.
 func worst(failures []*Failure) *Failure {
+	if len(failures) == 0 {
+		return nil
+	}
 	for _, failure := range failures {
 		if failure.Remedy != "" {
 			return failure

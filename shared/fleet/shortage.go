@@ -97,11 +97,16 @@ func unfit(request *launch.Request, override launch.Override, failure *Failure) 
 	if failure.Reason != api.ReasonLaunchFailed || override.InstanceType == "" || override.Zone == "" {
 		return Shortage{}, false
 	}
+	return ofClass(request, override, failure), true
+}
+
+// ofClass leaves the override's offering out for the request's class.
+func ofClass(request *launch.Request, override launch.Override, failure *Failure) Shortage {
 	key := catalog.OfferingKey(request.CapacityType, override.InstanceType, override.Zone)
 	return Shortage{
 		Key: catalog.OfClass(key, request.Tags[api.NodeClassTagKey]), For: unsuitableFor, Code: failure.Code,
 		Message: failure.Message,
-	}, true
+	}
 }
 
 // codeNoSpotRole is EC2's answer to the first spot request of an account whose caller may not

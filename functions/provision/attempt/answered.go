@@ -18,6 +18,8 @@ const (
 	launchTemplateNotFound = "LaunchTemplateNotFound"
 	// instanceProfileNameInvalid is the reason of a failure that passes where the profile is new.
 	instanceProfileNameInvalid = "InstanceProfileNameInvalid"
+	// reasonUnauthorized is the reason of an offering that a policy denies.
+	reasonUnauthorized = "Unauthorized"
 )
 
 // Launched is what an attempt was made with.
@@ -53,7 +55,11 @@ func Answered(in Launched, answer Answer, now time.Time) ([]Step, error) {
 	}
 	if answer.Failure == nil {
 		message := lackMessage(in.Group.Size, len(rest), answer.Short)
-		return append(steps, PlanAgain{}, GiveUp{rest, ReasonInsufficientCapacity, message, !answer.Earlier}), err
+		reason := ReasonInsufficientCapacity
+		if len(answer.Short) > 0 && answer.Short[0].Reason == reasonUnauthorized {
+			reason = reasonUnauthorized
+		}
+		return append(steps, PlanAgain{}, GiveUp{rest, reason, message, !answer.Earlier}), err
 	}
 	return append(steps, failed(in, rest, answer.Failure, now)...), err
 }
@@ -166,6 +172,9 @@ func lackMessage(size, lacking int, short []Shortage) string {
 		return text
 	}
 	first := short[0]
+	if first.Reason == reasonUnauthorized {
+		text = fmt.Sprintf("EC2 denies %d of %d instances", lacking, size)
+	}
 	text += fmt.Sprintf(": %s in %s", first.Code, first.Key)
 	if len(short) > 1 {
 		text += fmt.Sprintf(" and %d more", len(short)-1)

@@ -234,6 +234,11 @@ func TestAnswered(t *testing.T) {
 				"GiveUp(1 InsufficientCapacityError true)",
 		},
 		{
+			name: "a policy denies the type", group: group(true, claim("a", 0, 1)),
+			answer: attempt.Answer{Short: []attempt.Shortage{{Reason: "Unauthorized", Advice: "EC2 denies m5.large"}}},
+			want:   "LeaveOut, Record Unauthorized, PlanAgain, GiveUp(1 Unauthorized true)",
+		},
+		{
 			name: "EC2 has room for one of two", group: pair(0),
 			answer: attempt.Answer{Instances: []attempt.Instance{instance("i-1")}, Short: []attempt.Shortage{quota}},
 			want: "LeaveOut, Record SpotQuotaExceeded, WriteInstances a=i-1, PlanAgain, " +

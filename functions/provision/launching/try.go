@@ -156,7 +156,28 @@ func (r *round) request(ctx context.Context, in subject) followed {
 	if err != nil && ctx.Err() != nil {
 		return failed(err)
 	}
+	if err == nil && answer.Denied != nil && len(answer.Instances) == 0 && r.leavesNothing(in, answer.Short) {
+		// The class may launch nothing at all, so its condition says so. The claims stay, to try again.
+		answer.Short, err = nil, fmt.Errorf("%s: %w: %w", request.Name, fleet.ErrRefused, answer.Denied)
+	}
 	return r.answered(in, answer, err)
+}
+
+// leavesNothing reports whether the class has no available offering beside those that are left out.
+func (r *round) leavesNothing(in subject, short []fleet.Shortage) bool {
+	now, out := r.Now(), r.shortages.unavailable()
+	for i := range short {
+		out.LeaveOut(short[i].Key, now.Add(short[i].For))
+	}
+	for i := range in.Types {
+		for j := range in.Types[i].Offerings {
+			o := &in.Types[i].Offerings[j]
+			if o.Available && !out.HasFor(in.Class, o.CapacityType, in.Types[i].Name, o.Zone, now) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // find lists the instances of an earlier request for the group.
