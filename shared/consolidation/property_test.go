@@ -103,7 +103,7 @@ func TestFleetsComeToRest(t *testing.T) {
 			}
 			atRest := asJSON(t, consolidation.Solve(&consolidation.Input{Cluster: s, Now: at}))
 			random := rand.New(rand.NewPCG(1, 2))
-			for range plantest.Seeds(100) {
+			for range plantest.Seeds(10) {
 				p := consolidation.Solve(&consolidation.Input{Cluster: shuffled(s, random), Now: at})
 				if len(p.Moves) > 0 {
 					t.Fatalf("a fleet at rest is moved: %s", asJSON(t, p.Moves))

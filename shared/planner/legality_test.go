@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -118,12 +120,35 @@ func (f *faultCounts) log(t *testing.T) {
 	}
 }
 
-// eachRange calls f for the seeds below n, in parallel tests.
+// shareVariable names a share of the random clusters: a number from 0, or "all". A share is a quarter, so
+// that the tests of one change take minutes. CI takes another share for each commit.
+const shareVariable, shares = "CLUSTERS", 4
+
+// takes reports whether the tests look at the range of seeds with the number.
+func takes(t *testing.T, number uint64) bool {
+	asked := os.Getenv(shareVariable)
+	if asked == "all" {
+		return true
+	}
+	share := uint64(0)
+	if asked != "" {
+		var err error
+		if share, err = strconv.ParseUint(asked, 10, 64); err != nil {
+			t.Fatalf("environment variable %s is %q: write a number or all", shareVariable, asked)
+		}
+	}
+	return number%shares == share%shares
+}
+
+// eachRange calls f for the share of the seeds below n, in parallel tests.
 func eachRange(t *testing.T, n uint64, f func(*testing.T, uint64)) {
 	if testing.Short() {
 		n /= 50
 	}
 	for first := uint64(0); first < n; first += clustersInOneTest {
+		if n > shares*clustersInOneTest && !takes(t, first/clustersInOneTest) {
+			continue
+		}
 		t.Run(fmt.Sprintf("from %d", first), func(t *testing.T) {
 			t.Parallel()
 			for seed := first; seed < min(first+clustersInOneTest, n); seed++ {
