@@ -77,8 +77,8 @@ type priceListItem struct {
 }
 
 // onDemandPrices returns each type's price per hour for Linux, on shared hardware and on dedicated
-// bare metal. The location is the region, or the group of a Local Zone. With an error it returns the prices before it. An invalid item costs only its own
-// price. The context limits the time.
+// bare metal. The location is the region, or the group of a Local Zone. With an error it returns the prices
+// before it. An invalid item costs only its own price. The context limits the time.
 func (r *Reader) onDemandPrices(ctx context.Context, location string) (map[string]float64, error) {
 	if priceListRegion(r.region) == "" {
 		return nil, fmt.Errorf("no price list serves region %s", r.region)

@@ -172,14 +172,22 @@ func (f *planFlags) contradiction() string {
 		return "standard input can be read only once: pass - once"
 	case f.instanceTypes != "" && f.prices != "":
 		return "-instance-types has prices of its own: leave -prices out"
-	case f.instanceTypes != "" && f.reserved != nil:
-		return "-instance-types has reserved offerings of its own: leave -reserved out"
-	case f.reserved != nil && len(f.files) == 0:
-		return "-reserved is for files: a cluster's catalogue goes with the free counts"
 	case f.region != "" && f.prices != pricesAWS:
 		return "-region is the region of -prices aws: add that"
 	case len(f.against) > 0 && (len(f.files) == 0 || f.consolidate):
 		return "-diff compares two sets of files: name the other with -f"
+	}
+	return f.reservedTwice()
+}
+
+// reservedTwice says what else knows the free instances of capacity reservations; empty for nothing.
+func (f *planFlags) reservedTwice() string {
+	switch {
+	case f.reserved == nil:
+	case f.instanceTypes != "":
+		return "-instance-types has reserved offerings of its own: leave -reserved out"
+	case len(f.files) == 0:
+		return "-reserved is for files: a cluster's catalogue goes with the free counts"
 	}
 	return ""
 }

@@ -39,8 +39,8 @@ var fieldSnapshots = sync.OnceValue(func() []*plan.Snapshot {
 	return all
 })
 
-// UsedFields returns the fields of Kubernetes' API and of the project's types that have a value in some random cluster, as
-// "PodSpec.Affinity". It looks at the part of each snapshot that of returns.
+// UsedFields returns the fields of Kubernetes' API and of the project's types that have a value in some
+// random cluster, as "PodSpec.Affinity". It looks at the part of each snapshot that of returns.
 func UsedFields(of func(*plan.Snapshot) any) map[string]bool {
 	used := map[string]bool{}
 	for _, s := range fieldSnapshots() {
