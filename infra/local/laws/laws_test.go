@@ -126,7 +126,9 @@ func breaches() []breach {
 			}, nil,
 		},
 		{
-			"an instance of nobody", func(w *laws.World) { w.Instances = append(w.Instances, instanceOf("i-2", "gone", ec2.Running)) },
+			"an instance of nobody", func(w *laws.World) {
+				w.Instances = append(w.Instances, instanceOf("i-2", "gone", ec2.Running))
+			},
 			map[string]string{"instances-have-claims": "instance i-2 has no nodeclaim"},
 		},
 		{
@@ -185,7 +187,9 @@ func breaches() []breach {
 		},
 		{
 			"another price", func(w *laws.World) { w.Instances[0].CapacityType = "on-demand" },
-			map[string]string{"billed-as-said": "nodeclaim one says m5.xlarge of spot in a, and EC2 bills m5.xlarge of on-demand"},
+			map[string]string{
+				"billed-as-said": "nodeclaim one says m5.xlarge of spot in a, and EC2 bills m5.xlarge of on-demand",
+			},
 		},
 		{
 			"a reservation", func(w *laws.World) {

@@ -145,7 +145,8 @@ func (r *Run) boughtInVain(claim *api.NodeClaim) {
 		}
 		if r.vain[uid] = append(r.vain[uid], time.Now()); len(r.vain[uid]) > vainMost &&
 			time.Since(r.vain[uid][len(r.vain[uid])-1-vainMost]) < time.Hour {
-			r.breaks("nothing-in-vain", "%d nodes were bought for pod %s within an hour, and none has served", len(r.vain[uid]), name)
+			r.breaks("nothing-in-vain",
+				"%d nodes were bought for pod %s within an hour, and none has served", len(r.vain[uid]), name)
 			return
 		}
 	}

@@ -175,7 +175,8 @@ func (r *Run) checkDeletion(c *call) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.machines)) {
 		if m := r.machines[id]; m.pods[pod.UID] && !m.off {
-			r.breaks("budget-of-pods", "%s deletes pod %s, whose disruption budget %s forbids its eviction", c.name, pod.Name, budget.Name)
+			r.breaks("budget-of-pods",
+				"%s deletes pod %s, whose disruption budget %s forbids its eviction", c.name, pod.Name, budget.Name)
 		}
 	}
 }
@@ -218,7 +219,8 @@ func (r *Run) checkReplacements(claim *api.NodeClaim) {
 		}
 		replacement, _ := object.Typed.(*api.NodeClaim)
 		if !api.ConditionTrue(replacement.Status.Conditions, api.ConditionTypeInitialized) {
-			r.breaks("replaced-first", "disrupt ends the nodeclaim %s, and its replacement %s is not initialized", claim.Name, name)
+			r.breaks("replaced-first",
+				"disrupt ends the nodeclaim %s, and its replacement %s is not initialized", claim.Name, name)
 		}
 	}
 }
@@ -235,7 +237,8 @@ func (r *Run) checkProtection(claim *api.NodeClaim) {
 			continue
 		}
 		if time.Since(pod.Status.StartTime.Time) > seenFor && !hasGrace(claim) {
-			r.breaks("protected", "disrupt ends the nodeclaim %s, and pod %s on its node must not be disrupted", claim.Name, pod.Name)
+			r.breaks("protected",
+				"disrupt ends the nodeclaim %s, and pod %s on its node must not be disrupted", claim.Name, pod.Name)
 			return
 		}
 	}
@@ -273,7 +276,8 @@ func (r *Run) checkBudget(claim *api.NodeClaim) {
 		}
 		allowed := 0
 		if _, err := fmt.Sscan(pool.Spec.Disruption.Budgets[0].Nodes, &allowed); err == nil && ending > allowed {
-			r.breaks("within-budget", "disrupt ends %d nodes of the pool %s at a time, and its budget is %d", ending, pool.Name, allowed)
+			r.breaks("within-budget",
+				"disrupt ends %d nodes of the pool %s at a time, and its budget is %d", ending, pool.Name, allowed)
 		}
 	}
 }

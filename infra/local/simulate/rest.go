@@ -41,7 +41,8 @@ func (r *Run) compareAtRest() {
 	}
 	r.trace("the nodes cost $%.4f/h while work kept coming, and $%.4f/h at rest", loaded, r.lowest)
 	if loaded > allowed {
-		r.breaks("as-cheap-as-at-rest", "the nodes cost $%.4f/h while work kept coming, and $%.4f/h at rest", loaded, r.lowest)
+		r.breaks("as-cheap-as-at-rest",
+			"the nodes cost $%.4f/h while work kept coming, and $%.4f/h at rest", loaded, r.lowest)
 	}
 }
 

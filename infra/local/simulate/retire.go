@@ -58,8 +58,9 @@ func (r *Run) unretired() []string {
 		m := r.retiring(claim)
 		if m != nil && claim.DeletionTimestamp == nil && time.Until(m.retires) < time.Hour &&
 			time.Since(m.announced) >= announcedPatience {
-			problems = append(problems, fmt.Sprintf("AWS stops the instance of nodeclaim %s in %s, which has been announced for %s",
-				claim.Name, time.Until(m.retires).Truncate(time.Second), time.Since(m.announced).Truncate(time.Second)))
+			problems = append(problems, fmt.Sprintf(
+				"AWS stops the instance of nodeclaim %s in %s, which has been announced for %s", claim.Name,
+				time.Until(m.retires).Truncate(time.Second), time.Since(m.announced).Truncate(time.Second)))
 		}
 	}
 	return problems

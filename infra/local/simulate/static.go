@@ -98,7 +98,8 @@ func (r *Run) checkShrink(c *call) {
 		read = time.Now()
 	}
 	if left, least := int64(r.standing(staticPool)-1), r.leastReplicas(read); left < least {
-		r.breaks("static-stays", "provision deletes the nodeclaim %s, %d remain, and the nodepool %s asks for %d", name, left, staticPool,
+		r.breaks("static-stays",
+			"provision deletes the nodeclaim %s, %d remain, and the nodepool %s asks for %d", name, left, staticPool,
 			least)
 	}
 }

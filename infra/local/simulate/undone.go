@@ -63,7 +63,8 @@ func (r *Run) checkUndone(claim *api.NodeClaim) {
 		return
 	}
 	if r.stirredAt[isLate(claim)].Before(claim.CreationTimestamp.Time) {
-		r.breaks("nothing-undone", "consolidation ends the nodeclaim %s, which was launched %s ago for pods %s, and nothing has changed since",
+		r.breaks("nothing-undone",
+			"consolidation ends the nodeclaim %s, which was launched %s ago for pods %s, and nothing has changed since",
 			claim.Name, time.Since(claim.CreationTimestamp.Time).Truncate(time.Second), nominated)
 	}
 }
@@ -86,7 +87,8 @@ func (r *Run) proposed(change apiserver.Change) {
 		return
 	}
 	if r.proposals[after.Name]++; r.proposals[after.Name] > inVain {
-		r.breaks("proposals-succeed", "%d proposals to consolidate nodeclaim %s were rejected one after another", inVain, after.Name)
+		r.breaks("proposals-succeed",
+			"%d proposals to consolidate nodeclaim %s were rejected one after another", inVain, after.Name)
 	}
 }
 
