@@ -33,7 +33,7 @@ func findPlanted(ctx context.Context, root, folder, name string, seeds int) erro
 		if err != nil {
 			return fmt.Errorf("planting %s: %w", fault.Name, err)
 		}
-		found, err := firstViolation(ctx, program, folder, seeds)
+		found, err := firstViolation(ctx, program, folder, fault.Law, seeds)
 		switch {
 		case err != nil:
 			return fmt.Errorf("with %s: %w", fault.Name, err)
@@ -42,9 +42,6 @@ func findPlanted(ctx context.Context, root, folder, name string, seeds int) erro
 			rows = append(rows, fmt.Sprintf("%s\tnone of %d\t", fault.Name, seeds))
 		default:
 			rows = append(rows, fmt.Sprintf("%s\t%d\t%.160s", fault.Name, found.Seed, found.Violations[0]))
-			if !slices.ContainsFunc(found.Violations, func(said string) bool { return strings.Contains(said, fault.Law+": ") }) {
-				missed = append(missed, fault.Name+", whose law "+fault.Law+" did not find it,")
-			}
 		}
 		fmt.Println(rows[len(rows)-1])
 	}
@@ -61,14 +58,16 @@ func findPlanted(ctx context.Context, root, folder, name string, seeds int) erro
 	return nil
 }
 
-// firstViolation is the result of the first seed that violates an invariant, or nil.
-func firstViolation(ctx context.Context, program, folder string, seeds int) (*simulate.Result, error) {
+// firstViolation is the result of the first seed that breaks the law, or nil.
+func firstViolation(ctx context.Context, program, folder, law string, seeds int) (*simulate.Result, error) {
 	for first := 1; first <= seeds; first += plantedStep {
 		results, err := simulateSeedsWith(ctx, program, folder, first, min(plantedStep, seeds-first+1), 0)
 		if err != nil {
 			return nil, err
 		}
-		violating := slices.DeleteFunc(results, func(r simulate.Result) bool { return len(r.Violations) == 0 })
+		violating := slices.DeleteFunc(results, func(r simulate.Result) bool {
+			return !strings.Contains(strings.Join(r.Violations, "; "), law+": ")
+		})
 		if len(violating) > 0 {
 			least := slices.MinFunc(violating, func(a, b simulate.Result) int { return int(a.Seed) - int(b.Seed) })
 			return &least, nil

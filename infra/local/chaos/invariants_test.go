@@ -7,15 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-)
 
-func pointers(pods []corev1.Pod) []*corev1.Pod {
-	var pointers []*corev1.Pod
-	for i := range pods {
-		pointers = append(pointers, &pods[i])
-	}
-	return pointers
-}
+	"github.com/whittle-dev/whittle/infra/local/laws"
+)
 
 func TestProtectedPodsStay(t *testing.T) {
 	pod := func(app, uid string, phase corev1.PodPhase) corev1.Pod {
@@ -42,7 +36,7 @@ func TestProtectedPodsStay(t *testing.T) {
 		{[]corev1.Pod{pod(undisturbed, "c", corev1.PodRunning)}, nil}, // said once
 		{nil, []string{"pod c on node  must not be disrupted, and was evicted"}},
 	} {
-		if got := evicted(pointers(step.pods), running); !slices.Equal(got, step.want) {
+		if got := evicted(laws.Pointers(step.pods), running); !slices.Equal(got, step.want) {
 			t.Errorf("look %d: %v, want %v", i, got, step.want)
 		}
 	}

@@ -94,18 +94,10 @@ func (t *trial) fault(format string, arguments ...any) {
 // unsettled lists the laws of a world at rest that a trial's end breaks.
 func (t *trial) unsettled(s *state) []string {
 	world := &laws.World{
-		Now: t.world.now(), Claims: pointers(s.claims), Classes: pointers(s.classes), Nodes: pointers(s.nodes),
+		Now: t.world.now(), Claims: laws.Pointers(s.claims), Classes: laws.Pointers(s.classes), Nodes: laws.Pointers(s.nodes),
 		Instances: s.instances, Stopped: t.scenario.MayKeepStopped,
 	}
 	return laws.Broken(world, append(laws.Always(), laws.AtRest()...))
-}
-
-func pointers[T any](values []T) []*T {
-	var pointers []*T
-	for i := range values {
-		pointers = append(pointers, &values[i])
-	}
-	return pointers
 }
 
 // launched counts the instances that the functions have launched, terminated ones included.

@@ -60,7 +60,8 @@ func bereft(w *World) []string {
 	instances := map[string]*ec2.Instance{}
 	for i := range w.Instances {
 		instance := &w.Instances[i]
-		if Live(instance) || w.Stopped && (instance.State == ec2.Stopping || instance.State == ec2.Stopped) {
+		stopped := w.Stopped && (instance.State == ec2.Stopping || instance.State == ec2.Stopped)
+		if instance.State == ec2.Running || w.Patience > 0 && Live(instance) || stopped {
 			instances[instance.ProviderID()] = instance
 		}
 	}

@@ -23,7 +23,7 @@ func Always() []Law {
 func AtRest() []Law {
 	return []Law{
 		{"claims-have-instances", "A claim has a live instance that carries its tag.", bereft},
-		{"instances-have-claims", "A live instance has a claim.", unclaimed},
+		{"instances-have-claims", "An instance that does not end has a claim.", unclaimed},
 		{"billed-as-said", "EC2 bills the type, the zone and the capacity type that the claim names.", misbilled},
 		{"what-ends-goes", "A claim, a node or a class that is deleted goes.", stuck},
 		{"nodes-have-claims", "A node has a claim.", ownerless},

@@ -132,6 +132,15 @@ func breaches() []breach {
 			map[string]string{"instances-have-claims": "instance i-2 has no nodeclaim"},
 		},
 		{
+			"a stopped instance of nobody", func(w *laws.World) {
+				w.Instances = append(w.Instances, instanceOf("i-2", "gone", ec2.Stopped))
+			}, map[string]string{"instances-have-claims": "instance i-2 has no nodeclaim"},
+		},
+		{
+			"an instance that does not run yet", func(w *laws.World) { w.Instances[0].State = ec2.Pending },
+			map[string]string{"claims-have-instances": "nodeclaim one has no live instance"},
+		},
+		{
 			"more processors than the limit", func(w *laws.World) {
 				w.Claims = append(w.Claims, claimOf("two", "i-2"), claimOf("three", "i-3"))
 				w.Instances = append(w.Instances, instanceOf("i-2", "two", ec2.Running), instanceOf("i-3", "three", ec2.Running))

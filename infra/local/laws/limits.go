@@ -13,15 +13,19 @@ import (
 // that leave.
 func exceeded(w *World) []string {
 	sums, staying, owners := map[string]int64{}, staying(w.Claims), w.owners()
+	pools := map[string]string{} // by claim
+	for _, claim := range w.Claims {
+		pools[claim.Name] = claim.Labels[api.NodePoolLabelKey]
+	}
 	for i := range w.Instances {
 		instance := &w.Instances[i]
 		stays, claimed := staying[owners[instance.ID]]
 		if !Live(instance) || claimed && !stays {
 			continue
 		}
-		pool := instance.Tags[api.NodePoolLabelKey]
-		if claim := w.claim(owners[instance.ID]); claim != nil {
-			pool = claim.Labels[api.NodePoolLabelKey]
+		pool, known := pools[owners[instance.ID]]
+		if !known {
+			pool = instance.Tags[api.NodePoolLabelKey]
 		}
 		sums[pool] += int64(instance.Facts.VCPUs)
 	}

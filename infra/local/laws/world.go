@@ -31,6 +31,15 @@ type World struct {
 	Stopped bool
 }
 
+// Pointers are those of the values, as a World has them.
+func Pointers[T any](values []T) []*T {
+	var pointers []*T
+	for i := range values {
+		pointers = append(pointers, &values[i])
+	}
+	return pointers
+}
+
 // Live reports whether the instance runs or will.
 func Live(instance *ec2.Instance) bool {
 	return instance.State == ec2.Pending || instance.State == ec2.Running
@@ -59,16 +68,6 @@ func (w *World) owners() map[string]string {
 	return of
 }
 
-// claim finds a claim; nil for none.
-func (w *World) claim(name string) *api.NodeClaim {
-	for _, claim := range w.Claims {
-		if claim.Name == name {
-			return claim
-		}
-	}
-	return nil
-}
-
 // live are the instances that run or will, by their provider IDs.
 func (w *World) live() map[string]*ec2.Instance {
 	live := map[string]*ec2.Instance{}
@@ -80,7 +79,8 @@ func (w *World) live() map[string]*ec2.Instance {
 	return live
 }
 
-// Unclaimed are the ids of the live instances that no claim has.
+// Unclaimed are the ids of the instances that no claim has and that do not end. One that is stopped costs
+// its volumes.
 func (w *World) Unclaimed() []string {
 	var ids []string
 	owners, there := w.owners(), map[string]bool{}
@@ -88,7 +88,9 @@ func (w *World) Unclaimed() []string {
 		there[claim.Name] = true
 	}
 	for i := range w.Instances {
-		if instance := &w.Instances[i]; Live(instance) && !there[owners[instance.ID]] {
+		instance := &w.Instances[i]
+		ends := instance.State == ec2.ShuttingDown || instance.State == ec2.Terminated
+		if !ends && !there[owners[instance.ID]] {
 			ids = append(ids, instance.ID)
 		}
 	}

@@ -21,41 +21,41 @@ func (c *Client) Look(ctx context.Context, instances func() []ec2.Instance) (*la
 	if err != nil {
 		return nil, err
 	}
-	world.Claims = pointers(claims)
+	world.Claims = laws.Pointers(claims)
 	pools, err := list[api.NodePool](ctx, c, schema.GroupVersionResource{
 		Group: "karpenter.sh", Version: "v1", Resource: "nodepools",
 	})
 	if err != nil {
 		return nil, err
 	}
-	world.Pools = pointers(pools)
+	world.Pools = laws.Pointers(pools)
 	classes, err := list[api.EC2NodeClass](ctx, c, schema.GroupVersionResource{
 		Group: "karpenter.k8s.aws", Version: "v1", Resource: "ec2nodeclasses",
 	})
 	if err != nil {
 		return nil, err
 	}
-	world.Classes = pointers(classes)
+	world.Classes = laws.Pointers(classes)
 	pods, err := c.Pods(ctx, metav1.NamespaceDefault, "")
 	if err != nil {
 		return nil, err
 	}
-	world.Pods = pointers(pods)
+	world.Pods = laws.Pointers(pods)
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	world.Nodes = pointers(nodes)
+	world.Nodes = laws.Pointers(nodes)
 	volumes, err := c.Core.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	world.Volumes = pointers(volumes.Items)
+	world.Volumes = laws.Pointers(volumes.Items)
 	attachments, err := c.Core.StorageV1().VolumeAttachments().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	world.Attachments, world.Instances = pointers(attachments.Items), instances()
+	world.Attachments, world.Instances = laws.Pointers(attachments.Items), instances()
 	return world, nil
 }
 
@@ -69,12 +69,4 @@ func (s Setup) KeepsLaws(ctx context.Context) error {
 		wrong := laws.Broken(seen, slices.Concat(laws.Always(), laws.AtRest()))
 		return len(wrong) == 0, strings.Join(wrong, "; "), nil
 	})
-}
-
-func pointers[T any](values []T) []*T {
-	var pointers []*T
-	for i := range values {
-		pointers = append(pointers, &values[i])
-	}
-	return pointers
 }

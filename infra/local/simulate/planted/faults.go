@@ -87,14 +87,6 @@ func Faults() []Fault {
 			}},
 		},
 		{
-			Name: "retirements-ignored", Law: "drift-moves",
-			What: "disrupt keeps a node whose end AWS has announced until the last hour",
-			Replacements: []overlay.Replacement{{
-				File: "shared/disruption/scheduledchange.go", Old: "known && departure.replaceable(now), nil",
-				New: "known && departure.Near(now), nil",
-			}},
-		},
-		{
 			Name: "preferences-undone", Law: "nothing-undone",
 			What: "consolidation removes the nodes that provision has launched for preferences and spreads",
 			Replacements: []overlay.Replacement{{

@@ -20,7 +20,7 @@ const page = "../../laws/README.md"
 const pageHead = "# Laws\n\n" +
 	"This page lists the rules that the tests hold Whittle to. `go test ./simulate/planted -args -update` in\n" +
 	"`infra/local` writes it from the code. A planted fault is one that Whittle once had, or must never have.\n" +
-	"`make simulate planted=NAME` shows that its law finds it.\n"
+	"`make simulate planted=NAME` looks for a seed in which its law finds it.\n"
 
 // TestPageOfLaws compares the page with the code.
 func TestPageOfLaws(t *testing.T) {
