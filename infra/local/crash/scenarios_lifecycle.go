@@ -89,7 +89,7 @@ func lifecycleScenarios() []Scenario {
 			Event: ending, Step: 10 * time.Second,
 			Arrange: func(s *stage) {
 				s.pool(nil)
-				s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: "lost"})
+				s.launch(api.CapacityTypeSpot, map[string]string{api.NodeClaimTagKey: "lost"})
 				s.claim("lost")
 			},
 		},
@@ -98,7 +98,7 @@ func lifecycleScenarios() []Scenario {
 			Done: claims(0),
 			Arrange: func(s *stage) {
 				s.pool(nil)
-				s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: "nobody"})
+				s.launch(api.CapacityTypeSpot, map[string]string{api.NodeClaimTagKey: "nobody"})
 				_, gone := s.node("bereft")
 				s.try(s.world.account.ec2.Terminate(gone.ID))
 				s.later(time.Minute) // EC2's list is sure by then

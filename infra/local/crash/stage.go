@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -146,8 +147,11 @@ func (s *stage) run(name string, event any) {
 	}
 }
 
-// launch starts an instance with the cluster's tags and those given.
-func (s *stage) launch(instanceType string, tags map[string]string) *ec2.Instance {
+// instanceType is the type of the instances that scenarios begin with.
+const instanceType = ec2types.InstanceTypeM5Xlarge
+
+// launch starts an instance of a capacity type, with the cluster's tags and those given.
+func (s *stage) launch(capacityType string, tags map[string]string) *ec2.Instance {
 	if s.err != nil {
 		return &ec2.Instance{}
 	}
@@ -170,11 +174,14 @@ func (s *stage) launch(instanceType string, tags map[string]string) *ec2.Instanc
 	for key, value := range all {
 		list = append(list, ec2types.Tag{Key: aws.String(key), Value: aws.String(value)})
 	}
-	answer, err := s.world.account.sdk().RunInstances(s.ctx, &awsec2.RunInstancesInput{
-		ImageId: &image, InstanceType: ec2types.InstanceType(instanceType), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
-		InstanceMarketOptions: &ec2types.InstanceMarketOptionsRequest{MarketType: ec2types.MarketTypeSpot},
-		TagSpecifications:     []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeInstance, Tags: list}},
-	})
+	input := &awsec2.RunInstancesInput{
+		ImageId: &image, InstanceType: instanceType, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeInstance, Tags: list}},
+	}
+	if capacityType == api.CapacityTypeSpot {
+		input.InstanceMarketOptions = &ec2types.InstanceMarketOptionsRequest{MarketType: ec2types.MarketTypeSpot}
+	}
+	answer, err := s.world.account.sdk().RunInstances(s.ctx, input)
 	if !s.try(err) {
 		return &ec2.Instance{}
 	}
@@ -215,9 +222,15 @@ func (s *stage) claim(name string, change ...func(*api.NodeClaim)) *api.NodeClai
 	return stored
 }
 
-// launched creates a claim and its instance, without a node.
+// launched creates a claim and its instance, without a node. It is a spot instance, unless the
+// change of the claim says otherwise.
 func (s *stage) launched(name string, change ...func(*api.NodeClaim)) (*api.NodeClaim, *ec2.Instance) {
-	instance := s.launch("m5.xlarge", map[string]string{api.NodeClaimTagKey: name})
+	wanted := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}}
+	for _, f := range change {
+		f(wanted)
+	}
+	instance := s.launch(cmp.Or(wanted.Labels[api.CapacityTypeLabelKey], api.CapacityTypeSpot),
+		map[string]string{api.NodeClaimTagKey: name})
 	s.claim(name, append([]func(*api.NodeClaim){func(claim *api.NodeClaim) {
 		claim.Labels[corev1.LabelInstanceTypeStable], claim.Labels[corev1.LabelTopologyZone] = instance.InstanceType,
 			instance.Zone
