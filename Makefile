@@ -228,8 +228,10 @@ simulate: build/local ## simulate 200 orders of events in virtual time; seeds=N 
 # The control planes of crash and storm have enough memory. A lazier collector leaves more processor time.
 crash: export CRASH_SCENARIO := $(or $(scenario),$(story))
 crash: export CRASH_PART := $(part)
+crash: export CRASH_REAL := $(real)
+crash: export SIMULATE_PLANTED := $(planted)
 crash: export GOGC := 400
-crash: build/local ## kill each function at each call; scenario=provision/ for some scenarios, part=1/4 for a part of the kills, part=one:7 for one of each scenario
+crash: build/local ## kill each function at each call, in virtual time; real=1 with processes, scenario=provision/ for some scenarios, part=1/4 for a part of the kills, part=one:7 for one of each scenario, part=pairs:7 for two at a time
 	@$(if $(story),echo "story= is now called scenario=";) build/local crash
 
 ##@ Measure

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,6 +15,8 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/clock"
 	"github.com/whittle-dev/whittle/infra/local/crash"
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
+	"github.com/whittle-dev/whittle/infra/local/simulate/overlay"
+	"github.com/whittle-dev/whittle/infra/local/simulate/planted"
 )
 
 const (
@@ -21,6 +25,9 @@ const (
 	crashScenario = "CRASH_SCENARIO"
 	// crashPart is the variable that chooses a part of the kills, such as 2/4. Without it all happen.
 	crashPart = "CRASH_PART"
+	// crashReal is the variable that asks for the functions' processes and a real control plane. Without it
+	// handlers run in virtual time, with a model of the API server.
+	crashReal = "CRASH_REAL"
 )
 
 // crashWorlds is the number of worlds that run trials side by side, one for each processor of a
@@ -72,7 +79,7 @@ func openWorlds(ctx context.Context, worlds []*crash.World, controlPlane, progra
 }
 
 // killEverywhere runs the crash matrix and prints its report.
-func killEverywhere(ctx context.Context) (failure error) {
+func killEverywhere(ctx context.Context) error {
 	scenarios, sweep, err := chosen()
 	if err != nil {
 		return err
@@ -81,7 +88,7 @@ func killEverywhere(ctx context.Context) (failure error) {
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(folder); err != nil {
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
 		return err
 	}
 	root, err := os.Getwd()
@@ -89,13 +96,76 @@ func killEverywhere(ctx context.Context) (failure error) {
 		return err
 	}
 	began := time.Now()
+	kill := killModels
+	if os.Getenv(crashReal) != "" {
+		kill = killProcesses
+	}
+	rows, err := kill(ctx, root, folder, scenarios, sweep)
+	if err != nil {
+		return errors.Join(err, keepLogs(folder, rows))
+	}
+	var unmade []string
+	if len(scenarios) == len(crash.Scenarios()) { // some scenarios use some rights
+		if unmade, err = crash.Unreached(root, rows); err != nil {
+			return err
+		}
+	}
+	fmt.Println()
+	well, err := crash.Write(os.Stdout, rows, unmade)
+	if err != nil {
+		return errors.Join(err, keepLogs(folder, rows))
+	}
+	fmt.Printf("The matrix took %.0f s.\n", time.Since(began).Seconds())
+	if well {
+		return nil
+	}
+	return errors.Join(errors.New("the crash matrix has violations"), keepLogs(folder, rows))
+}
+
+// killModels runs the matrix in virtual time, with a process for each processor.
+func killModels(
+	ctx context.Context, root, folder string, scenarios []crash.Scenario, _ crash.Sweep,
+) ([]*crash.Row, error) {
+	var plant []overlay.Replacement
+	if name := os.Getenv(simulatePlanted); name != "" {
+		at := slices.IndexFunc(planted.Faults(), func(fault planted.Fault) bool { return fault.Name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("environment variable %s is %q: no planted fault has that name", simulatePlanted, name)
+		}
+		plant = planted.Faults()[at].Replacements
+	}
+	program, err := buildSimulation(ctx, root, folder, "crash", plant...)
+	if err != nil {
+		return nil, err
+	}
+	processes := make([][]*crash.Row, runtime.NumCPU())
+	var running errgroup.Group
+	for n := range processes {
+		running.Go(func() (err error) {
+			file := filepath.Join(folder, fmt.Sprint("results-", n))
+			processes[n], err = runModelled[*crash.Row](ctx, program, "^TestCrash$", file, "CRASH_RESULTS="+file,
+				fmt.Sprint("CRASH_SHARE=", n), fmt.Sprint("CRASH_SHARES=", len(processes)))
+			return err
+		})
+	}
+	if err := running.Wait(); err != nil {
+		return nil, err
+	}
+	return crash.Merge(scenarios, processes), nil
+}
+
+// killProcesses runs the matrix with the functions' processes and real control planes.
+func killProcesses(
+	ctx context.Context, root, folder string, scenarios []crash.Scenario, sweep crash.Sweep,
+) (rows []*crash.Row, failure error) {
+	began := time.Now()
 	binary, err := kubernetes.Build(ctx, root, os.Stdout)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	programs := filepath.Join(folder, "functions")
 	if err := clock.Build(ctx, root, programs, functionPrograms()); err != nil {
-		return err
+		return nil, err
 	}
 	fmt.Printf("the functions are built with a clock that can be set, after %.0f s\n", time.Since(began).Seconds())
 	matrix := &crash.Matrix{Worlds: make([]*crash.World, crashWorlds), Sweep: sweep, Finished: func(row *crash.Row) {
@@ -114,25 +184,9 @@ func killEverywhere(ctx context.Context) (failure error) {
 		}
 	}()
 	if err := openWorlds(ctx, matrix.Worlds, binary, programs, folder); err != nil {
-		return err
+		return nil, err
 	}
-	rows, failed := matrix.Run(ctx, scenarios)
-	fmt.Println()
-	var unmade []string
-	if len(scenarios) == len(crash.Scenarios()) { // some scenarios use some rights
-		if unmade, err = crash.Unreached(root, rows); err != nil {
-			return errors.Join(failed, err)
-		}
-	}
-	well, err := crash.Write(os.Stdout, rows, unmade)
-	if err = errors.Join(failed, err); err != nil {
-		return errors.Join(err, keepLogs(folder, rows))
-	}
-	fmt.Printf("The matrix took %.0f s.\n", time.Since(began).Seconds())
-	if well {
-		return nil
-	}
-	return errors.Join(errors.New("the crash matrix has violations"), keepLogs(folder, rows))
+	return matrix.Run(ctx, scenarios)
 }
 
 // keepLogs writes the functions' logs of each faulty trial into files.

@@ -197,8 +197,14 @@ func simulateSeedsWith(
 
 // simulateOnce runs the program with variables, and reads its results.
 func simulateOnce(ctx context.Context, program, file string, settings ...string) ([]simulate.Result, error) {
-	command := exec.CommandContext(ctx, program, "-test.run", "^TestSimulate$", "-test.timeout", "0")
-	command.Env = append(append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "SIMULATE_RESULTS="+file), settings...)
+	return runModelled[simulate.Result](ctx, program, "^TestSimulate$", file,
+		append([]string{"SIMULATE_RESULTS=" + file}, settings...)...)
+}
+
+// runModelled runs a test of the program with variables, and reads the results that it writes into a file.
+func runModelled[R any](ctx context.Context, program, test, file string, settings ...string) ([]R, error) {
+	command := exec.CommandContext(ctx, program, "-test.run", test, "-test.timeout", "0")
+	command.Env = append(append(os.Environ(), "GOMAXPROCS=1", "GOGC=400"), settings...)
 	if said, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the simulation failed: %w\n%.5000s", err, said)
 	}
@@ -207,10 +213,10 @@ func simulateOnce(ctx context.Context, program, file string, settings ...string)
 		return nil, err
 	}
 	defer opened.Close()
-	var results []simulate.Result
+	var results []R
 	decoder := json.NewDecoder(bufio.NewReader(opened))
 	for decoder.More() {
-		var result simulate.Result
+		var result R
 		if err := decoder.Decode(&result); err != nil {
 			return nil, err
 		}

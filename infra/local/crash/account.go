@@ -84,7 +84,7 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	if err == nil {
 		err = clusters.RegisterCluster(eks.Cluster{
 			Name: clusterName, Endpoint: w.gate.kubernetesURL, CertificateAuthority: w.gate.authority, Version: w.version,
-			ServiceCIDR: w.plane.ServiceCIDR,
+			ServiceCIDR: w.serviceCIDR,
 		})
 	}
 	if err != nil {

@@ -19,8 +19,12 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/apiproxy"
 )
 
-// errDead is the error of a call whose process was killed. Nothing reads it.
-var errDead = errors.New("the caller is dead")
+var (
+	// errDead is the error of a call whose caller was killed. Nothing reads it.
+	errDead = errors.New("the caller is dead")
+	// errLost is the error of a call whose answer is lost.
+	errLost = errors.New("connection reset by peer")
+)
 
 // gate is a proxy for all calls of the functions to AWS and to Kubernetes. It counts them, kills
 // the caller where a trial asks for it, and has the trial check each call that was carried out.
@@ -70,15 +74,21 @@ type passage struct {
 // opener is the context key of the function that had an invocation when a connection was opened.
 type opener struct{}
 
+// caller is the function that sent a request: the one that has an invocation. A killed process may have
+// sent requests that are read while another process works, which have no caller any more.
+func (g *gate) caller(request *http.Request) *function {
+	f, _ := g.now()
+	if by, _ := request.Context().Value(opener{}).(*function); by != nil && by != f {
+		return nil
+	}
+	return f
+}
+
 // enter admits a call, unless its caller is dead or dies before the call. The caller of enter calls
 // carried.Done when the call is through.
-func (g *gate) enter(ctx context.Context, made request) (*passage, error) {
-	f, t := g.now()
+func (g *gate) enter(f *function, made request) (*passage, error) {
+	_, t := g.now()
 	if f == nil || t == nil || f.gone() {
-		return nil, errDead
-	}
-	// A killed process may have sent requests that are read while another process works.
-	if by, _ := ctx.Value(opener{}).(*function); by != nil && by != f {
 		return nil, errDead
 	}
 	p := &passage{caller: f, trial: t, end: t.ledger.note(f.name, made)}
@@ -103,15 +113,32 @@ func (p *passage) leave(ctx context.Context, carried effect) error {
 
 // ServeHTTP answers the functions' calls to AWS.
 func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	body, err := io.ReadAll(request.Body)
+	answer, err := g.aws(g.caller(request), request)
 	if err != nil {
-		panic(http.ErrAbortHandler) // killed while it wrote
+		panic(http.ErrAbortHandler)
+	}
+	for key, values := range answer.Header() {
+		w.Header()[key] = values
+	}
+	w.Header().Del("Content-Length")
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(g.times.shift(answer.Body.Bytes())) // a caller that is gone needs it no more
+}
+
+// aws carries out a function's call to AWS. The error is for a call without an answer.
+func (g *gate) aws(f *function, request *http.Request) (*httptest.ResponseRecorder, error) {
+	var body []byte
+	if request.Body != nil {
+		var err error
+		if body, err = io.ReadAll(request.Body); err != nil {
+			return nil, err // killed while it wrote
+		}
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	made := awsRequest(request, body)
-	passage, err := g.enter(request.Context(), made)
+	passage, err := g.enter(f, made)
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		return nil, err
 	}
 	defer g.carried.Done()
 	recorder := httptest.NewRecorder()
@@ -120,15 +147,10 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		passage.trial.post(body)
 	}
 	err = passage.leave(request.Context(), effect{call: made.name, changes: made.name == "ec2:TerminateInstances"})
-	if err != nil || passage.trial.loses(made) {
-		panic(http.ErrAbortHandler)
+	if err == nil && passage.trial.loses(made) {
+		err = errLost
 	}
-	for key, values := range recorder.Header() {
-		w.Header()[key] = values
-	}
-	w.Header().Del("Content-Length")
-	w.WriteHeader(recorder.Code)
-	_, _ = w.Write(g.times.shift(recorder.Body.Bytes())) // a caller that is gone needs it no more
+	return recorder, err
 }
 
 // groupsOf are those that the function's access entry puts it into.
@@ -148,11 +170,16 @@ func groupsOf(function string, requests bool) []string {
 
 // RoundTrip sends a function's call to Kubernetes.
 func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
+	return g.kubernetes(g.caller(request), request)
+}
+
+// kubernetes carries out a function's call to Kubernetes. The error is for a call without an answer.
+func (g *gate) kubernetes(f *function, request *http.Request) (*http.Response, error) {
 	made, about, err := kubernetesRequest(request)
 	if err != nil {
 		return nil, err
 	}
-	passage, err := g.enter(request.Context(), made)
+	passage, err := g.enter(f, made)
 	if err != nil {
 		return nil, err
 	}

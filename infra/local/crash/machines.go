@@ -2,6 +2,7 @@ package crash
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -91,11 +92,12 @@ func (t *trial) boot(ctx context.Context, s *state, instance *ec2.Instance) erro
 		return err
 	case at >= 0 && instance.State != ec2.Running && nodeReady(&s.nodes[at]):
 		t.acted = true
-		silent := fmt.Sprintf(
-			`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown",`+
-				`"lastTransitionTime":%q}]}}`, t.world.now().Format(time.RFC3339))
-		_, err := nodes.Patch(ctx, s.nodes[at].Name, types.StrategicMergePatchType, []byte(silent), metav1.PatchOptions{},
-			"status")
+		silent := []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown",
+			LastTransitionTime: metav1.NewTime(t.world.now()),
+		}}
+		_, err := nodes.Patch(ctx, s.nodes[at].Name, types.MergePatchType, status(map[string]any{"conditions": silent}),
+			metav1.PatchOptions{}, "status")
 		return ignoreGone(err)
 	case at >= 0 && instance.State == ec2.Terminated && s.nodes[at].DeletionTimestamp == nil:
 		// The cloud controller does this on EKS, a while later.
@@ -192,13 +194,23 @@ func (t *trial) report(ctx context.Context, pod *corev1.Pod, condition corev1.Po
 		return nil
 	}
 	t.acted = true
-	patch := fmt.Sprintf(`{"status":{"phase":%q,"startTime":%q,"conditions":[{"type":%q,"status":%q,"reason":%q,`+
-		`"message":%q,"lastTransitionTime":%q}]}}`,
-		phase, t.world.now().Format(time.RFC3339), condition.Type, condition.Status, condition.Reason, condition.Message,
-		t.world.now().Format(time.RFC3339))
-	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch),
-		metav1.PatchOptions{}, "status")
+	condition.LastTransitionTime = metav1.NewTime(t.world.now())
+	conditions := slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c corev1.PodCondition) bool {
+		return c.Type == condition.Type
+	})
+	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, status(map[string]any{
+		"phase": phase, "startTime": condition.LastTransitionTime, "conditions": append(conditions, condition),
+	}), metav1.PatchOptions{}, "status")
 	return err
+}
+
+// status returns a merge patch of an object's status.
+func status(fields map[string]any) []byte {
+	patch, err := json.Marshal(map[string]any{"status": fields})
+	if err != nil {
+		panic(err) // only values of this package's are given
+	}
+	return patch
 }
 
 // roomFor finds a node for the pod: ready, without taints, with enough CPU left.
@@ -239,6 +251,15 @@ func cpuOf(pod *corev1.Pod) int64 {
 // settle waits until Kubernetes' own controllers have processed new nodes, Deployments and budgets.
 func (t *trial) settle(ctx context.Context, s *state) (*state, error) {
 	for deadline := time.Now().Add(settleWithin); ; {
+		if t.world.control != nil {
+			if err := t.world.control(); err != nil {
+				return nil, err
+			}
+			var err error
+			if s, err = t.observe(ctx); err != nil {
+				return nil, err
+			}
+		}
 		waitsFor := s.behind()
 		if waitsFor == "" {
 			return s, nil

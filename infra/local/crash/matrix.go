@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/whittle-dev/whittle/infra/local/draw"
 )
 
 // Row is the result of all trials of one scenario.
 type Row struct {
-	Scenario *Scenario
-	Calls    int // in the trial without kills
+	Title    string
+	Scenario *Scenario `json:"-"`
+	Calls    int       // in the trial without kills
 	Kills    int
 	Missed   []Kill // whose calls were not made again
 	Moved    []Kill // whose calls were made in other invocations only
@@ -46,7 +50,8 @@ const triesAlone = 2
 type job struct {
 	row   *Row
 	kills []Kill
-	tried int // how often the kill was tried by itself before
+	tried int  // how often the kill was tried by itself before
+	pair  bool // one of the kills may leave no call for the other
 }
 
 // Sweep says which trials with kills a matrix runs. It always runs each scenario without kills. The
@@ -54,13 +59,20 @@ type job struct {
 type Sweep struct {
 	// part counts from 0, and the parts of a whole have all of its trials.
 	part, parts int
-	// none runs no trial with kills. one runs one for each scenario, which choice chooses.
-	none, one bool
-	choice    uint64
+	// none runs no trial with kills. one runs one for each scenario, which choice chooses. pairs runs
+	// trials with two kills at any calls, which choice chooses.
+	none, one, pairs bool
+	choice           uint64
+	// share counts from 0, and so many shares of the trials run beside each other.
+	share, shares int
 }
 
+// pairsEach is the number of trials with two kills of each scenario.
+const pairsEach = 12
+
 // ParseSweep reads a sweep: "2/4" for the second of four parts, "one:7" for one trial with kills of each
-// scenario, which the number chooses, "none", or "" for all trials.
+// scenario, which the number chooses, "pairs:7" for trials with two kills, which the number chooses,
+// "none", or "" for all trials.
 func ParseSweep(text string) (Sweep, error) {
 	switch text {
 	case "":
@@ -68,33 +80,82 @@ func ParseSweep(text string) (Sweep, error) {
 	case "none":
 		return Sweep{none: true}, nil
 	}
-	if number, one := strings.CutPrefix(text, "one:"); one {
+	if which, number, chosen := strings.Cut(text, ":"); chosen && (which == "one" || which == "pairs") {
 		choice, err := strconv.ParseUint(number, 10, 64)
 		if err != nil {
 			return Sweep{}, fmt.Errorf("%q is no part of the kills: give a whole number, as in one:7", text)
 		}
-		return Sweep{one: true, choice: choice}, nil
+		return Sweep{one: which == "one", pairs: which == "pairs", choice: choice}, nil
 	}
 	var part, parts int
 	// What the numbers print as must be the text, since Sscanf ignores what follows them.
 	_, err := fmt.Sscanf(text, "%d/%d", &part, &parts)
 	if err != nil || fmt.Sprintf("%d/%d", part, parts) != text || part < 1 || part > parts {
 		return Sweep{}, fmt.Errorf(
-			"%q is no part of the kills: give a part such as 2/4, one:7, none, or nothing for all", text,
+			"%q is no part of the kills: give a part such as 2/4, one:7, pairs:7, none, or nothing for all", text,
 		)
 	}
 	return Sweep{part: part - 1, parts: parts}, nil
 }
 
+// Share returns one of several shares of the sweep's trials, which count from 0.
+func (s Sweep) Share(share, shares int) Sweep {
+	s.share, s.shares = share, shares
+	return s
+}
+
 // takes reports whether the sweep has a scenario's trial of the index, of so many.
 func (s Sweep) takes(index, of int) bool {
+	parts := max(s.parts, 1)
 	switch {
 	case s.none:
 		return false
-	case s.one:
-		return uint64(index) == s.choice%uint64(of)
+	case s.one && uint64(index) != s.choice%uint64(of), index%parts != s.part:
+		return false
 	}
-	return s.parts == 0 || index%s.parts == s.part
+	return s.shares == 0 || index/parts%s.shares == s.share
+}
+
+// kills are those of each trial with kills of a scenario.
+func (s Sweep) kills(scenario *Scenario, calls []Call) [][]Kill {
+	if !s.pairs {
+		return grouped(calls, scenario.Alone)
+	}
+	var pairs [][]Kill
+	for n := range pairsEach {
+		chosen := func(which string) Kill {
+			share := draw.Share(s.choice, scenario.title(), fmt.Sprint(n), which)
+			at := int(share * float64(2*len(calls)))
+			return Kill{Call: calls[at/2], After: at%2 == 1}
+		}
+		if one, other := chosen("one"), chosen("other"); one != other {
+			pairs = append(pairs, []Kill{one, other})
+		}
+	}
+	return pairs
+}
+
+// Merge adds the rows of several shares of the scenarios' trials. A scenario without a row is left out.
+func Merge(scenarios []Scenario, shares [][]*Row) []*Row {
+	var rows []*Row
+	for i := range scenarios {
+		var whole *Row
+		for _, row := range slices.Concat(shares...) {
+			switch {
+			case row.Title != scenarios[i].title():
+			case whole == nil:
+				whole = row
+				whole.Scenario = &scenarios[i]
+				rows = append(rows, whole)
+			default:
+				whole.Kills, whole.Trials, whole.Took = whole.Kills+row.Kills, whole.Trials+row.Trials, whole.Took+row.Took
+				whole.Missed, whole.Moved = append(whole.Missed, row.Missed...), append(whole.Moved, row.Moved...)
+				whole.Faults = append(whole.Faults, row.Faults...)
+				maps.Copy(whole.Names, row.Names)
+			}
+		}
+	}
+	return rows
 }
 
 // Matrix runs the scenarios in several worlds side by side: each first without kills, then with
@@ -117,7 +178,7 @@ func (m *Matrix) Run(ctx context.Context, scenarios []Scenario) ([]*Row, error) 
 	// Each undisturbed trial adds its kills, so the number of trials is not known ahead.
 	queue := &jobs{waiting: make(chan struct{}, 1)}
 	for i := range scenarios {
-		row := &Row{Scenario: &scenarios[i]}
+		row := &Row{Title: scenarios[i].title(), Scenario: &scenarios[i]}
 		rows = append(rows, row)
 		queue.add(job{row: row})
 	}
@@ -190,10 +251,10 @@ func (m *Matrix) undisturbed(queue *jobs, next job, outcome Outcome) {
 	if len(outcome.Faults) > 0 {
 		return
 	}
-	groups := grouped(outcome.Calls, row.Scenario.Alone)
+	groups := m.Sweep.kills(row.Scenario, outcome.Calls)
 	for i, kills := range groups {
 		if m.Sweep.takes(i, len(groups)) {
-			m.add(queue, job{row: row, kills: kills})
+			m.add(queue, job{row: row, kills: kills, pair: m.Sweep.pairs})
 		}
 	}
 }
@@ -222,14 +283,15 @@ func (m *Matrix) alone(queue *jobs, next job, outcome Outcome) {
 	}
 }
 
-// together records a trial with several kills. Each kill that did not happen is tried alone.
+// together records a trial with several kills. Each kill that did not happen is tried alone, unless one of
+// a pair kept the other from its call.
 // It is called with the lock held.
 func (m *Matrix) together(queue *jobs, next job, outcome Outcome) {
 	m.left[next.row]--
 	for _, kill := range next.kills {
 		if slices.Contains(outcome.Kills, kill) {
 			next.row.Kills++
-		} else {
+		} else if !next.pair {
 			m.add(queue, job{row: next.row, kills: []Kill{kill}})
 		}
 	}

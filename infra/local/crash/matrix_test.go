@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -104,6 +105,61 @@ func TestPartsMakeTheWhole(t *testing.T) {
 		if _, err := ParseSweep(wrong); err == nil || !strings.Contains(err.Error(), "2/4") {
 			t.Errorf("%q: error %v, want one with an example", wrong, err)
 		}
+	}
+}
+
+func TestSharesMakeThePart(t *testing.T) {
+	for _, text := range []string{"", "2/3", "one:12"} {
+		whole, err := ParseSweep(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			taken := 0
+			for share := range 2 {
+				if whole.Share(share, 2).takes(i, 20) {
+					taken++
+				}
+			}
+			if taken > 1 || (taken == 1) != whole.takes(i, 20) {
+				t.Errorf("trial %d of %q is in %d shares, and in the whole: %t", i, text, taken, whole.takes(i, 20))
+			}
+		}
+	}
+}
+
+func TestPairsAreTwoKillsOfTheScenario(t *testing.T) {
+	calls := []Call{{Invocation: 1, Name: "LIST pods", Nth: 1}, {Invocation: 1, Name: "ec2:CreateFleet", Nth: 1}}
+	drawn := func(text string) [][]Kill {
+		sweep, err := ParseSweep(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sweep.kills(&Scenario{Function: "provision", Name: "a scenario"}, calls)
+	}
+	pairs := drawn("pairs:7")
+	for _, pair := range pairs {
+		if len(pair) != 2 || pair[0] == pair[1] {
+			t.Errorf("the kills %v are no pair", pair)
+		}
+	}
+	if len(pairs) == 0 || !reflect.DeepEqual(pairs, drawn("pairs:7")) || reflect.DeepEqual(pairs, drawn("pairs:8")) {
+		t.Errorf("the number does not choose the pairs: %v", pairs)
+	}
+}
+
+func TestMergeAddsShares(t *testing.T) {
+	scenarios := []Scenario{{Function: "provision", Name: "a scenario"}, {Function: "provision", Name: "another"}}
+	share := func(kills int, call string) []*Row {
+		return []*Row{{
+			Title: "provision/a scenario", Calls: 4, Kills: kills, Trials: 2, Names: map[string]bool{call: true},
+			Faults: []Fault{{Texts: []string{call}}},
+		}}
+	}
+	rows := Merge(scenarios, [][]*Row{share(3, "LIST pods"), share(5, "GET leases")})
+	if len(rows) != 1 || rows[0].Scenario != &scenarios[0] || rows[0].Calls != 4 || rows[0].Kills != 8 ||
+		rows[0].Trials != 4 || len(rows[0].Names) != 2 || len(rows[0].Faults) != 2 {
+		t.Errorf("the rows are %+v", rows)
 	}
 }
 

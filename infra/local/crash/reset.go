@@ -42,8 +42,13 @@ func overlays() schema.GroupVersionResource {
 // without nodes and pods, and a clock that shows the time at which trials begin.
 func (w *World) reset(ctx context.Context) error {
 	w.end()
-	w.gate.attach(nil)
 	w.log.take()
+	return w.renew(ctx)
+}
+
+// wipe makes the real control plane's cluster what it was at first.
+func (w *World) wipe(ctx context.Context) error {
+	w.gate.attach(nil)
 	w.gate.lag.Show("")
 	if err := w.begin(); err != nil {
 		return err

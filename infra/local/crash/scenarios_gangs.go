@@ -105,7 +105,7 @@ func podTemplates() schema.GroupVersionResource {
 // podGroup creates a PodGroup.
 func (s *stage) podGroup(name string, least int) {
 	s.define(api.PodGroupGVR(), api.PodGroupKind)
-	s.apply(map[string]any{
+	s.made(api.PodGroupGVR(), map[string]any{
 		"apiVersion": api.PodGroupAPIVersion, "kind": api.PodGroupKind,
 		"metadata": map[string]any{"namespace": metav1.NamespaceDefault, "name": name},
 		"spec":     map[string]any{"minMember": int64(least)},
@@ -117,7 +117,7 @@ func (s *stage) request(name string, zones ...string) {
 	s.define(requests(), api.ProvisioningRequestKind)
 	var sets []any
 	for _, zone := range zones {
-		s.apply(map[string]any{
+		s.made(podTemplates(), map[string]any{
 			"apiVersion": "v1", "kind": "PodTemplate",
 			"metadata": map[string]any{"namespace": metav1.NamespaceDefault, "name": zone},
 			"template": map[string]any{"spec": map[string]any{
@@ -129,7 +129,7 @@ func (s *stage) request(name string, zones ...string) {
 		})
 		sets = append(sets, map[string]any{"podTemplateRef": map[string]any{"name": zone}, "count": int64(1)})
 	}
-	s.apply(map[string]any{
+	s.made(requests(), map[string]any{
 		"apiVersion": api.ProvisioningRequestAPIVersion, "kind": api.ProvisioningRequestKind,
 		"metadata": map[string]any{"namespace": metav1.NamespaceDefault, "name": name},
 		"spec": map[string]any{
@@ -141,8 +141,10 @@ func (s *stage) request(name string, zones ...string) {
 // define defines a kind of others with the fields that Whittle reads. It stands for the definition
 // that Kueue, Cluster Autoscaler or scheduler-plugins installs.
 func (s *stage) define(resource schema.GroupVersionResource, kind string) {
-	s.world.grouped = true
-	s.apply(map[string]any{
+	if s.world.grouped = true; s.world.plane == nil || s.err != nil {
+		return // the model of the API server has the kinds
+	}
+	s.try(s.world.client.Apply(s.ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{
 			"name":        resource.Resource + "." + resource.Group,
@@ -161,18 +163,19 @@ func (s *stage) define(resource schema.GroupVersionResource, kind string) {
 				}},
 			}},
 		},
-	})
+	}}))
 }
 
-// apply creates an object, as soon as its kind is served.
-func (s *stage) apply(object map[string]any) {
+// made creates an object in the namespace default, as soon as its kind is served.
+func (s *stage) made(resource schema.GroupVersionResource, object map[string]any) {
 	if s.err != nil {
 		return
 	}
 	made := &unstructured.Unstructured{Object: object}
+	objects := s.world.objects.Resource(resource).Namespace(metav1.NamespaceDefault)
 	var err error
 	for end := time.Now().Add(settleWithin); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err = s.world.client.Apply(s.ctx, made); err == nil {
+		if _, err = objects.Create(s.ctx, made, metav1.CreateOptions{}); err == nil {
 			return
 		}
 	}

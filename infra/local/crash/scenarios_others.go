@@ -123,10 +123,13 @@ func installScenarios() []Scenario {
 			},
 		}
 	}
+	after := func(kind cfn.RequestType) func(*stage) {
+		return func(s *stage) { s.run("install", installEvent(kind, "")) }
+	}
 	return []Scenario{
-		scenario(cfn.RequestDelete, false, nil),
-		scenario(cfn.RequestCreate, true, func(s *stage) { s.run("install", installEvent(cfn.RequestDelete, "")) }),
-		scenario(cfn.RequestUpdate, true, nil),
+		scenario(cfn.RequestDelete, false, after(cfn.RequestCreate)),
+		scenario(cfn.RequestCreate, true, after(cfn.RequestDelete)),
+		scenario(cfn.RequestUpdate, true, after(cfn.RequestCreate)),
 	}
 }
 

@@ -155,16 +155,19 @@ func (s *stage) launch(capacityType string, tags map[string]string) *ec2.Instanc
 	if s.err != nil {
 		return &ec2.Instance{}
 	}
-	images, err := s.world.account.sdk().DescribeImages(s.ctx, &awsec2.DescribeImagesInput{Owners: []string{"amazon"}})
+	images, err := s.world.account.sdk().DescribeImages(s.ctx, &awsec2.DescribeImagesInput{
+		Owners: []string{"amazon"}, Filters: []ec2types.Filter{
+			{Name: aws.String("name"), Values: []string{"amazon-eks-node-al2023-x86_64-standard-" + s.world.version + "-*"}},
+		},
+	})
 	if !s.try(err) {
 		return &ec2.Instance{}
 	}
-	image := ""
-	for _, known := range images.Images {
-		if known.Architecture == ec2types.ArchitectureValuesX8664 {
-			image = aws.ToString(known.ImageId)
-		}
+	if len(images.Images) == 0 {
+		s.try(fmt.Errorf("the local EC2 has no image for Kubernetes %s", s.world.version))
+		return &ec2.Instance{}
 	}
+	image := images.Images[0].ImageId
 	all := map[string]string{
 		"kubernetes.io/cluster/" + clusterName: "owned", "eks:eks-cluster-name": clusterName, api.NodePoolLabelKey: "default",
 		"karpenter.k8s.aws/ec2nodeclass": "default",
@@ -175,7 +178,7 @@ func (s *stage) launch(capacityType string, tags map[string]string) *ec2.Instanc
 		list = append(list, ec2types.Tag{Key: aws.String(key), Value: aws.String(value)})
 	}
 	input := &awsec2.RunInstancesInput{
-		ImageId: &image, InstanceType: instanceType, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		ImageId: image, InstanceType: instanceType, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeInstance, Tags: list}},
 	}
 	if capacityType == api.CapacityTypeSpot {

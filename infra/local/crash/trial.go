@@ -56,7 +56,20 @@ type Outcome struct {
 
 // Try runs one trial of a scenario, in which the function dies at the calls of the kills. The error
 // is for a world that cannot be used; violations are in Faults.
-func (w *World) Try(ctx context.Context, scenario *Scenario, kills []Kill) (Outcome, error) {
+func (w *World) Try(ctx context.Context, scenario *Scenario, kills []Kill) (outcome Outcome, err error) {
+	if w.bubble == nil {
+		return w.try(ctx, scenario, kills)
+	}
+	w.bubble(func() {
+		// A bubble waits for nothing outside.
+		outcome, err = w.try(context.WithoutCancel(ctx), scenario, kills)
+		w.end()
+		err = errors.Join(err, w.account.close())
+	})
+	return outcome, err
+}
+
+func (w *World) try(ctx context.Context, scenario *Scenario, kills []Kill) (Outcome, error) {
 	t := &trial{
 		world: w, scenario: scenario, ledger: newLedger("", nil), undelivered: map[string]any{},
 		letters: map[string][]letter{}, evictions: map[string]int{},

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/whittle-dev/whittle/infra/local/clock"
 	"github.com/whittle-dev/whittle/infra/local/kubernetes"
@@ -49,6 +50,20 @@ type World struct {
 	first    time.Time // at which trials begin
 	binaries string
 
+	serviceCIDR string
+	// now is the functions' time. In real processes it stands while functions work.
+	now func() time.Time
+	// pass advances the functions' clock by whole seconds.
+	pass func(time.Duration) error
+	// start starts a function.
+	start func(name string) (*function, error)
+	// renew returns the world to its first state, when no function runs.
+	renew func(context.Context) error
+	// bubble runs a trial of virtual time; nil in real processes.
+	bubble func(run func())
+	// control does what Kubernetes' own controllers have yet to do; nil where they run by themselves.
+	control func() error
+
 	types      []builtin.InstanceType
 	prices     *pricing.Service
 	catalog    *corev1.ConfigMap // as the catalog function wrote it
@@ -74,6 +89,7 @@ type World struct {
 // writes the catalogue. The caller closes the world.
 func Open(ctx context.Context, options Options) (*World, error) {
 	w := &World{binaries: options.Functions, functions: map[string]*function{}, gate: &gate{times: &times{}}}
+	w.now, w.pass, w.start, w.renew = w.gate.times.now, w.stand, w.startProcess, w.wipe
 	if err := w.open(ctx, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("making a world: %w", err), w.Close(), errors.New(w.log.take()))
 	}
@@ -105,7 +121,8 @@ func (w *World) open(ctx context.Context, options Options) error {
 	}
 	w.closers = append(w.closers, w.plane.Stop)
 	w.version = strings.Join(strings.SplitN(strings.TrimPrefix(w.plane.Version, "v"), ".", 3)[:2], ".")
-	if err := w.connect(); err != nil {
+	w.serviceCIDR = w.plane.ServiceCIDR
+	if err := w.connect(w.plane.RESTConfig(), runtime.ContentTypeProtobuf); err != nil {
 		return err
 	}
 	if err := w.gate.open(w.plane.RESTConfig()); err != nil {
@@ -124,11 +141,10 @@ func (w *World) open(ctx context.Context, options Options) error {
 	return w.furnish(ctx)
 }
 
-// connect creates the clients of the scenarios themselves.
-func (w *World) connect() error {
-	admin := w.plane.RESTConfig()
-	compact := w.plane.RESTConfig()
-	compact.ContentType = runtime.ContentTypeProtobuf
+// connect creates the clients of the scenarios themselves, whose built-in objects have the content type.
+func (w *World) connect(admin *rest.Config, contentType string) error {
+	compact := rest.CopyConfig(admin)
+	compact.ContentType = contentType
 	var err error
 	if w.core, err = clientset.NewForConfig(compact); err != nil {
 		return err
@@ -136,7 +152,7 @@ func (w *World) connect() error {
 	if w.objects, err = dynamic.NewForConfig(admin); err != nil {
 		return err
 	}
-	reader, err := cluster.NewForConfig(cluster.Endpoint{Name: clusterName, URL: w.plane.Endpoint}, admin)
+	reader, err := cluster.NewForConfig(cluster.Endpoint{Name: clusterName, URL: admin.Host}, admin)
 	if err != nil {
 		return err
 	}
@@ -173,16 +189,27 @@ func (w *World) furnish(ctx context.Context) error {
 	if err := w.undisturbed(ctx, "install", installEvent(cfn.RequestCreate, "")); err != nil {
 		return err
 	}
-	later := storagev1.VolumeBindingWaitForFirstConsumer
-	_, err = w.core.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
-		ObjectMeta: metav1.ObjectMeta{Name: storage}, Provisioner: "ebs.csi.aws.com", VolumeBindingMode: &later,
-	}, metav1.CreateOptions{})
-	if err != nil {
+	if err := w.makeStorageClass(ctx); err != nil {
 		return err
 	}
+	return w.write(ctx)
+}
+
+// makeStorageClass makes the StorageClass of the scenarios' volumes.
+func (w *World) makeStorageClass(ctx context.Context) error {
+	later := storagev1.VolumeBindingWaitForFirstConsumer
+	_, err := w.core.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: storage}, Provisioner: "ebs.csi.aws.com", VolumeBindingMode: &later,
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// write lets the functions write the catalogue and the status of the first class.
+func (w *World) write(ctx context.Context) error {
 	if err := w.undisturbed(ctx, "catalog", struct{}{}); err != nil {
 		return err
 	}
+	var err error
 	if w.catalog, err = w.core.CoreV1().ConfigMaps(whittleNamespace).Get(ctx, catalogName, getNow); err != nil {
 		return err
 	}
@@ -221,11 +248,8 @@ func (w *World) begin() error {
 	return w.clock.Stop(w.first)
 }
 
-// now is the functions' time. It stands while functions work.
-func (w *World) now() time.Time { return w.gate.times.now() }
-
-// pass advances the functions' clock by whole seconds.
-func (w *World) pass(d time.Duration) error {
+// stand sets the functions' clock ahead by whole seconds. It stands while functions work.
+func (w *World) stand(d time.Duration) error {
 	at := w.now().Add(d.Truncate(time.Second))
 	w.gate.times.set(at)
 	return w.clock.Stop(at)

@@ -97,6 +97,7 @@ func Simulate(options Options) Result {
 	r.store.Listen(r.observe)
 	for n := range apiServers {
 		server := apiserver.NewServer(r.store, func() time.Duration { return r.cacheLag(n) })
+		server.Absent = []*apiserver.Kind{apiserver.Provisioners, apiserver.NodeTemplates}
 		server.Unknown = func(what string) { r.violate("the model of the API server does not know %s", what) }
 		r.servers = append(r.servers, server)
 	}

@@ -7,9 +7,12 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
 // Kind is a kind of objects that the model holds.
@@ -44,6 +47,22 @@ var (
 		func() any { return new(corev1.PersistentVolume) }}
 	DaemonSets = &Kind{"apps", "v1", "daemonsets", "DaemonSet", true, true, false,
 		func() any { return new(appsv1.DaemonSet) }}
+	Deployments = &Kind{"apps", "v1", "deployments", "Deployment", true, true, false,
+		func() any { return new(appsv1.Deployment) }}
+	ReplicaSets = &Kind{"apps", "v1", "replicasets", "ReplicaSet", true, true, false,
+		func() any { return new(appsv1.ReplicaSet) }}
+	// The model keeps definitions and rights, and does not go by them.
+	Definitions = &Kind{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false, true,
+		false, anything}
+	ClusterRoles        = &Kind{rbacv1.GroupName, "v1", "clusterroles", "ClusterRole", false, false, false, anything}
+	ClusterRoleBindings = &Kind{rbacv1.GroupName, "v1", "clusterrolebindings", "ClusterRoleBinding", false, false, false,
+		anything}
+	Roles        = &Kind{rbacv1.GroupName, "v1", "roles", "Role", true, false, false, anything}
+	RoleBindings = &Kind{rbacv1.GroupName, "v1", "rolebindings", "RoleBinding", true, false, false, anything}
+	Reviews      = &Kind{"authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false, false, false,
+		anything}
+	ServiceAccounts = &Kind{"", "v1", "serviceaccounts", "ServiceAccount", true, false, false,
+		func() any { return new(corev1.ServiceAccount) }}
 	Leases = &Kind{"coordination.k8s.io", "v1", "leases", "Lease", true, false, false,
 		func() any { return new(coordinationv1.Lease) }}
 	Budgets = &Kind{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true, true, false,
@@ -68,20 +87,30 @@ var (
 		func() any { return new(api.PodGroup) }}
 	CapacityBuffers = &Kind{api.AutoscalingGroup, api.CapacityBufferVersion, "capacitybuffers", "CapacityBuffer", true,
 		true, true, func() any { return new(api.CapacityBuffer) }}
+	Provisioners = &Kind{api.Group, "v1alpha5", legacy.ProvisionerResource, legacy.ProvisionerKind, false, true, true,
+		func() any { return new(legacy.Provisioner) }}
+	NodeTemplates = &Kind{api.AWSGroup, "v1alpha1", legacy.AWSNodeTemplateResource, legacy.AWSNodeTemplateKind, false, true,
+		true, func() any { return new(legacy.AWSNodeTemplate) }}
 	NodeClasses = &Kind{"karpenter.k8s.aws", "v1", "ec2nodeclasses", "EC2NodeClass", false, true, true,
 		func() any { return new(api.EC2NodeClass) }}
 )
+
+// anything is an object whose type the model does not know.
+func anything() any { return new(unstructured.Unstructured) }
 
 func kinds() []*Kind {
 	return []*Kind{
 		Pods, Nodes, Namespaces, ConfigMaps, Events, Services, Limits, Quotas, VolumeClaims, Volumes, DaemonSets, Leases,
 		Budgets, StorageClasses, Attachments, CSINodes, NodeClaims, NodePools, NodeOverlays, NodeClasses,
-		PodTemplates, CapacityBuffers, Requests, PodGroups,
+		PodTemplates, CapacityBuffers, Requests, PodGroups, Deployments, ReplicaSets, ServiceAccounts,
+		Provisioners, NodeTemplates, Definitions, ClusterRoles, ClusterRoleBindings, Roles, RoleBindings, Reviews,
 	}
 }
 
 // hasGeneration reports whether the API server counts the generations of the kind's specs.
-func (k *Kind) hasGeneration() bool { return k.Custom || k == Pods || k == Budgets || k == DaemonSets }
+func (k *Kind) hasGeneration() bool {
+	return k.Custom || k == Pods || k == Budgets || k == DaemonSets || k == Deployments || k == ReplicaSets
+}
 
 // apiVersion is the kind's field apiVersion.
 func (k *Kind) apiVersion() string {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,6 +31,8 @@ type Server struct {
 	seen uint64
 	// Unknown takes requests that the model does not know.
 	Unknown func(what string)
+	// Absent are kinds that this cluster does not have.
+	Absent []*Kind
 }
 
 // NewServer returns a server of the store.
@@ -49,10 +52,10 @@ func (s *Server) Serve(request *http.Request, body []byte) *http.Response {
 	var answer *http.Response
 	err := notFound(&Kind{Plural: request.URL.Path}, "")
 	switch {
-	case known:
-		answer, err = s.serve(request, t, body)
-	case !slices.Contains(unserved(), request.URL.Path):
+	case !known:
 		s.Unknown(request.Method + " " + request.URL.Path)
+	case !slices.Contains(s.Absent, t.kind):
+		answer, err = s.serve(request, t, body)
 	}
 	if err != nil {
 		status := statusOf(err)
@@ -64,11 +67,6 @@ func (s *Server) Serve(request *http.Request, body []byte) *http.Response {
 	}
 	answer.Request = request
 	return answer
-}
-
-// unserved are collections that functions ask for and a cluster need not have.
-func unserved() []string {
-	return []string{"/apis/karpenter.sh/v1alpha5/provisioners", "/apis/karpenter.k8s.aws/v1alpha1/awsnodetemplates"}
 }
 
 func respond(status int, contentType string, body []byte) *http.Response {
@@ -98,16 +96,24 @@ func (s *Server) write(request *http.Request, t target, body []byte) (*http.Resp
 	switch {
 	case request.Method == http.MethodPost && t.subresource == "eviction":
 		return s.evict(t, body)
+	case request.Method == http.MethodPost && t.kind == Pods && t.subresource == "binding":
+		return s.bind(t, body)
+	case request.Method == http.MethodPost && t.kind == Reviews:
+		return respond(http.StatusCreated, "application/json", []byte(allowed)), nil
 	case request.Method == http.MethodPost && t.name == "":
 		return s.post(t, body)
 	case request.Method == http.MethodPut && t.subresource == "":
 		return s.put(t, body)
 	case request.Method == http.MethodPatch && (t.subresource == "" || t.subresource == "status"):
-		if kind := request.Header.Get("Content-Type"); kind != "application/merge-patch+json" {
+		switch kind := request.Header.Get("Content-Type"); kind {
+		case "application/merge-patch+json":
+			return s.patch(t, body)
+		case "application/apply-patch+yaml":
+			return s.apply(t, body, request.URL.Query().Get("fieldManager"))
+		default:
 			s.Unknown("a patch of the type " + kind)
-			return nil, apierrors.NewBadRequest("the model knows merge patches only, and this is " + kind)
+			return nil, apierrors.NewBadRequest("the model knows no patches of the type " + kind)
 		}
-		return s.patch(t, body)
 	case request.Method == http.MethodDelete && t.name != "":
 		return s.delete(t, body)
 	}
@@ -258,6 +264,9 @@ func (s *Server) post(t target, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	s.place(t, raw)
+	if t.kind == Pods {
+		raw["status"] = map[string]any{"phase": string(corev1.PodPending)}
+	}
 	object, err := s.store.create(t.kind, raw)
 	if err != nil {
 		return nil, err
@@ -454,7 +463,7 @@ func (s *Server) remove(t target, options deletion) (*http.Response, error) {
 		return respond(http.StatusOK, "application/json", held.json), nil
 	}
 	return respond(http.StatusOK, "application/json",
-		[]byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`)), nil
+		[]byte(success)), nil
 }
 
 // evict deletes a pod if its disruption budgets allow that.
@@ -492,26 +501,103 @@ func (s *Server) evict(t target, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	return respond(http.StatusCreated, "application/json",
-		[]byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`)), nil
+		[]byte(success)), nil
 }
+
+// bind gives a pod its node.
+func (s *Server) bind(t target, body []byte) (*http.Response, error) {
+	var binding corev1.Binding
+	if err := json.Unmarshal(body, &binding); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	current, err := s.current(t, map[string]any{"metadata": map[string]any{
+		"uid": string(binding.UID), "resourceVersion": binding.ResourceVersion,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	pod, _ := current.Typed.(*corev1.Pod)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return nil, conflict(t.kind, t.name, "pod "+t.name+" is being deleted, cannot be assigned to a host")
+	case pod.Spec.NodeName != "":
+		return nil, conflict(t.kind, t.name, "pod "+t.name+" is already assigned to node "+strconv.Quote(pod.Spec.NodeName))
+	}
+	bound := map[string]any{
+		"spec":   map[string]any{"nodeName": binding.Target.Name},
+		"status": map[string]any{"nominatedNodeName": nil},
+	}
+	raw, _ := merge(current.raw, bound).(map[string]any)
+	setCondition(raw, map[string]any{
+		"type": string(corev1.PodScheduled), "status": "True",
+		"lastTransitionTime": s.store.now().UTC().Format(time.RFC3339),
+	})
+	if _, err := s.store.replace(current, cloned(raw)); err != nil {
+		return nil, err
+	}
+	return respond(http.StatusCreated, "application/json", []byte(success)), nil
+}
+
+// apply writes an object by server-side apply. The model merges the fields, and lets no manager own any: one
+// who leaves a field out does not remove it.
+func (s *Server) apply(t target, body []byte, manager string) (*http.Response, error) {
+	raw, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	metadataOf(raw)["managedFields"] = []any{map[string]any{"manager": manager, "operation": "Apply"}}
+	if t.kind == Definitions {
+		raw["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
+	}
+	current := s.store.Get(t.kind, t.namespace, t.name)
+	if current == nil {
+		s.place(t, raw)
+		return s.written(s.store.create(t.kind, raw))
+	}
+	merged, _ := merge(current.raw, raw).(map[string]any)
+	return s.written(s.store.replace(current, cloned(merged)))
+}
+
+// allowed is the answer to a review of access. The model refuses nobody.
+const allowed = `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":true}}`
+
+// success is the answer to a request without an object in its answer.
+const success = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`
 
 // markEvicted notes on a pod that it was evicted, as the API server does before it deletes the pod.
 func (s *Server) markEvicted(current *Object) error {
-	status, _ := current.raw["status"].(map[string]any)
-	conditions, _ := status["conditions"].([]any)
-	if slices.ContainsFunc(conditions, func(condition any) bool {
-		fields, _ := condition.(map[string]any)
-		return fields["type"] == string(corev1.DisruptionTarget)
+	raw := cloned(current.raw)
+	if setCondition(raw, map[string]any{
+		"type": string(corev1.DisruptionTarget), "status": "True", "reason": "EvictionByEvictionAPI",
+		"lastTransitionTime": s.store.now().UTC().Format(time.RFC3339),
 	}) {
 		return nil
 	}
-	conditions = append(slices.Clone(conditions), map[string]any{
-		"type": string(corev1.DisruptionTarget), "status": "True", "reason": "EvictionByEvictionAPI",
-		"lastTransitionTime": s.store.now().UTC().Format(time.RFC3339),
-	})
-	raw, _ := merge(current.raw, map[string]any{"status": map[string]any{"conditions": conditions}}).(map[string]any)
-	_, err := s.store.replace(current, cloned(raw))
+	_, err := s.store.replace(current, raw)
 	return err
+}
+
+// setCondition gives a copy of a raw object a condition, and reports whether it had one of the type and the
+// status. Then that one stays.
+func setCondition(raw map[string]any, wanted map[string]any) (had bool) {
+	status, _ := raw["status"].(map[string]any)
+	before, _ := status["conditions"].([]any)
+	conditions := []any{}
+	for _, one := range before {
+		fields, _ := one.(map[string]any)
+		if fields["type"] != wanted["type"] {
+			conditions = append(conditions, one)
+		} else if fields["status"] == wanted["status"] {
+			return true
+		}
+	}
+	status = maps.Clone(status)
+	if status == nil {
+		status = map[string]any{}
+	}
+	status["conditions"] = append(conditions, wanted)
+	raw["status"] = status
+	return false
 }
 
 // BudgetOf returns the pod's disruption budget, or nil. The simulation gives a pod at most one.

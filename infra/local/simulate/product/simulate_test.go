@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/functions/catalog"
+	"github.com/whittle-dev/whittle/functions/console"
 	"github.com/whittle-dev/whittle/functions/disrupt"
+	"github.com/whittle-dev/whittle/functions/install"
 	"github.com/whittle-dev/whittle/functions/interrupt"
 	"github.com/whittle-dev/whittle/functions/lifecycle"
 	"github.com/whittle-dev/whittle/functions/provision"
@@ -31,8 +33,9 @@ type program func(context.Context, function.Deps) (simulate.Handler, error)
 // programs are the functions that the simulation runs, by name.
 func programs() map[string]program {
 	return map[string]program{
-		"catalog": of(catalog.New), "disrupt": of(disrupt.New), "interrupt": of(interrupt.New), "lifecycle": of(nominating),
-		"provision": of(provision.New), "ticker": of(ticker.New), "watch": of(watch.New),
+		"catalog": of(catalog.New), "console": of(console.New), "disrupt": of(disrupt.New), "install": of(install.New),
+		"interrupt": of(interrupt.New), "lifecycle": of(nominating), "provision": of(provision.New), "ticker": of(ticker.New),
+		"watch": of(watch.New),
 	}
 }
 
