@@ -128,10 +128,11 @@ func (m *model) rollOut(deployment *appsv1.Deployment) error {
 			ready--
 		}
 	}
-	apiserver.Update(m.store, apiserver.Deployments, deployment.Namespace, deployment.Name, func(d *appsv1.Deployment) bool {
+	wrote := func(d *appsv1.Deployment) bool {
 		d.Status.ObservedGeneration, d.Status.UpdatedReplicas, d.Status.ReadyReplicas = d.Generation, 1, ready
 		return true
-	})
+	}
+	apiserver.Update(m.store, apiserver.Deployments, deployment.Namespace, deployment.Name, wrote)
 	return err
 }
 

@@ -123,6 +123,9 @@ func (s Sweep) kills(scenario *Scenario, calls []Call) [][]Kill {
 	}
 	var pairs [][]Kill
 	for n := range pairsEach {
+		if scenario.Alone {
+			break // it is too short for two kills
+		}
 		chosen := func(which string) Kill {
 			share := draw.Share(s.choice, scenario.title(), fmt.Sprint(n), which)
 			at := int(share * float64(2*len(calls)))

@@ -172,7 +172,9 @@ func (m *model) start(name string) (*function, error) {
 		variables[key] = value
 	}
 	// The AWS SDK reads its variables from the process.
-	for _, key := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_CA_BUNDLE", "AWS_PROFILE"} {
+	for _, key := range []string{
+		"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_CA_BUNDLE", "AWS_PROFILE",
+	} {
 		if err := os.Setenv(key, variables[key]); err != nil {
 			return nil, err
 		}

@@ -89,8 +89,8 @@ var (
 		true, true, func() any { return new(api.CapacityBuffer) }}
 	Provisioners = &Kind{api.Group, "v1alpha5", legacy.ProvisionerResource, legacy.ProvisionerKind, false, true, true,
 		func() any { return new(legacy.Provisioner) }}
-	NodeTemplates = &Kind{api.AWSGroup, "v1alpha1", legacy.AWSNodeTemplateResource, legacy.AWSNodeTemplateKind, false, true,
-		true, func() any { return new(legacy.AWSNodeTemplate) }}
+	NodeTemplates = &Kind{api.AWSGroup, "v1alpha1", legacy.AWSNodeTemplateResource, legacy.AWSNodeTemplateKind, false,
+		true, true, func() any { return new(legacy.AWSNodeTemplate) }}
 	NodeClasses = &Kind{"karpenter.k8s.aws", "v1", "ec2nodeclasses", "EC2NodeClass", false, true, true,
 		func() any { return new(api.EC2NodeClass) }}
 )
