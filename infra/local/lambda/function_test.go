@@ -207,7 +207,7 @@ func TestSystemLogLevel(t *testing.T) {
 				}
 			}
 			var got []string
-			for _, event := range w.logs.Events("/aws/lambda/worker", "", time.Time{}) {
+			for _, event := range w.logs.Events("/aws/lambda/worker") {
 				var line struct {
 					Type   string
 					Record struct{ Status, ErrorType string }

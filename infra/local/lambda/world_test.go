@@ -206,7 +206,7 @@ func until(t *testing.T, what string, limit time.Duration, condition func() bool
 }
 
 func (w *world) logged(group, text string) bool {
-	for _, event := range w.logs.Events(group, "", time.Time{}) {
+	for _, event := range w.logs.Events(group) {
 		if strings.Contains(event.Message, text) {
 			return true
 		}

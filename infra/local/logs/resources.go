@@ -54,7 +54,7 @@ type groupProperties struct {
 	LogGroupClass   string
 	KmsKeyID        string `json:"KmsKeyId"` // lines are in memory, and never encrypted
 	RetentionInDays int
-	Tags            []struct{ Key, Value string }
+	Tags            []struct{ Key, Value string } // nobody reads them
 }
 
 func (t groupType) put(r cloudformation.Request, name string, isNew bool) (cloudformation.Result, error) {
@@ -72,20 +72,16 @@ func (t groupType) put(r cloudformation.Request, name string, isNew bool) (cloud
 	if err := checkRetention(p.RetentionInDays); err != nil {
 		return cloudformation.Result{}, fmt.Errorf("log group %s: %w", name, err)
 	}
-	tags := map[string]string{}
-	for _, tag := range p.Tags {
-		tags[tag.Key] = tag.Value
-	}
 	t.service.mu.Lock()
 	defer t.service.mu.Unlock()
 	switch g := t.service.groups[name]; {
 	case g == nil:
-		t.service.addGroup(name, p.RetentionInDays, tags)
+		t.service.addGroup(name, p.RetentionInDays)
 	case isNew:
 		return cloudformation.Result{},
-			fmt.Errorf("log group %s %w; delete it, or give another LogGroupName", name, errExists)
+			fmt.Errorf("log group %s already exists; delete it, or give another LogGroupName", name)
 	default:
-		g.retention, g.tags = p.RetentionInDays, tags
+		g.retention = p.RetentionInDays
 	}
 	return cloudformation.Result{PhysicalID: name, Attributes: map[string]any{"Arn": t.service.arn(name) + ":*"}}, nil
 }

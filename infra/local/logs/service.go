@@ -1,7 +1,7 @@
 package logs
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,12 +16,11 @@ const (
 
 // Event is one line of a log.
 type Event struct {
-	// ID is unique in the service and grows with arrival.
-	ID      uint64
 	Stream  string
 	Time    time.Time
-	Arrived time.Time
 	Message string
+	// number grows with arrival.
+	number uint64
 }
 
 // Service holds the log groups. It needs no Close: it has neither goroutines nor timers.
@@ -30,28 +29,16 @@ type Service struct {
 
 	mu     sync.Mutex
 	groups map[string]*group
-	lastID uint64
+	lines  uint64
 }
 
 type group struct {
-	name      string
-	created   time.Time
 	retention int // days; 0 keeps for ever
-	tags      map[string]string
 	streams   map[string]*stream
 	order     []string // stream names, oldest first
 }
 
-type stream struct {
-	name    string
-	created time.Time
-	events  []Event
-}
-
-var (
-	errNotFound = errors.New("does not exist")
-	errExists   = errors.New("already exists")
-)
+type stream struct{ events []Event }
 
 // New returns a log service without groups.
 func New(accountID, region string) *Service {
@@ -69,18 +56,14 @@ func (s *Service) Append(groupName, streamName string, at time.Time, line string
 		return
 	}
 	if g == nil {
-		g = s.addGroup(groupName, 0, nil)
+		g = s.addGroup(groupName, 0)
 	}
 	st := g.streams[streamName]
 	if st == nil {
 		st = g.addStream(streamName)
 	}
-	s.append(g, st, at, line)
-}
-
-func (s *Service) append(g *group, st *stream, at time.Time, line string) {
-	s.lastID++
-	st.events = append(st.events, Event{ID: s.lastID, Stream: st.name, Time: at, Arrived: time.Now(), Message: line})
+	s.lines++
+	st.events = append(st.events, Event{Stream: streamName, Time: at, Message: line, number: s.lines})
 	if len(st.events) > maximumEvents {
 		st.events = slices.Clone(st.events[len(st.events)-maximumEvents*9/10:])
 	}
@@ -90,14 +73,14 @@ func (s *Service) append(g *group, st *stream, at time.Time, line string) {
 	}
 }
 
-func (s *Service) addGroup(name string, retention int, tags map[string]string) *group {
-	g := &group{name: name, created: time.Now(), retention: retention, tags: tags, streams: map[string]*stream{}}
+func (s *Service) addGroup(name string, retention int) *group {
+	g := &group{retention: retention, streams: map[string]*stream{}}
 	s.groups[name] = g
 	return g
 }
 
 func (g *group) addStream(name string) *stream {
-	st := &stream{name: name, created: time.Now()}
+	st := &stream{}
 	g.streams[name] = st
 	g.order = append(g.order, name)
 	if len(g.order) > maximumStreams {
@@ -120,46 +103,28 @@ func checkRetention(days int) error {
 	return nil
 }
 
-// Events returns a group's events, or those of one stream, oldest first, from the time since on
-// (the zero time: all).
-func (s *Service) Events(groupName, streamName string, since time.Time) []Event {
+// Events returns a group's events, oldest first.
+func (s *Service) Events(groupName string) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.groups[groupName]
 	if g == nil {
 		return nil
 	}
-	return g.choose(func(name string) bool { return streamName == "" || name == streamName }, func(e Event) bool {
-		return !e.Time.Before(since)
-	})
-}
-
-func (g *group) choose(streams func(string) bool, keep func(Event) bool) []Event {
 	var events []Event
-	for name, st := range g.streams {
-		if !streams(name) {
-			continue
-		}
-		for _, e := range st.events {
-			if keep(e) {
-				events = append(events, e)
-			}
-		}
+	for _, st := range g.streams {
+		events = append(events, st.events...)
 	}
 	slices.SortFunc(events, func(a, b Event) int {
-		if c := a.Time.Compare(b.Time); c != 0 {
-			return c
-		}
-		return int(int64(a.ID) - int64(b.ID))
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.number, b.number))
 	})
 	return events
 }
 
-func (s *Service) group(name string) (*group, error) {
-	if g := s.groups[name]; g != nil {
-		return g, nil
-	}
-	return nil, fmt.Errorf("log group %q %w", name, errNotFound)
+func (s *Service) has(groupName string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.groups[groupName] != nil
 }
 
 func (s *Service) arn(groupName string) string {

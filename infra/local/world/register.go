@@ -142,7 +142,7 @@ func (w *World) LaunchTimes() map[string]time.Time {
 // FunctionLog returns the lines that a function has logged.
 func (w *World) FunctionLog(function string) []string {
 	var lines []string
-	for _, event := range w.logs.Events("/aws/lambda/whittle-"+w.options.Cluster+"-"+function, "", time.Time{}) {
+	for _, event := range w.logs.Events("/aws/lambda/whittle-" + w.options.Cluster + "-" + function) {
 		lines = append(lines, event.Message)
 	}
 	return lines
