@@ -77,11 +77,6 @@ var restOperations = []operation{
 		"lambda", http.MethodPost, regexp.MustCompile(`^/2015-03-31/functions/([^/]+)/invocations$`), "lambda:InvokeFunction",
 		"arn:aws:lambda:{region}:{account}:function:$1",
 	},
-	{
-		"lambda", http.MethodGet, regexp.MustCompile(`^/2015-03-31/functions/([^/]+)$`), "lambda:GetFunction",
-		"arn:aws:lambda:{region}:{account}:function:$1",
-	},
-	{"lambda", http.MethodGet, regexp.MustCompile(`^/2015-03-31/functions/?$`), "lambda:ListFunctions", "*"},
 	{"lambda", http.MethodGet, regexp.MustCompile(`^/2016-08-19/account-settings/?$`), "lambda:GetAccountSettings", "*"},
 	{
 		"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)$`), "eks:DescribeCluster",

@@ -14,7 +14,6 @@ import (
 // Configuration is a function's settings.
 type Configuration struct {
 	Name         string
-	Description  string
 	Role         string
 	Handler      string
 	Runtime      string
@@ -32,7 +31,6 @@ type Configuration struct {
 	ReservedConcurrency *int
 	// AllowsLoops turns the detection of recursive loops off.
 	AllowsLoops bool
-	Tags        map[string]string
 }
 
 // accountConcurrency is the account's limit of concurrent executions for each function without
@@ -152,7 +150,7 @@ func (c Configuration) logs(level string) bool {
 }
 
 func (c Configuration) clone() Configuration {
-	c.Environment, c.Tags = maps.Clone(c.Environment), maps.Clone(c.Tags)
+	c.Environment = maps.Clone(c.Environment)
 	return c
 }
 

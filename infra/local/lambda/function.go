@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
 // function is a function and its sandboxes.
@@ -18,8 +16,6 @@ type function struct {
 	mu            sync.Mutex
 	configuration Configuration
 	code          code
-	modified      time.Time
-	revision      string
 	generation    int
 	deleted       bool
 	events        eventSettings
@@ -35,8 +31,8 @@ type function struct {
 func newFunction(s *Service, configuration Configuration, code code) *function {
 	return &function{
 		service: s, name: configuration.Name, arn: s.arn(configuration.Name), configuration: configuration, code: code,
-		modified: time.Now(), revision: wire.NewID(), events: defaultEventSettings(),
-		busy: map[*sandbox]bool{}, freed: make(chan struct{}),
+		events: defaultEventSettings(),
+		busy:   map[*sandbox]bool{}, freed: make(chan struct{}),
 	}
 }
 
@@ -164,7 +160,7 @@ func (f *function) announce() {
 func (f *function) replace(configuration Configuration, code code) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.configuration, f.code, f.modified, f.revision = configuration, code, time.Now(), wire.NewID()
+	f.configuration, f.code = configuration, code
 	f.generation++
 	f.endIdle()
 	f.announce()

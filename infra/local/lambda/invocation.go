@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 )
 
@@ -45,19 +44,15 @@ type Invocation struct {
 
 // running is an invocation under way in a sandbox.
 type running struct {
-	requestID     string
-	functionARN   string
-	trace         string
-	clientContext string
-	payload       []byte
-	started       time.Time
-	deadline      time.Time
-	outcomes      chan outcome
+	requestID   string
+	functionARN string
+	trace       string
+	payload     []byte
+	started     time.Time
+	deadline    time.Time
+	outcomes    chan outcome
 	// over is closed when the process asks for the next invocation.
 	over chan struct{}
-	// tail is guarded by the sandbox's lock.
-	tail      []string
-	tailBytes int
 }
 
 // outcome is an invocation's payload or failure.
@@ -73,26 +68,6 @@ func (r *running) finish(o outcome) {
 	case r.outcomes <- o:
 	default:
 	}
-}
-
-// tailLimit is the size of the log tail that an invocation with LogType Tail returns.
-const tailLimit = 4 << 10
-
-func (r *running) addTail(line string) {
-	r.tail = append(r.tail, line)
-	r.tailBytes += len(line) + 1
-	for r.tailBytes > tailLimit && len(r.tail) > 1 {
-		r.tailBytes -= len(r.tail[0]) + 1
-		r.tail = r.tail[1:]
-	}
-}
-
-// tailText is the last 4 KB of the invocation's log.
-func (sb *sandbox) tailText(r *running) string {
-	sb.mu.Lock()
-	defer sb.mu.Unlock()
-	text := strings.Join(r.tail, "\n") + "\n"
-	return text[max(0, len(text)-tailLimit):]
 }
 
 // platformLine is a line of Lambda itself in the function's log format: text, or JSON of the
@@ -115,10 +90,8 @@ func (sb *sandbox) logStart(requestID string) {
 		map[string]any{"requestId": requestID, "version": "$LATEST"}))
 }
 
-// logReport writes END and REPORT as Lambda does. They go to the invocation's own tail, nil for a
-// failed init. The process may have asked for more work by now, so the sandbox may have no current
-// invocation.
-func (sb *sandbox) logReport(r *running, i Invocation) {
+// logReport writes END and REPORT as Lambda does.
+func (sb *sandbox) logReport(i Invocation) {
 	milliseconds := func(d time.Duration) float64 { return math.Round(d.Seconds()*100_000) / 100 }
 	metrics := map[string]any{
 		"durationMs": milliseconds(i.Duration), "billedDurationMs": i.Billed.Milliseconds(), "memorySizeMB": i.MemoryMB,
@@ -144,9 +117,9 @@ func (sb *sandbox) logReport(r *running, i Invocation) {
 		record["status"], record["errorType"] = "error", i.ErrorType
 	}
 	if sb.configuration.LogFormat != "JSON" {
-		sb.append(r, time.Now(), "END RequestId: "+i.RequestID)
+		sb.log(time.Now(), "END RequestId: "+i.RequestID)
 	}
-	sb.append(r, time.Now(), sb.platformLine(level, report, "platform.report", record))
+	sb.log(time.Now(), sb.platformLine(level, report, "platform.report", record))
 }
 
 // billed rounds up to a whole millisecond.

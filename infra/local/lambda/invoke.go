@@ -16,10 +16,9 @@ const (
 
 // request is one call to make.
 type request struct {
-	requestID     string
-	trigger       string
-	payload       []byte
-	clientContext string
+	requestID string
+	trigger   string
+	payload   []byte
 	// traces are the tracing headers of the events that caused the call.
 	traces  []string
 	attempt int
@@ -32,7 +31,6 @@ type request struct {
 type response struct {
 	payload []byte
 	failure *functionError
-	tail    string
 }
 
 // Invoke calls a function with a JSON payload and waits for its answer. functionError is the
@@ -130,7 +128,7 @@ func (sb *sandbox) waitReady() *functionError {
 func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed bool) {
 	started, before := time.Now(), sb.usage()
 	invocation := &running{
-		requestID: r.requestID, functionARN: sb.function.arn, payload: r.payload, clientContext: r.clientContext,
+		requestID: r.requestID, functionARN: sb.function.arn, payload: r.payload,
 		trace: traceHeader(sb.function.arn, r.traces...), started: started, deadline: started.Add(sb.configuration.Timeout),
 		outcomes: make(chan outcome, 1), over: make(chan struct{}),
 	}
@@ -157,9 +155,9 @@ func (s *Service) runIn(sb *sandbox, r request, cold bool) (out response, handed
 		record.Init = sb.initDuration
 		record.Billed = billed(record.Init + record.Duration)
 	}
-	sb.logReport(invocation, record)
+	sb.logReport(record)
 	s.record(record)
-	out = response{payload: end.payload, failure: end.failure, tail: sb.tailText(invocation)}
+	out = response{payload: end.payload, failure: end.failure}
 	if end.failure != nil {
 		out.payload = end.failure.payload
 	}
@@ -250,7 +248,7 @@ func (s *Service) failedInit(sb *sandbox, r request, failure *functionError) res
 	record := s.describe(sb, r, sb.born, usage{}, outcome{ended: time.Now(), failure: failure}, true)
 	record.Init, record.Duration = record.Duration, 0
 	sb.logStart(r.requestID)
-	sb.logReport(nil, record)
+	sb.logReport(record)
 	s.record(record)
 	return response{payload: failure.payload, failure: failure}
 }

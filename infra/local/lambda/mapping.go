@@ -30,8 +30,6 @@ type mapping struct {
 
 	// Guarded by the service's lock.
 	settings mappingSettings
-	state    string
-	modified time.Time
 	pollers  *pollers
 }
 
@@ -106,7 +104,7 @@ func (s *Service) addMapping(f *function, id string, settings mappingSettings) (
 			return nil, fmt.Errorf("the function's execution role does not let Lambda poll the queue: %w", err)
 		}
 	}
-	m := &mapping{service: s, id: id, function: f, settings: settings, modified: time.Now()}
+	m := &mapping{service: s, id: id, function: f, settings: settings}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, other := range s.mappings {
@@ -125,11 +123,9 @@ func (m *mapping) begin() {
 	ctx, cancel := context.WithCancel(m.service.ctx)
 	m.pollers = &pollers{mapping: m, settings: m.settings, ctx: ctx, cancel: cancel}
 	if !m.settings.enabled {
-		m.state = "Disabled"
 		cancel()
 		return
 	}
-	m.state = "Enabled"
 	for range min(firstPollers, m.pollers.most()) {
 		m.pollers.add(time.Now())
 	}
@@ -190,7 +186,7 @@ func (m *mapping) change(settings mappingSettings) error {
 	m.service.mu.Lock()
 	defer m.service.mu.Unlock()
 	m.pollers.cancel()
-	m.settings, m.modified = settings, time.Now()
+	m.settings = settings
 	m.begin()
 	return nil
 }

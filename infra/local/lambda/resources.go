@@ -3,8 +3,9 @@ package lambda
 import (
 	"context"
 	"fmt"
-	"maps"
+
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
@@ -19,12 +20,10 @@ func (s *Service) RegisterTypes(stacks *cloudformation.Service) {
 	stacks.RegisterType("AWS::Lambda::EventInvokeConfig", eventInvokeType{s})
 }
 
-type tag struct{ Key, Value string }
-
 // functionProperties has the supported properties of a function. Any other fails the stack by name.
 type functionProperties struct {
 	FunctionName string
-	Description  string
+	Description  string // nobody reads it, nor the tags
 	Role         string
 	Handler      string
 	Runtime      string
@@ -45,21 +44,16 @@ type functionProperties struct {
 	EphemeralStorage             struct{ Size int }
 	VpcConfig                    struct{ SubnetIds, SecurityGroupIds []string }
 	RecursiveLoop                string
-	Tags                         []tag
+	Tags                         []struct{ Key, Value string }
 }
 
-func (p functionProperties) configuration(name string, stackTags map[string]string) (Configuration, error) {
+func (p functionProperties) configuration(name string) (Configuration, error) {
 	c := Configuration{
-		Name: name, Description: p.Description, Role: p.Role, Handler: p.Handler, Runtime: p.Runtime, MemoryMB: p.MemorySize,
+		Name: name, Role: p.Role, Handler: p.Handler, Runtime: p.Runtime, MemoryMB: p.MemorySize,
 		Timeout: time.Duration(p.Timeout) * time.Second, Environment: p.Environment.Variables,
 		LogGroup: p.LoggingConfig.LogGroup, LogFormat: p.LoggingConfig.LogFormat,
 		ApplicationLogLevel: p.LoggingConfig.ApplicationLogLevel, SystemLogLevel: p.LoggingConfig.SystemLogLevel,
 		DeadLetterTarget: p.DeadLetterConfig.TargetArn, ReservedConcurrency: p.ReservedConcurrentExecutions,
-		Tags: map[string]string{},
-	}
-	maps.Copy(c.Tags, stackTags)
-	for _, t := range p.Tags {
-		c.Tags[t.Key] = t.Value
 	}
 	switch {
 	case p.PackageType != "" && p.PackageType != "Zip":
@@ -91,7 +85,7 @@ func (t functionType) read(r cloudformation.Request, name string) (Configuration
 	if p.FunctionName != "" {
 		name = p.FunctionName
 	}
-	configuration, err := p.configuration(name, r.Tags)
+	configuration, err := p.configuration(name)
 	if err != nil {
 		return configuration, code{}, err
 	}
@@ -172,7 +166,7 @@ type mappingProperties struct {
 	FunctionResponseTypes          []string
 	ScalingConfig                  struct{ MaximumConcurrency int }
 	Enabled                        *bool
-	Tags                           []tag
+	Tags                           []struct{ Key, Value string }
 }
 
 func (p mappingProperties) settings() (mappingSettings, error) {
@@ -208,7 +202,9 @@ func (t mappingType) result(m *mapping) cloudformation.Result {
 	defer t.service.mu.Unlock()
 	return cloudformation.Result{
 		PhysicalID: m.id,
-		Attributes: map[string]any{"Id": m.id, "EventSourceMappingArn": m.describe()["EventSourceMappingArn"]},
+		Attributes: map[string]any{
+			"Id": m.id, "EventSourceMappingArn": strings.Replace(m.service.arn(m.id), ":function:", ":event-source-mapping:", 1),
+		},
 	}
 }
 

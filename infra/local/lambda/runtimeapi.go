@@ -56,9 +56,6 @@ func (sb *sandbox) serveNext(w http.ResponseWriter, r *http.Request) {
 		header.Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(invocation.deadline.UnixMilli()))
 		header.Set("Lambda-Runtime-Invoked-Function-Arn", invocation.functionARN)
 		header.Set("Lambda-Runtime-Trace-Id", invocation.trace)
-		if invocation.clientContext != "" {
-			header.Set("Lambda-Runtime-Client-Context", invocation.clientContext)
-		}
 		_, _ = w.Write(invocation.payload)
 	case <-r.Context().Done():
 	case <-sb.exited:

@@ -238,29 +238,11 @@ func exitReason(err error) string {
 	}
 }
 
-// log writes a line to the function's log group, and to the tail of the invocation under way.
+// log writes a line to the function's log group.
 func (sb *sandbox) log(at time.Time, line string) {
-	sb.mu.Lock()
-	current := sb.current
-	sb.mu.Unlock()
-	sb.append(current, at, line)
-}
-
-// append writes a line to the function's log group, and to the tail of the current invocation if
-// there is one.
-func (sb *sandbox) append(r *running, at time.Time, line string) {
-	if line == "" {
-		return
-	}
-	if sb.mayLog() {
+	if line != "" && sb.mayLog() {
 		sb.function.service.options.Logs.Append(sb.configuration.LogGroup, sb.stream, at, line, sb.mayMakeLogGroup)
 	}
-	if r == nil {
-		return
-	}
-	sb.mu.Lock()
-	defer sb.mu.Unlock()
-	r.addTail(line)
 }
 
 // mayLog reports whether the function's role allows its log, in whose name Lambda writes. A line
