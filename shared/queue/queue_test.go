@@ -28,7 +28,7 @@ func local(t *testing.T) (service *sqs.Service, sender *Sender, url string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	if url, err = service.CreateQueue("provision", nil, nil); err != nil {
+	if url, err = service.CreateQueue("provision", nil); err != nil {
 		t.Fatal(err)
 	}
 	return service, NewSender(awssqs.New(awssqs.Options{

@@ -103,7 +103,7 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 	}))
 	a.server.Mount(responsePath, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { a.answered++ }))
 	for _, name := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
-		if a.urls[name], err = a.queues.CreateQueue(name, nil, nil); err != nil {
+		if a.urls[name], err = a.queues.CreateQueue(name, nil); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
 	}

@@ -59,16 +59,11 @@ const concurrentExecutions = 1000
 // accountSettings answers GetAccountSettings.
 func (s *Service) accountSettings() (*wire.Response, error) {
 	s.mu.Lock()
-	unreserved, count := concurrentExecutions, len(s.functions)
-	for _, f := range s.functions {
-		if reserved := f.settings().ReservedConcurrency; reserved != nil {
-			unreserved -= *reserved
-		}
-	}
+	count := len(s.functions)
 	s.mu.Unlock()
 	return wire.JSON(map[string]any{
 		"AccountLimit": map[string]int{
-			"ConcurrentExecutions": concurrentExecutions, "UnreservedConcurrentExecutions": unreserved,
+			"ConcurrentExecutions": concurrentExecutions, "UnreservedConcurrentExecutions": concurrentExecutions,
 		},
 		"AccountUsage": map[string]int{"FunctionCount": count},
 	})

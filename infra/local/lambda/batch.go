@@ -9,42 +9,26 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/sqs"
 )
 
-// eventAttribute is a message attribute as SQS events have it.
-type eventAttribute struct {
-	StringValue      string   `json:"stringValue,omitempty"`
-	BinaryValue      []byte   `json:"binaryValue,omitempty"`
-	StringListValues []string `json:"stringListValues"`
-	BinaryListValues [][]byte `json:"binaryListValues"`
-	DataType         string   `json:"dataType"`
-}
-
 // eventRecord is one message of the event,
 // https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 type eventRecord struct {
-	MessageID         string                    `json:"messageId"`
-	ReceiptHandle     string                    `json:"receiptHandle"`
-	Body              string                    `json:"body"`
-	Attributes        map[string]string         `json:"attributes"`
-	MessageAttributes map[string]eventAttribute `json:"messageAttributes"`
-	MD5OfBody         string                    `json:"md5OfBody"`
-	EventSource       string                    `json:"eventSource"`
-	EventSourceARN    string                    `json:"eventSourceARN"`
-	AWSRegion         string                    `json:"awsRegion"`
+	MessageID      string            `json:"messageId"`
+	ReceiptHandle  string            `json:"receiptHandle"`
+	Body           string            `json:"body"`
+	Attributes     map[string]string `json:"attributes"`
+	MD5OfBody      string            `json:"md5OfBody"`
+	EventSource    string            `json:"eventSource"`
+	EventSourceARN string            `json:"eventSourceARN"`
+	AWSRegion      string            `json:"awsRegion"`
 }
 
 func (m *mapping) event(settings mappingSettings, batch []sqs.Message) ([]byte, error) {
 	records := make([]eventRecord, len(batch))
 	for i, message := range batch {
-		attributes := map[string]eventAttribute{}
-		for name, a := range message.Attributes {
-			attributes[name] = eventAttribute{a.StringValue, a.BinaryValue, []string{}, [][]byte{}, a.DataType}
-		}
 		records[i] = eventRecord{
 			MessageID: message.ID, ReceiptHandle: message.ReceiptHandle, Body: message.Body,
-			Attributes:        message.SystemAttributes(),
-			MessageAttributes: attributes, MD5OfBody: message.BodyMD5(), EventSource: "aws:sqs",
-			EventSourceARN: settings.queueARN,
-			AWSRegion:      m.service.options.Region,
+			Attributes: message.SystemAttributes(), MD5OfBody: message.BodyMD5(), EventSource: "aws:sqs",
+			EventSourceARN: settings.queueARN, AWSRegion: m.service.options.Region,
 		}
 	}
 	return json.Marshal(map[string]any{"Records": records})

@@ -24,18 +24,12 @@ type Configuration struct {
 	// LogGroup, LogFormat (Text or JSON) and the two levels are LoggingConfig's; the levels count
 	// only with JSON.
 	LogGroup, LogFormat, ApplicationLogLevel, SystemLogLevel string
-	// DeadLetterTarget is the ARN of the queue for events that failed for good; empty for none.
-	DeadLetterTarget string
-	// ReservedConcurrency bounds the function's concurrent invocations; nil leaves it to the
-	// account's limit.
-	ReservedConcurrency *int
 	// AllowsLoops turns the detection of recursive loops off.
 	AllowsLoops bool
 }
 
-// accountConcurrency is the account's limit of concurrent executions for each function without
-// reserved concurrency. AWS gives new accounts as little as 10 and others 1,000 for all functions
-// together; one machine runs fewer processes.
+// accountConcurrency is the account's limit of concurrent executions for each function. AWS gives
+// accounts 10 to 1,000 for all functions together; one machine runs fewer processes.
 const accountConcurrency = 50
 
 // Levels of Lambda's own log lines, the most detailed first. Successes have the level INFO,
@@ -75,10 +69,6 @@ func (c *Configuration) complete() error {
 	}
 	if err := c.checkLogging(); err != nil {
 		return err
-	}
-	if c.ReservedConcurrency != nil && *c.ReservedConcurrency < 0 {
-		return fmt.Errorf("function %s: ReservedConcurrentExecutions is %d; it must not be negative", c.Name,
-			*c.ReservedConcurrency)
 	}
 	if machine := machineArchitecture(); c.Architecture != machine {
 		return fmt.Errorf("function %s: Architectures is %s, and this machine is %s, where such a bootstrap cannot run: "+
@@ -152,13 +142,6 @@ func (c Configuration) logs(level string) bool {
 func (c Configuration) clone() Configuration {
 	c.Environment = maps.Clone(c.Environment)
 	return c
-}
-
-func (c Configuration) concurrency() int {
-	if c.ReservedConcurrency != nil {
-		return *c.ReservedConcurrency
-	}
-	return accountConcurrency
 }
 
 // machineArchitecture is this machine's architecture by Lambda's name, or Go's where Lambda has

@@ -51,7 +51,7 @@ func (f *function) acquire(ctx context.Context, wait bool) (*sandbox, error) {
 			f.mu.Unlock()
 			return nil, errNotFound
 		}
-		if f.taken < f.configuration.concurrency() {
+		if f.taken < f.service.concurrency {
 			f.taken++
 			var sb *sandbox
 			if last := len(f.idle) - 1; last >= 0 {

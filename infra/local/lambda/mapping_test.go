@@ -216,9 +216,10 @@ func TestPollersComeAndGo(t *testing.T) {
 	}
 }
 
-func TestReservedConcurrencyHoldsMessagesBack(t *testing.T) {
+func TestConcurrencyHoldsMessagesBack(t *testing.T) {
 	w := newWorld(t)
-	w.function("worker", map[string]any{"ReservedConcurrentExecutions": 1})
+	w.service.concurrency = 1
+	w.function("worker", nil)
 	arn := w.queue("work", nil)
 	w.mapQueue("worker", arn, map[string]any{"BatchSize": 1})
 	for range 3 {
@@ -227,7 +228,7 @@ func TestReservedConcurrencyHoldsMessagesBack(t *testing.T) {
 	until(t, "three invocations", 10*time.Second, func() bool { return len(w.service.Invocations()) == 3 })
 	for _, i := range w.service.Invocations()[1:] {
 		if i.Cold {
-			t.Errorf("%+v: a second sandbox was started with a reserved concurrency of 1", i)
+			t.Errorf("%+v: a second sandbox was started with a concurrency of 1", i)
 		}
 	}
 }

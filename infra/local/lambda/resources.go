@@ -27,7 +27,6 @@ type functionProperties struct {
 	Role         string
 	Handler      string
 	Runtime      string
-	PackageType  string
 	Code         struct {
 		S3Bucket, S3Key string
 	}
@@ -38,13 +37,9 @@ type functionProperties struct {
 	LoggingConfig struct {
 		LogGroup, LogFormat, ApplicationLogLevel, SystemLogLevel string
 	}
-	DeadLetterConfig             struct{ TargetArn string }
-	ReservedConcurrentExecutions *int
-	TracingConfig                struct{ Mode string }
-	EphemeralStorage             struct{ Size int }
-	VpcConfig                    struct{ SubnetIds, SecurityGroupIds []string }
-	RecursiveLoop                string
-	Tags                         []struct{ Key, Value string }
+	VpcConfig     struct{ SubnetIds, SecurityGroupIds []string }
+	RecursiveLoop string
+	Tags          []struct{ Key, Value string }
 }
 
 func (p functionProperties) configuration(name string) (Configuration, error) {
@@ -53,11 +48,8 @@ func (p functionProperties) configuration(name string) (Configuration, error) {
 		Timeout: time.Duration(p.Timeout) * time.Second, Environment: p.Environment.Variables,
 		LogGroup: p.LoggingConfig.LogGroup, LogFormat: p.LoggingConfig.LogFormat,
 		ApplicationLogLevel: p.LoggingConfig.ApplicationLogLevel, SystemLogLevel: p.LoggingConfig.SystemLogLevel,
-		DeadLetterTarget: p.DeadLetterConfig.TargetArn, ReservedConcurrency: p.ReservedConcurrentExecutions,
 	}
 	switch {
-	case p.PackageType != "" && p.PackageType != "Zip":
-		return c, fmt.Errorf("function %s: PackageType is %q; only Zip runs locally", name, p.PackageType)
 	case len(p.Architectures) > 1:
 		return c, fmt.Errorf("function %s: Architectures %v: a function has exactly one", name, p.Architectures)
 	case len(p.Architectures) == 1:
@@ -254,9 +246,6 @@ type eventInvokeProperties struct {
 	Qualifier                string
 	MaximumRetryAttempts     *int
 	MaximumEventAgeInSeconds *int
-	DestinationConfig        struct {
-		OnFailure struct{ Destination string }
-	}
 }
 
 func (t eventInvokeType) Create(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
@@ -273,7 +262,6 @@ func (t eventInvokeType) Create(_ context.Context, r cloudformation.Request) (cl
 		return cloudformation.Result{}, err
 	}
 	settings := defaultEventSettings()
-	settings.onFailure = p.DestinationConfig.OnFailure.Destination
 	if p.MaximumRetryAttempts != nil {
 		if settings.retries = *p.MaximumRetryAttempts; settings.retries < 0 || settings.retries > 2 {
 			return cloudformation.Result{}, fmt.Errorf("MaximumRetryAttempts is %d; it must be 0, 1 or 2", settings.retries)

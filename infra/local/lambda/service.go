@@ -29,13 +29,11 @@ type Access interface {
 	Allowed(roleARN, action, resource string, conditions map[string][]string) (allowed bool, why string)
 }
 
-// Queues is the part of the queue service that event source mappings, dead letters and failure
-// destinations use.
+// Queues is the part of the queue service that event source mappings use.
 type Queues interface {
 	Receive(ctx context.Context, queue string, options sqs.ReceiveOptions) ([]sqs.Message, error)
 	Delete(queue, receiptHandle string) error
 	GiveUp(queue, receiptHandle string) error
-	Send(queue string, message sqs.Message, delay *time.Duration) (sqs.Message, error)
 	VisibilityTimeout(queue string) (time.Duration, error)
 }
 
@@ -91,6 +89,7 @@ type Service struct {
 	// https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
 	asyncRetryDelays []time.Duration
 	idleTime         time.Duration
+	concurrency      int // of each function
 	// longPoll is how long a poll waits for a message: SQS's maximum.
 	longPoll time.Duration
 
@@ -110,7 +109,7 @@ func New(options Options) *Service {
 	return &Service{
 		options: options, ctx: ctx, cancel: cancel,
 		asyncRetryDelays: []time.Duration{time.Minute, 2 * time.Minute},
-		idleTime:         5 * time.Minute, longPoll: 20 * time.Second,
+		idleTime:         5 * time.Minute, longPoll: 20 * time.Second, concurrency: accountConcurrency,
 		functions: map[string]*function{}, mappings: map[string]*mapping{},
 	}
 }

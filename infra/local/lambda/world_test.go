@@ -141,7 +141,7 @@ func (w *world) function(name string, more map[string]any) {
 
 func (w *world) queue(name string, attributes map[string]string) string {
 	w.t.Helper()
-	if _, err := w.queues.CreateQueue(name, attributes, nil); err != nil {
+	if _, err := w.queues.CreateQueue(name, attributes); err != nil {
 		w.t.Fatal(err)
 	}
 	return "arn:aws:sqs:" + testRegion + ":" + testAccount + ":" + name

@@ -17,16 +17,11 @@ func (s *Service) Register(server *wire.Server) {
 		"GetQueueUrl":                  s.getQueueURL,
 		"GetQueueAttributes":           s.getQueueAttributes,
 		"SetQueueAttributes":           s.setQueueAttributes,
-		"ListQueues":                   s.listQueues,
-		"ListQueueTags":                s.listQueueTags,
 		"DeleteQueue":                  s.deleteQueue,
-		"PurgeQueue":                   s.purgeQueue,
 		"SendMessage":                  s.sendMessage,
 		"SendMessageBatch":             s.sendMessageBatch,
 		"ReceiveMessage":               s.receiveMessage,
 		"DeleteMessage":                s.deleteMessage,
-		"DeleteMessageBatch":           s.deleteMessageBatch,
-		"ChangeMessageVisibility":      s.changeMessageVisibility,
 		"ChangeMessageVisibilityBatch": s.changeMessageVisibilityBatch,
 	})
 }
@@ -37,12 +32,11 @@ func (s *Service) createQueue(_ context.Context, c *wire.Call) (*wire.Response, 
 	var in struct {
 		QueueName  string
 		Attributes map[string]string
-		Tags       map[string]string `json:"tags"`
 	}
 	if err := c.DecodeJSON(&in); err != nil {
 		return nil, err
 	}
-	url, err := s.CreateQueue(in.QueueName, in.Attributes, in.Tags)
+	url, err := s.CreateQueue(in.QueueName, in.Attributes)
 	if err != nil {
 		return nil, asAnswerOr(err, "InvalidParameterValue")
 	}
@@ -75,19 +69,7 @@ func (s *Service) getQueueAttributes(_ context.Context, c *wire.Call) (*wire.Res
 	if err != nil {
 		return nil, asAnswer(err)
 	}
-	if !slices.Contains(in.AttributeNames, "All") {
-		asked := map[string]string{}
-		for _, name := range in.AttributeNames {
-			if value, ok := all[name]; ok {
-				asked[name] = value
-			}
-		}
-		all = asked
-	}
-	if len(all) == 0 {
-		return wire.JSON(empty{})
-	}
-	return wire.JSON(map[string]any{"Attributes": all})
+	return wire.JSON(map[string]any{"Attributes": chosen(all, in.AttributeNames)})
 }
 
 func (s *Service) setQueueAttributes(_ context.Context, c *wire.Call) (*wire.Response, error) {
@@ -105,58 +87,17 @@ func (s *Service) setQueueAttributes(_ context.Context, c *wire.Call) (*wire.Res
 	return wire.JSON(empty{})
 }
 
-func (s *Service) listQueues(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ QueueNamePrefix string }
-	if err := c.DecodeJSON(&in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var urls []string
-	for name := range s.queues {
-		if strings.HasPrefix(name, in.QueueNamePrefix) {
-			urls = append(urls, s.url(name))
-		}
-	}
-	slices.Sort(urls)
-	if len(urls) == 0 {
-		return wire.JSON(empty{})
-	}
-	return wire.JSON(map[string]any{"QueueUrls": urls})
-}
-
-func (s *Service) listQueueTags(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	return s.onQueue(c, func(queue string) (any, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		q, err := s.find(queue)
-		if err != nil || len(q.tags) == 0 {
-			return empty{}, err
-		}
-		return map[string]any{"Tags": q.tags}, nil
-	})
-}
-
 func (s *Service) deleteQueue(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	return s.onQueue(c, func(queue string) (any, error) { return empty{}, s.DeleteQueue(queue) })
-}
-
-func (s *Service) purgeQueue(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	return s.onQueue(c, func(queue string) (any, error) { return empty{}, s.purge(queue) })
-}
-
-func (s *Service) onQueue(c *wire.Call, do func(queue string) (any, error)) (*wire.Response, error) {
 	var in struct {
 		QueueURL string `json:"QueueUrl"`
 	}
 	if err := c.DecodeJSON(&in); err != nil {
 		return nil, err
 	}
-	out, err := do(in.QueueURL)
-	if err != nil {
+	if err := s.DeleteQueue(in.QueueURL); err != nil {
 		return nil, asAnswer(err)
 	}
-	return wire.JSON(out)
+	return wire.JSON(empty{})
 }
 
 // outgoing is one message of SendMessage or SendMessageBatch.
@@ -164,26 +105,23 @@ type outgoing struct {
 	ID                string `json:"Id"`
 	MessageBody       string
 	DelaySeconds      *int
-	MessageAttributes map[string]Attribute
+	MessageAttributes map[string]any
 	MessageGroupID    string `json:"MessageGroupId"`
 }
 
 type sent struct {
-	ID                     string `json:"Id,omitempty"`
-	MessageID              string `json:"MessageId"`
-	MD5OfMessageBody       string
-	MD5OfMessageAttributes string `json:",omitempty"`
+	ID               string `json:"Id,omitempty"`
+	MessageID        string `json:"MessageId"`
+	MD5OfMessageBody string
 }
 
 func (s *Service) send(c *wire.Call, queue string, o outgoing) (sent, error) {
-	if o.MessageGroupID != "" {
+	if o.MessageGroupID != "" || len(o.MessageAttributes) > 0 {
 		return sent{}, answerError("InvalidParameterValue",
-			"MessageGroupId is %q; the local queues are standard queues without fair-queue groups, leave it out",
-			o.MessageGroupID)
+			"the local queues hold neither MessageGroupId nor MessageAttributes: leave them out")
 	}
 	message := Message{
-		Body: o.MessageBody, Attributes: o.MessageAttributes,
-		SenderID: senderID(c.Caller), TraceHeader: c.HTTP.Header.Get("X-Amzn-Trace-Id"),
+		Body: o.MessageBody, SenderID: senderID(c.Caller), TraceHeader: c.HTTP.Header.Get("X-Amzn-Trace-Id"),
 	}
 	var delay *time.Duration
 	if o.DelaySeconds != nil {
@@ -194,7 +132,7 @@ func (s *Service) send(c *wire.Call, queue string, o outgoing) (sent, error) {
 	if err != nil {
 		return sent{}, err
 	}
-	return sent{o.ID, m.ID, m.BodyMD5(), attributesMD5(m.Attributes)}, nil
+	return sent{o.ID, m.ID, m.BodyMD5()}, nil
 }
 
 // senderID is the role's session as AWS writes it behind the unique id, or the account for the
@@ -225,13 +163,11 @@ func (s *Service) sendMessage(_ context.Context, c *wire.Call) (*wire.Response, 
 
 // received is a message in ReceiveMessage's answer.
 type received struct {
-	MessageID              string `json:"MessageId"`
-	ReceiptHandle          string
-	MD5OfBody              string
-	Body                   string
-	Attributes             map[string]string    `json:",omitempty"`
-	MessageAttributes      map[string]Attribute `json:",omitempty"`
-	MD5OfMessageAttributes string               `json:",omitempty"`
+	MessageID     string `json:"MessageId"`
+	ReceiptHandle string
+	MD5OfBody     string
+	Body          string
+	Attributes    map[string]string `json:",omitempty"`
 }
 
 func (s *Service) receiveMessage(ctx context.Context, c *wire.Call) (*wire.Response, error) {
@@ -254,8 +190,6 @@ func (s *Service) receiveMessage(ctx context.Context, c *wire.Call) (*wire.Respo
 	for i, m := range messages {
 		out[i] = received{MessageID: m.ID, ReceiptHandle: m.ReceiptHandle, MD5OfBody: m.BodyMD5(), Body: m.Body}
 		out[i].Attributes = chosen(m.SystemAttributes(), slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames))
-		out[i].MessageAttributes = chosen(m.Attributes, in.MessageAttributeNames)
-		out[i].MD5OfMessageAttributes = attributesMD5(out[i].MessageAttributes)
 	}
 	return wire.JSON(map[string]any{"Messages": out})
 }
@@ -264,7 +198,6 @@ type receiveRequest struct {
 	QueueURL                    string `json:"QueueUrl"`
 	AttributeNames              []string
 	MessageSystemAttributeNames []string
-	MessageAttributeNames       []string
 	MaxNumberOfMessages         *int
 	VisibilityTimeout           *int
 	WaitTimeSeconds             *int
@@ -311,16 +244,12 @@ func (s *Service) receiveOptions(in receiveRequest) (ReceiveOptions, error) {
 	return options, nil
 }
 
-// chosen keeps the entries that a list of names asks for: All, .*, names, and prefixes written as
-// prefix.*
-func chosen[V any](all map[string]V, names []string) map[string]V {
-	kept := map[string]V{}
+// chosen keeps the entries that a list of names asks for, which may be All.
+func chosen(all map[string]string, names []string) map[string]string {
+	kept := map[string]string{}
 	for key, value := range all {
-		for _, name := range names {
-			prefix, isPrefix := strings.CutSuffix(name, ".*")
-			if name == "All" || name == key || isPrefix && strings.HasPrefix(key, prefix) {
-				kept[key] = value
-			}
+		if slices.Contains(names, "All") || slices.Contains(names, key) {
+			kept[key] = value
 		}
 	}
 	return kept
@@ -335,22 +264,6 @@ func (s *Service) deleteMessage(_ context.Context, c *wire.Call) (*wire.Response
 		return nil, err
 	}
 	if err := s.Delete(in.QueueURL, in.ReceiptHandle); err != nil {
-		return nil, asAnswer(err)
-	}
-	return &wire.Response{Status: http.StatusOK}, nil
-}
-
-func (s *Service) changeMessageVisibility(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct {
-		QueueURL          string `json:"QueueUrl"`
-		ReceiptHandle     string
-		VisibilityTimeout int
-	}
-	if err := c.DecodeJSON(&in); err != nil {
-		return nil, err
-	}
-	if err := s.changeVisibility(in.QueueURL, in.ReceiptHandle,
-		time.Duration(in.VisibilityTimeout)*time.Second); err != nil {
 		return nil, asAnswer(err)
 	}
 	return &wire.Response{Status: http.StatusOK}, nil

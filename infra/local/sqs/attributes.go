@@ -25,12 +25,10 @@ const (
 // attributes are a queue's settings.
 type attributes struct {
 	delay, visibility, wait, retention time.Duration
-	maximumSize                        int
 	redrive                            *redrivePolicy
 	policy                             *policy
 	policyText                         string
 	managedEncryption                  bool
-	redriveAllow                       string
 }
 
 type redrivePolicy struct {
@@ -40,7 +38,7 @@ type redrivePolicy struct {
 
 func defaultAttributes() attributes {
 	return attributes{
-		visibility: defaultVisibility, retention: defaultRetention, maximumSize: maximumMessageBytes, managedEncryption: true,
+		visibility: defaultVisibility, retention: defaultRetention, managedEncryption: true,
 	}
 }
 
@@ -55,37 +53,19 @@ func (a *attributes) set(name, value string) error {
 		return setSeconds(&a.wait, name, value, 0, maximumWait)
 	case "MessageRetentionPeriod":
 		return setSeconds(&a.retention, name, value, minimumRetention, maximumRetention)
-	case "MaximumMessageSize":
-		return a.setMaximumSize(name, value)
 	case "RedrivePolicy":
 		return a.setRedrive(value)
 	case "Policy":
 		return a.setPolicy(name, value)
-	case "RedriveAllowPolicy":
-		a.redriveAllow = value
 	case "SqsManagedSseEnabled":
 		enabled, err := strconv.ParseBool(value)
 		if err != nil {
 			return fmt.Errorf("%s is %q; it must be true or false", name, value)
 		}
 		a.managedEncryption = enabled
-	case "FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit":
-		if value == "false" || value == "" {
-			return nil
-		}
-		return fmt.Errorf("%s is %q; the local queues are standard queues, leave it out", name, value)
 	default:
 		return fmt.Errorf("unknown attribute %s", name)
 	}
-	return nil
-}
-
-func (a *attributes) setMaximumSize(name, value string) error {
-	size, err := strconv.Atoi(value)
-	if err != nil || size < 1024 || size > maximumMessageBytes {
-		return fmt.Errorf("%s is %q; it must be a number of bytes from 1024 to %d", name, value, maximumMessageBytes)
-	}
-	a.maximumSize = size
 	return nil
 }
 
@@ -146,7 +126,6 @@ func (q *queue) describe(now time.Time) map[string]string {
 		"DelaySeconds":                          seconds(q.attributes.delay),
 		"ReceiveMessageWaitTimeSeconds":         seconds(q.attributes.wait),
 		"MessageRetentionPeriod":                seconds(q.attributes.retention),
-		"MaximumMessageSize":                    strconv.Itoa(q.attributes.maximumSize),
 		"SqsManagedSseEnabled":                  strconv.FormatBool(q.attributes.managedEncryption),
 	}
 	if redrive := q.attributes.redrive; redrive != nil {
@@ -157,9 +136,6 @@ func (q *queue) describe(now time.Time) map[string]string {
 	}
 	if q.attributes.policyText != "" {
 		all["Policy"] = q.attributes.policyText
-	}
-	if q.attributes.redriveAllow != "" {
-		all["RedriveAllowPolicy"] = q.attributes.redriveAllow
 	}
 	return all
 }

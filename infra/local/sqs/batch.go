@@ -86,8 +86,7 @@ func (s *Service) sendMessageBatch(_ context.Context, c *wire.Call) (*wire.Respo
 	}
 	size := 0
 	for _, entry := range in.Entries {
-		m := stored{Message: Message{Body: entry.MessageBody, Attributes: entry.MessageAttributes}}
-		size += m.size()
+		size += len(entry.MessageBody)
 	}
 	if size > maximumMessageBytes {
 		return nil, answerError("BatchRequestTooLong",
@@ -98,37 +97,23 @@ func (s *Service) sendMessageBatch(_ context.Context, c *wire.Call) (*wire.Respo
 	}, func(o outgoing) (sent, error) { return s.send(c, in.QueueURL, o) })
 }
 
-type receiptEntry struct {
+// changed is one entry of ChangeMessageVisibilityBatch.
+type changed struct {
 	ID                string `json:"Id"`
 	ReceiptHandle     string
 	VisibilityTimeout int
 }
 
-func (e receiptEntry) id() string { return e.ID }
-
-type receiptBatch struct {
-	QueueURL string `json:"QueueUrl"`
-	Entries  []receiptEntry
-}
-
-func (s *Service) deleteMessageBatch(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in receiptBatch
-	if err := c.DecodeJSON(&in); err != nil {
-		return nil, err
-	}
-	return runBatch(in.Entries, receiptEntry.id, func(e receiptEntry) (identified, error) {
-		return identified{e.ID}, s.Delete(in.QueueURL, e.ReceiptHandle)
-	})
-}
-
 func (s *Service) changeMessageVisibilityBatch(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in receiptBatch
+	var in struct {
+		QueueURL string `json:"QueueUrl"`
+		Entries  []changed
+	}
 	if err := c.DecodeJSON(&in); err != nil {
 		return nil, err
 	}
-	return runBatch(in.Entries, receiptEntry.id, func(e receiptEntry) (identified, error) {
-		return identified{
-			e.ID,
-		}, s.changeVisibility(in.QueueURL, e.ReceiptHandle, time.Duration(e.VisibilityTimeout)*time.Second)
+	return runBatch(in.Entries, func(e changed) string { return e.ID }, func(e changed) (identified, error) {
+		visibility := time.Duration(e.VisibilityTimeout) * time.Second
+		return identified{e.ID}, s.changeVisibility(in.QueueURL, e.ReceiptHandle, visibility)
 	})
 }

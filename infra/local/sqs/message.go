@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"crypto/md5"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,19 +13,11 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/wire"
 )
 
-// Attribute is one typed message attribute. DataType begins with String, Number or Binary.
-type Attribute struct {
-	DataType    string `json:"DataType"`
-	StringValue string `json:"StringValue,omitempty"`
-	BinaryValue []byte `json:"BinaryValue,omitempty"`
-}
-
 // Message is a message as a receiver sees it.
 type Message struct {
 	ID            string
 	ReceiptHandle string
 	Body          string
-	Attributes    map[string]Attribute
 	// SenderID is the sender's unique ID or the last part of its ARN.
 	SenderID string
 	// TraceHeader is the AWSTraceHeader system attribute: the X-Ray header of the sender's request,
@@ -77,15 +66,6 @@ type stored struct {
 	place     int
 }
 
-// size counts as AWS does: the body, and name, type and value of each attribute.
-func (m *Message) size() int {
-	size := len(m.Body)
-	for name, attribute := range m.Attributes {
-		size += len(name) + len(attribute.DataType) + len(attribute.StringValue) + len(attribute.BinaryValue)
-	}
-	return size
-}
-
 // checkContents returns the reason why SQS would refuse the message's text, or "".
 func (m *Message) checkContents() string {
 	if !utf8.ValidString(m.Body) {
@@ -96,62 +76,12 @@ func (m *Message) checkContents() string {
 			return fmt.Sprintf("the message body contains the character U+%04X, which SQS does not carry", r)
 		}
 	}
-	if len(m.Attributes) > 10 {
-		return "a message has at most 10 attributes"
-	}
-	for name, attribute := range m.Attributes {
-		if fault := attribute.check(name); fault != "" {
-			return fault
-		}
-	}
-	return ""
-}
-
-// check describes a fault of the attribute; empty for none.
-func (a Attribute) check(name string) string {
-	kind, _, _ := strings.Cut(a.DataType, ".")
-	if kind != "String" && kind != "Number" && kind != "Binary" {
-		return fmt.Sprintf("message attribute %q has the type %q; it must begin with String, Number or Binary", name,
-			a.DataType)
-	}
-	if a.StringValue == "" && len(a.BinaryValue) == 0 {
-		return fmt.Sprintf("message attribute %q has no value", name)
-	}
 	return ""
 }
 
 func bodyMD5(body string) string {
 	sum := md5.Sum([]byte(body))
 	return hex.EncodeToString(sum[:])
-}
-
-// attributesMD5 follows the documented encoding: names in order, each part preceded by its length,
-// strings marked 1, binaries 2.
-// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-message-metadata.html
-func attributesMD5(attributes map[string]Attribute) string {
-	if len(attributes) == 0 {
-		return ""
-	}
-	sum := md5.New()
-	part := func(value []byte) {
-		var length [4]byte
-		binary.BigEndian.PutUint32(length[:], uint32(len(value)))
-		sum.Write(length[:])
-		sum.Write(value)
-	}
-	for _, name := range slices.Sorted(maps.Keys(attributes)) {
-		attribute := attributes[name]
-		part([]byte(name))
-		part([]byte(attribute.DataType))
-		if strings.HasPrefix(attribute.DataType, "Binary") {
-			sum.Write([]byte{2})
-			part(attribute.BinaryValue)
-		} else {
-			sum.Write([]byte{1})
-			part([]byte(attribute.StringValue))
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // newReceipt is a handle for one delivery of one message. Each delivery gets another one, so that

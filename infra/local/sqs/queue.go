@@ -18,7 +18,6 @@ type queue struct {
 	created    time.Time
 	modified   time.Time
 	attributes attributes
-	tags       map[string]string
 
 	ready  []*stored
 	hidden hiddenHeap
@@ -116,12 +115,12 @@ func (s *Service) take(q *queue, maximum, maximumBytes int, visibility time.Dura
 			s.add(dead, m, now, now)
 			continue
 		}
-		if len(taken) > 0 && size+m.size() > maximumBytes {
+		if len(taken) > 0 && size+len(m.Body) > maximumBytes {
 			break
 		}
 		q.ready = q.ready[1:]
 		taken = append(taken, q.deliver(s, m, visibility, now))
-		size += m.size()
+		size += len(m.Body)
 	}
 	// A visibility timeout of zero shows the messages again, though not within this same receive.
 	q.surface(now)
@@ -210,11 +209,6 @@ func (q *queue) counts(now time.Time) (visible, inFlight, delayed int) {
 		}
 	}
 	return len(q.ready), inFlight, delayed
-}
-
-func (q *queue) purge() {
-	q.ready, q.hidden = nil, nil
-	clear(q.receipts)
 }
 
 func (q *queue) stop() {

@@ -23,41 +23,32 @@ type queueType struct{ service *Service }
 type queueProperties struct {
 	QueueName                     string
 	DelaySeconds                  string
-	MaximumMessageSize            string
 	MessageRetentionPeriod        string
 	ReceiveMessageWaitTimeSeconds string
 	VisibilityTimeout             string
 	RedrivePolicy                 map[string]any
-	RedriveAllowPolicy            map[string]any
 	SqsManagedSseEnabled          string
 	KmsMasterKeyID                string `json:"KmsMasterKeyId"` // messages are in memory, and never encrypted
-	FifoQueue                     string
-	Tags                          []struct{ Key, Value string }
 }
 
 func (p queueProperties) attributes() (map[string]string, error) {
 	all := map[string]string{}
 	for name, value := range map[string]string{
-		"DelaySeconds": p.DelaySeconds, "MaximumMessageSize": p.MaximumMessageSize,
+		"DelaySeconds":                  p.DelaySeconds,
 		"MessageRetentionPeriod":        p.MessageRetentionPeriod,
 		"ReceiveMessageWaitTimeSeconds": p.ReceiveMessageWaitTimeSeconds, "VisibilityTimeout": p.VisibilityTimeout,
-		"SqsManagedSseEnabled": p.SqsManagedSseEnabled, "FifoQueue": p.FifoQueue,
+		"SqsManagedSseEnabled": p.SqsManagedSseEnabled,
 	} {
 		if value != "" {
 			all[name] = value
 		}
 	}
-	for name, value := range map[string]map[string]any{
-		"RedrivePolicy": p.RedrivePolicy, "RedriveAllowPolicy": p.RedriveAllowPolicy,
-	} {
-		if value == nil {
-			continue
-		}
-		text, err := json.Marshal(value)
+	if p.RedrivePolicy != nil {
+		text, err := json.Marshal(p.RedrivePolicy)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("RedrivePolicy: %w", err)
 		}
-		all[name] = string(text)
+		all["RedrivePolicy"] = string(text)
 	}
 	return all, nil
 }
@@ -91,14 +82,7 @@ func (t queueType) Create(_ context.Context, r cloudformation.Request) (cloudfor
 		return cloudformation.Result{},
 			fmt.Errorf("queue %q: %w; choose another QueueName or delete it", name, errQueueExists)
 	}
-	tags := map[string]string{}
-	for key, value := range r.Tags {
-		tags[key] = value
-	}
-	for _, tag := range p.Tags {
-		tags[tag.Key] = tag.Value
-	}
-	url, err := t.service.CreateQueue(name, attributes, tags)
+	url, err := t.service.CreateQueue(name, attributes)
 	if err != nil {
 		return cloudformation.Result{}, err
 	}

@@ -85,7 +85,7 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
 // CreateQueue makes a queue with the attributes given by their AWS names, and returns its URL. A
 // queue of that name with the same attributes is left as it is.
-func (s *Service) CreateQueue(name string, attributes, tags map[string]string) (url string, err error) {
+func (s *Service) CreateQueue(name string, attributes map[string]string) (url string, err error) {
 	if strings.HasSuffix(name, ".fifo") {
 		return "", fmt.Errorf(
 			"queue %q: the local queues are standard queues; FIFO queues, whose names end in .fifo, are not simulated", name)
@@ -115,7 +115,6 @@ func (s *Service) CreateQueue(name string, attributes, tags map[string]string) (
 		return s.url(name), nil
 	}
 	q := newQueue(name, s.arn(name), settings, time.Now())
-	q.tags = tags
 	s.queues[name] = q
 	return s.url(name), nil
 }
@@ -126,8 +125,7 @@ func (a attributes) equal(b attributes) bool {
 	redrives := a.redrive == b.redrive || a.redrive != nil && b.redrive != nil && *a.redrive == *b.redrive
 	return redrives && a.delay == b.delay && a.visibility == b.visibility && a.wait == b.wait &&
 		a.retention == b.retention &&
-		a.maximumSize == b.maximumSize && a.policyText == b.policyText && a.managedEncryption == b.managedEncryption &&
-		a.redriveAllow == b.redriveAllow
+		a.policyText == b.policyText && a.managedEncryption == b.managedEncryption
 }
 
 // DeleteQueue removes a queue and its messages. Waiting receivers get ErrNoQueue.
@@ -224,7 +222,7 @@ func (s *Service) SendFrom(_ context.Context, service, sourceARN, queue, body st
 	return err
 }
 
-// Send puts a message (its Body, Attributes, SenderID and TraceHeader) into the queue and returns
+// Send puts a message (its Body, SenderID and TraceHeader) into the queue and returns
 // it with its id. A nil delay is the queue's own.
 func (s *Service) Send(queue string, message Message, delay *time.Duration) (Message, error) {
 	s.mu.Lock()
@@ -234,8 +232,7 @@ func (s *Service) Send(queue string, message Message, delay *time.Duration) (Mes
 		return Message{}, err
 	}
 	m := &stored{Message: Message{
-		ID: wire.NewID(), Body: message.Body, Attributes: message.Attributes, SenderID: message.SenderID,
-		TraceHeader: message.TraceHeader,
+		ID: wire.NewID(), Body: message.Body, SenderID: message.SenderID, TraceHeader: message.TraceHeader,
 	}}
 	if m.Body == "" {
 		return Message{}, &contentError{"MissingParameter", "The request must contain the parameter MessageBody."}
@@ -243,10 +240,10 @@ func (s *Service) Send(queue string, message Message, delay *time.Duration) (Mes
 	if reason := m.checkContents(); reason != "" {
 		return Message{}, &contentError{"InvalidMessageContents", reason}
 	}
-	if size := m.size(); size > q.attributes.maximumSize {
+	if size := len(m.Body); size > maximumMessageBytes {
 		return Message{}, &contentError{"InvalidParameterValue",
 			fmt.Sprintf("One or more parameters are invalid. Reason: Message must be shorter than %d bytes; this one has %d.",
-				q.attributes.maximumSize, size)}
+				maximumMessageBytes, size)}
 	}
 	wait := q.attributes.delay
 	if delay != nil {
@@ -391,17 +388,6 @@ func (s *Service) changeVisibility(queue, receiptHandle string, visibility time.
 	q.surface(now)
 	s.arm(q, now)
 	return nil
-}
-
-// purge drops all messages of a queue.
-func (s *Service) purge(queue string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q, err := s.find(queue)
-	if err == nil {
-		q.purge()
-	}
-	return err
 }
 
 // find takes a queue's name, ARN or URL.
