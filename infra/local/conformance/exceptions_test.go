@@ -75,7 +75,7 @@ func otherWords() map[string]string {
 func motoFails() map[string]string {
 	const groups, reservations = "moto holds no placement groups", "moto holds no capacity reservations"
 	return map[string]string{
-		"CreatePlacementGroup": groups, "DescribePlacementGroups": groups, "DeletePlacementGroup": groups,
+		"CreatePlacementGroup": groups, "DescribePlacementGroups": groups,
 		"CreateCapacityReservation": reservations, "DescribeCapacityReservations": reservations,
 	}
 }

@@ -69,7 +69,7 @@ func (s *Service) publish(version string, release imageRelease) {
 	}
 	for _, p := range all {
 		for _, name := range p.parameters {
-			s.config.Parameters.Set(name, p.image.ID, "String")
+			s.config.Parameters.Set(name, p.image.ID)
 		}
 	}
 }

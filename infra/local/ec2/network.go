@@ -91,26 +91,6 @@ func (z zone) kind() string {
 	return "availability-zone"
 }
 
-// describeRegions knows the one region that this service is.
-func (s *Service) describeRegions(_ *wire.Call, in *describeRegionsRequest) (any, error) {
-	all := []regionXML{{s.config.Region, "ec2." + s.config.Region + ".amazonaws.com", "opt-in-not-required"}}
-	regions, err := pick(all, in.RegionNames, func(r regionXML) string {
-		return r.RegionName
-	}, codeInvalidParameterValue, "region")
-	if err != nil {
-		return nil, err
-	}
-	regions, err = matching(regions, in.Filters, fields[regionXML]{
-		"endpoint":      func(r regionXML) []string { return one(r.Endpoint) },
-		"opt-in-status": func(r regionXML) []string { return one(r.OptInStatus) },
-		"region-name":   func(r regionXML) []string { return one(r.RegionName) },
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &describeRegionsResult{setOf(regions)}, nil
-}
-
 const vpcCIDR = "10.0.0.0/16"
 
 func (s *Service) describeVpcs(_ *wire.Call, in *describeVpcsRequest) (any, error) {

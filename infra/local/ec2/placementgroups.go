@@ -68,21 +68,6 @@ func (s *Service) createPlacementGroup(_ *wire.Call, in *createPlacementGroupReq
 	return &placementGroupResult{s.describeGroup(g)}, nil
 }
 
-func (s *Service) deletePlacementGroup(_ *wire.Call, in *deletePlacementGroupRequest) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.placementGroup(in.GroupName)
-	if g == nil {
-		return nil, unknownGroup(in.GroupName)
-	}
-	if len(s.members(g)) > 0 {
-		return nil, refuse("InvalidPlacementGroup.InUse", "The placement group '%s' is in use and may not be deleted.",
-			g.name)
-	}
-	delete(s.placementGroups, g.id)
-	return &returned{true}, nil
-}
-
 func unknownGroup(name string) error {
 	return refuse("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.", name)
 }

@@ -3,7 +3,6 @@ package ec2
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -122,23 +121,6 @@ func (s *Service) createCapacityReservation(c *wire.Call, in *createCapacityRese
 
 func (s *Service) cancelCapacityReservation(_ *wire.Call, in *cancelCapacityReservationRequest) (any, error) {
 	if err := s.CancelCapacityReservation(in.ID); err != nil {
-		return nil, err
-	}
-	return &returned{true}, nil
-}
-
-func (s *Service) modifyCapacityReservation(_ *wire.Call, in *modifyCapacityReservationRequest) (any, error) {
-	if in.InstanceCount == nil {
-		return nil, missing("InstanceCount")
-	}
-	s.mu.Lock()
-	if r := s.reservations[in.ID]; r != nil && *in.InstanceCount < r.used {
-		s.mu.Unlock()
-		return nil, invalidValue(strconv.Itoa(*in.InstanceCount), "InstanceCount",
-			"More instances than that run in the capacity reservation.")
-	}
-	s.mu.Unlock()
-	if err := s.ResizeCapacityReservation(in.ID, *in.InstanceCount); err != nil {
 		return nil, err
 	}
 	return &returned{true}, nil

@@ -36,7 +36,7 @@ type InstanceProfiles interface {
 
 // Parameters takes the SSM parameters under which AWS publishes images.
 type Parameters interface {
-	Set(name, value, kind string)
+	Set(name, value string)
 }
 
 // Config has the service's dependencies. Only AccountID and Region are required.
@@ -240,10 +240,6 @@ func (s *Service) actions() map[string]handler {
 		"CancelCapacityReservation":      answer(s.cancelCapacityReservation),
 		"CreateCapacityReservation":      answer(s.createCapacityReservation),
 		"CreatePlacementGroup":           answer(s.createPlacementGroup),
-		"DeletePlacementGroup":           answer(s.deletePlacementGroup),
-		"ModifyCapacityReservation":      answer(s.modifyCapacityReservation),
-		"CopyImage":                      answer(s.copyImage),
-		"ModifySubnetAttribute":          answer(s.modifySubnetAttribute),
 		"CreateFleet":                    answerOrRehearse(s.createFleet, s.rehearseFleet),
 		"CreateLaunchTemplate":           answerOrRehearse(s.createLaunchTemplate, s.rehearseLaunchTemplate),
 		"CreateLaunchTemplateVersion":    answer(s.createLaunchTemplateVersion),
@@ -261,14 +257,10 @@ func (s *Service) actions() map[string]handler {
 		"DescribeLaunchTemplates":        answer(s.describeLaunchTemplates),
 		"DescribeLaunchTemplateVersions": answer(s.describeLaunchTemplateVersions),
 		"DescribePlacementGroups":        answer(s.describePlacementGroups),
-		"DescribeNetworkInterfaces":      answer(s.describeNetworkInterfaces),
-		"DescribeSpotInstanceRequests":   answer(s.describeSpotInstanceRequests),
-		"DescribeRegions":                answer(s.describeRegions),
 		"DescribeRouteTables":            answer(s.describeRouteTables),
 		"DescribeSecurityGroups":         answer(s.describeSecurityGroups),
 		"DescribeSpotPriceHistory":       answer(s.describeSpotPriceHistory),
 		"DescribeSubnets":                answer(s.describeSubnets),
-		"DescribeTags":                   answer(s.describeTags),
 		"DescribeVolumes":                answer(s.describeVolumes),
 		"DescribeVpcEndpoints":           answer(s.describeVpcEndpoints),
 		"DescribeVpcs":                   answer(s.describeVpcs),

@@ -50,7 +50,7 @@ func (r *recorder) Put(_ context.Context, e ec2.Event) {
 	r.events = append(r.events, e)
 }
 
-func (r *recorder) Set(name, value, _ string) {
+func (r *recorder) Set(name, value string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.parameters[name] = value

@@ -170,32 +170,3 @@ func (s *Service) deleteTags(_ *wire.Call, in *deleteTagsRequest) (any, error) {
 	s.retagged(found)
 	return &returned{true}, nil
 }
-
-func (s *Service) describeTags(_ *wire.Call, in *describeTagsRequest) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []tagDescription
-	for _, resource := range s.taggedResources(s.view()) {
-		tags := resource.tags
-		if resource.shown != nil {
-			tags = resource.shown
-		}
-		for _, tag := range tagSet(tags).Items {
-			all = append(all, tagDescription{tag.Key, resource.id, resource.kind, tag.Value})
-		}
-	}
-	all, err := matching(all, in.Filters, fields[tagDescription]{
-		"key":           func(t tagDescription) []string { return one(t.Key) },
-		"resource-id":   func(t tagDescription) []string { return one(t.ResourceID) },
-		"resource-type": func(t tagDescription) []string { return one(t.ResourceType) },
-		"value":         func(t tagDescription) []string { return one(t.Value) },
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paginate(all, in.MaxResults, in.NextToken, manyResults)
-	if err != nil {
-		return nil, err
-	}
-	return &describeTagsResult{setOf(page), next}, nil
-}

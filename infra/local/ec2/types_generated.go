@@ -987,23 +987,11 @@ type describeAvailabilityZonesResult struct {
 	Zones set[zoneXML] `xml:"availabilityZoneInfo"`
 }
 
-// describeRegionsRequest is DescribeRegionsRequest of the API.
-type describeRegionsRequest struct {
-	RegionNames []string `query:"RegionName"`
-	AllRegions  bool     `query:"AllRegions"`
-	Filters     []filter `query:"Filter"`
-}
-
 // regionXML is Region of the API.
 type regionXML struct {
 	RegionName  string `xml:"regionName"`
 	Endpoint    string `xml:"regionEndpoint"`
 	OptInStatus string `xml:"optInStatus"`
-}
-
-// describeRegionsResult is DescribeRegionsResult of the API.
-type describeRegionsResult struct {
-	Regions set[regionXML] `xml:"regionInfo"`
 }
 
 // describeVpcsRequest is DescribeVpcsRequest of the API.
@@ -1150,11 +1138,6 @@ type placementGroupResult struct {
 	Group placementGroupXML `xml:"placementGroup"`
 }
 
-// deletePlacementGroupRequest is DeletePlacementGroupRequest of the API.
-type deletePlacementGroupRequest struct {
-	GroupName string `query:"GroupName"`
-}
-
 // describePlacementGroupsRequest is DescribePlacementGroupsRequest of the API.
 type describePlacementGroupsRequest struct {
 	IDs     []string `query:"GroupId"`
@@ -1242,12 +1225,6 @@ type cancelCapacityReservationRequest struct {
 	ID string `query:"CapacityReservationId"`
 }
 
-// modifyCapacityReservationRequest is ModifyCapacityReservationRequest of the API.
-type modifyCapacityReservationRequest struct {
-	ID            string `query:"CapacityReservationId"`
-	InstanceCount *int   `query:"InstanceCount"`
-}
-
 // runInstancesRequest is RunInstancesRequest of the API.
 type runInstancesRequest struct {
 	launchTemplateData
@@ -1305,27 +1282,6 @@ type deleteTag struct {
 	Value *string `query:"Value"`
 }
 
-// describeTagsRequest is DescribeTagsRequest of the API.
-type describeTagsRequest struct {
-	Filters    []filter `query:"Filter"`
-	MaxResults *int     `query:"MaxResults"`
-	NextToken  string   `query:"NextToken"`
-}
-
-// tagDescription is TagDescription of the API.
-type tagDescription struct {
-	Key          string `xml:"key"`
-	ResourceID   string `xml:"resourceId"`
-	ResourceType string `xml:"resourceType"`
-	Value        string `xml:"value"`
-}
-
-// describeTagsResult is DescribeTagsResult of the API.
-type describeTagsResult struct {
-	Tags      set[tagDescription] `xml:"tagSet"`
-	NextToken string              `xml:"nextToken,omitempty"`
-}
-
 // describeVolumesRequest is DescribeVolumesRequest of the API.
 type describeVolumesRequest struct {
 	VolumeIDs  []string `query:"VolumeId"`
@@ -1348,120 +1304,6 @@ type volumeAttachmentXML struct {
 type describeVolumesResult struct {
 	Volumes   set[volumeXML] `xml:"volumeSet"`
 	NextToken string         `xml:"nextToken,omitempty"`
-}
-
-// describeNetworkInterfacesRequest is DescribeNetworkInterfacesRequest of the API.
-type describeNetworkInterfacesRequest struct {
-	NetworkInterfaceIDs []string `query:"NetworkInterfaceId"`
-	Filters             []filter `query:"Filter"`
-	MaxResults          *int     `query:"MaxResults"`
-	NextToken           string   `query:"NextToken"`
-}
-
-// networkInterfaceXML is NetworkInterface of the API.
-type networkInterfaceXML struct {
-	NetworkInterfaceID string                          `xml:"networkInterfaceId"`
-	SubnetID           string                          `xml:"subnetId"`
-	VpcID              string                          `xml:"vpcId"`
-	AvailabilityZone   string                          `xml:"availabilityZone"`
-	Description        string                          `xml:"description"`
-	OwnerID            string                          `xml:"ownerId"`
-	RequesterManaged   bool                            `xml:"requesterManaged"`
-	Status             string                          `xml:"status"`
-	MacAddress         string                          `xml:"macAddress"`
-	PrivateIPAddress   string                          `xml:"privateIpAddress,omitempty"`
-	PrivateDNSName     string                          `xml:"privateDnsName,omitempty"`
-	SourceDestCheck    bool                            `xml:"sourceDestCheck"`
-	InterfaceType      string                          `xml:"interfaceType"`
-	Groups             set[groupXML]                   `xml:"groupSet"`
-	Attachment         networkInterfaceAttachmentXML   `xml:"attachment"`
-	Addresses          set[networkInterfaceAddressXML] `xml:"privateIpAddressesSet"`
-	Tags               set[tagXML]                     `xml:"tagSet"`
-}
-
-// networkInterfaceAttachmentXML is NetworkInterfaceAttachment of the API.
-type networkInterfaceAttachmentXML struct {
-	AttachmentID        string `xml:"attachmentId"`
-	InstanceID          string `xml:"instanceId"`
-	InstanceOwnerID     string `xml:"instanceOwnerId"`
-	DeviceIndex         int    `xml:"deviceIndex"`
-	NetworkCardIndex    int    `xml:"networkCardIndex"`
-	Status              string `xml:"status"`
-	AttachTime          string `xml:"attachTime"`
-	DeleteOnTermination bool   `xml:"deleteOnTermination"`
-}
-
-// networkInterfaceAddressXML is NetworkInterfacePrivateIpAddress of the API.
-type networkInterfaceAddressXML struct {
-	PrivateIPAddress string `xml:"privateIpAddress"`
-	PrivateDNSName   string `xml:"privateDnsName"`
-	Primary          bool   `xml:"primary"`
-}
-
-// describeNetworkInterfacesResult is DescribeNetworkInterfacesResult of the API.
-type describeNetworkInterfacesResult struct {
-	NetworkInterfaces set[networkInterfaceXML] `xml:"networkInterfaceSet"`
-	NextToken         string                   `xml:"nextToken,omitempty"`
-}
-
-// describeSpotInstanceRequestsRequest is DescribeSpotInstanceRequestsRequest of the API.
-type describeSpotInstanceRequestsRequest struct {
-	SpotInstanceRequestIDs []string `query:"SpotInstanceRequestId"`
-	Filters                []filter `query:"Filter"`
-	MaxResults             *int     `query:"MaxResults"`
-	NextToken              string   `query:"NextToken"`
-}
-
-// spotRequestXML is SpotInstanceRequest of the API.
-type spotRequestXML struct {
-	SpotInstanceRequestID    string        `xml:"spotInstanceRequestId"`
-	State                    string        `xml:"state"`
-	Status                   spotStatusXML `xml:"status"`
-	Type                     string        `xml:"type"`
-	InstanceID               string        `xml:"instanceId,omitempty"`
-	CreateTime               string        `xml:"createTime"`
-	ProductDescription       string        `xml:"productDescription"`
-	LaunchedAvailabilityZone string        `xml:"launchedAvailabilityZone"`
-	Tags                     set[tagXML]   `xml:"tagSet"`
-}
-
-// spotStatusXML is SpotInstanceStatus of the API.
-type spotStatusXML struct {
-	Code       string `xml:"code"`
-	Message    string `xml:"message"`
-	UpdateTime string `xml:"updateTime"`
-}
-
-// describeSpotInstanceRequestsResult is DescribeSpotInstanceRequestsResult of the API.
-type describeSpotInstanceRequestsResult struct {
-	SpotInstanceRequests set[spotRequestXML] `xml:"spotInstanceRequestSet"`
-	NextToken            string              `xml:"nextToken,omitempty"`
-}
-
-// modifySubnetAttributeRequest is ModifySubnetAttributeRequest of the API.
-type modifySubnetAttributeRequest struct {
-	SubnetID            string            `query:"SubnetId"`
-	MapPublicIPOnLaunch *attributeBoolean `query:"MapPublicIpOnLaunch"`
-}
-
-// attributeBoolean is AttributeBooleanValue of the API.
-type attributeBoolean struct {
-	Value bool `query:"Value"`
-}
-
-// copyImageRequest is CopyImageRequest of the API.
-type copyImageRequest struct {
-	Name          string `query:"Name"`
-	SourceImageID string `query:"SourceImageId"`
-	SourceRegion  string `query:"SourceRegion"`
-	Description   string `query:"Description"`
-	ClientToken   string `query:"ClientToken"`
-	CopyImageTags bool   `query:"CopyImageTags"`
-}
-
-// copyImageResult is CopyImageResult of the API.
-type copyImageResult struct {
-	ImageID string `xml:"imageId"`
 }
 
 // describeRouteTablesRequest is DescribeRouteTablesRequest of the API.

@@ -20,13 +20,11 @@ func forNodes(kind string) bool { return kind == typeEC2Linux || kind == typeEC2
 
 const clusterAdminPolicy = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
-const scopeCluster = "cluster"
-
 // accessEntry maps an IAM principal to a user and groups in a cluster.
 type accessEntry struct {
 	principal, kind, username string
 	groups                    []string
-	policies                  []policyAssociation
+	policies                  []string
 	tags                      map[string]string
 	created, modified         time.Time
 	deleted                   time.Time // zero for an entry that exists
@@ -42,17 +40,6 @@ func (c *cluster) remove(principal string) {
 		c.deleted[principal] = entry
 		delete(c.entries, principal)
 	}
-}
-
-type policyAssociation struct {
-	policy     string
-	scope      accessScope
-	associated time.Time
-}
-
-type accessScope struct {
-	Type       string   `json:"type"`
-	Namespaces []string `json:"namespaces"`
 }
 
 type accessEntryJSON struct {
@@ -167,22 +154,18 @@ func (s *Service) addEntry(c *cluster, in *entryRequest) (*accessEntry, error) {
 	return entry, nil
 }
 
-// associate adds a policy to an entry or changes its scope.
-func associate(entry *accessEntry, policy string, scope accessScope) (policyAssociation, error) {
+// associate adds a policy to an entry.
+func associate(entry *accessEntry, policy, scope string) error {
 	if entry.kind != typeStandard {
-		return policyAssociation{},
-			wire.Errorf("InvalidRequestException", http.StatusBadRequest,
-				"An access entry of the type %s takes no access policies", entry.kind)
+		return wire.Errorf("InvalidRequestException", http.StatusBadRequest,
+			"An access entry of the type %s takes no access policies", entry.kind)
 	}
-	if policy != clusterAdminPolicy || scope.Type != scopeCluster {
-		return policyAssociation{},
-			invalidParameter("The local EKS evaluates %s with the access scope cluster alone, not %s with %q",
-				clusterAdminPolicy, policy, scope.Type)
+	if policy != clusterAdminPolicy || scope != "cluster" {
+		return invalidParameter("The local EKS evaluates %s with the access scope cluster alone, not %s with %q",
+			clusterAdminPolicy, policy, scope)
 	}
-	entry.policies = slices.DeleteFunc(entry.policies, func(p policyAssociation) bool { return p.policy == policy })
-	association := policyAssociation{policy, scope, time.Now()}
-	entry.policies = append(entry.policies, association)
-	return association, nil
+	entry.policies = append(entry.policies, policy)
+	return nil
 }
 
 func (e *accessEntry) describe(clusterName string) accessEntryJSON {

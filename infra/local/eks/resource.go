@@ -21,21 +21,13 @@ type accessEntryProperties struct {
 	KubernetesGroups []string
 	AccessPolicies   []struct {
 		PolicyArn   string
-		AccessScope struct {
-			Type       string
-			Namespaces []string
-		}
+		AccessScope struct{ Type string }
 	}
-	Tags []struct{ Key, Value string }
 }
 
 func (p *accessEntryProperties) request() *entryRequest {
-	tags := map[string]string{}
-	for _, tag := range p.Tags {
-		tags[tag.Key] = tag.Value
-	}
 	return &entryRequest{
-		PrincipalARN: p.PrincipalArn, Type: p.Type, Username: p.Username, KubernetesGroups: p.KubernetesGroups, Tags: tags,
+		PrincipalARN: p.PrincipalArn, Type: p.Type, Username: p.Username, KubernetesGroups: p.KubernetesGroups,
 	}
 }
 
@@ -46,8 +38,7 @@ func (p *accessEntryProperties) attach(entry *accessEntry) error {
 	before := entry.policies
 	entry.policies = nil
 	for _, policy := range p.AccessPolicies {
-		if _, err := associate(entry, policy.PolicyArn,
-			accessScope{policy.AccessScope.Type, policy.AccessScope.Namespaces}); err != nil {
+		if err := associate(entry, policy.PolicyArn, policy.AccessScope.Type); err != nil {
 			entry.policies = before
 			return err
 		}
@@ -82,7 +73,7 @@ func (t *accessEntryType) create(p *accessEntryProperties) (cloudformation.Resul
 	return cloudformation.Result{PhysicalID: p.physicalID(), Attributes: map[string]any{"AccessEntryArn": entry.arn}}, nil
 }
 
-// Update changes groups, user name, policies and tags in place; another cluster or principal is
+// Update changes groups, user name and policies in place; another cluster or principal is
 // another entry.
 func (t *accessEntryType) Update(_ context.Context, r cloudformation.Request) (cloudformation.Result, error) {
 	p := &accessEntryProperties{}
@@ -117,7 +108,7 @@ func (t *accessEntryType) Update(_ context.Context, r cloudformation.Request) (c
 			entry.username = defaultUsername(entry.principal, entry.kind)
 		}
 	}
-	entry.tags, entry.modified = in.Tags, time.Now()
+	entry.modified = time.Now()
 	return cloudformation.Result{PhysicalID: r.PhysicalID, Attributes: map[string]any{"AccessEntryArn": entry.arn}}, nil
 }
 

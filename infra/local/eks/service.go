@@ -100,7 +100,7 @@ func (s *Service) RegisterCluster(c Cluster) error {
 	known.Cluster = c
 	if c.CreatorARN != "" && known.entries[c.CreatorARN] == nil {
 		entry := s.newEntry(known, c.CreatorARN, typeStandard)
-		entry.policies = []policyAssociation{{clusterAdminPolicy, accessScope{Type: scopeCluster}, entry.created}}
+		entry.policies = []string{clusterAdminPolicy}
 		known.entries[c.CreatorARN] = entry
 	}
 	return nil
@@ -148,14 +148,9 @@ func (s *Service) routes() []route {
 	return []route{
 		{http.MethodGet, "clusters", "ListClusters", s.listClusters},
 		{http.MethodGet, "clusters/*", "DescribeCluster", s.describeCluster},
-		{http.MethodGet, entries, "ListAccessEntries", s.listAccessEntries},
 		{http.MethodPost, entries, "CreateAccessEntry", s.createAccessEntry},
 		{http.MethodGet, entries + "/*", "DescribeAccessEntry", s.describeAccessEntry},
-		{http.MethodPost, entries + "/*", "UpdateAccessEntry", s.updateAccessEntry},
 		{http.MethodDelete, entries + "/*", "DeleteAccessEntry", s.deleteAccessEntry},
-		{http.MethodPost, entries + "/*/access-policies", "AssociateAccessPolicy", s.associateAccessPolicy},
-		{http.MethodGet, entries + "/*/access-policies", "ListAssociatedAccessPolicies", s.listAssociatedAccessPolicies},
-		{http.MethodDelete, entries + "/*/access-policies/*", "DisassociateAccessPolicy", s.disassociateAccessPolicy},
 	}
 }
 

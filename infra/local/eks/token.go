@@ -166,7 +166,7 @@ func (s *Service) userOf(entry *accessEntry, caller wire.Caller) (user, error) {
 	u.name = strings.NewReplacer("{{SessionName}}", strings.ReplaceAll(caller.SessionName, "@", "-"), "{{SessionNameRaw}}",
 		caller.SessionName, "{{AccountID}}", caller.AccountID).Replace(u.name)
 	for _, p := range entry.policies {
-		if p.policy == clusterAdminPolicy {
+		if p == clusterAdminPolicy {
 			u.groups = append(u.groups, "system:masters") // EKS' own authorizer would allow everything; see the package comment
 		}
 	}

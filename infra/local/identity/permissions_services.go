@@ -88,10 +88,6 @@ var restOperations = []operation{
 		"arn:aws:eks:{region}:{account}:cluster/$1",
 	},
 	{
-		"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)/access-entries$`), "eks:ListAccessEntries",
-		"arn:aws:eks:{region}:{account}:cluster/$1",
-	},
-	{
 		"eks", http.MethodGet, regexp.MustCompile(`^/clusters/([^/]+)/access-entries/[^/]+$`), "eks:DescribeAccessEntry",
 		anyResource,
 	},

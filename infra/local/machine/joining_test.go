@@ -47,7 +47,7 @@ type region struct {
 
 type parameters map[string]string
 
-func (p parameters) Set(name, value, _ string) { p[name] = value }
+func (p parameters) Set(name, value string) { p[name] = value }
 
 func newRegion(t *testing.T) *region {
 	t.Helper()

@@ -40,7 +40,7 @@ type parameters struct {
 	values map[string]string
 }
 
-func (p *parameters) Set(name, value, _ string) {
+func (p *parameters) Set(name, value string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.values[name] = value
