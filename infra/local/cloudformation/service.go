@@ -3,7 +3,6 @@ package cloudformation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -113,31 +112,6 @@ func (s *Service) typeOf(name string) (ResourceType, bool) {
 		t, ok = s.types["AWS::CloudFormation::CustomResource"]
 	}
 	return t, ok
-}
-
-// Wait blocks until no operation is under way on the stack, and returns its status. It fails if
-// there is no such stack or ctx ends first.
-func (s *Service) Wait(ctx context.Context, stackName string) (status string, err error) {
-	s.mu.Lock()
-	st := s.find(stackName)
-	s.mu.Unlock()
-	if st == nil {
-		return "", fmt.Errorf("waiting for stack %q: it does not exist", stackName)
-	}
-	select {
-	case <-s.settledOf(st):
-	case <-ctx.Done():
-		return "", fmt.Errorf("waiting for stack %q: %w", stackName, ctx.Err())
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return st.status, nil
-}
-
-func (s *Service) settledOf(st *stack) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return st.settled
 }
 
 // find returns the stack of a name or an id; the lock is held. A deleted stack is found by its id

@@ -163,7 +163,7 @@ func TestDashboards(t *testing.T) {
 	}.Create(t.Context(), cloudformation.Request{
 		Properties: map[string]any{"DashboardName": "d", "DashboardBody": `{"widgets":[{"type":"metric"}]}`},
 	})
-	if err != nil || made.PhysicalID != "d" || len(service.Dashboards()) != 1 {
+	if err != nil || made.PhysicalID != "d" || len(service.dashboards) != 1 {
 		t.Errorf("made %+v, %v", made, err)
 	}
 	if _, err := (dashboardType{service}).Update(t.Context(),
@@ -173,7 +173,7 @@ func TestDashboards(t *testing.T) {
 		t.Error("a body that is no JSON is taken")
 	}
 	if err := (dashboardType{service}).Delete(t.Context(), cloudformation.Request{PhysicalID: "d"}); err != nil ||
-		len(service.Dashboards()) != 0 {
+		len(service.dashboards) != 0 {
 		t.Errorf("deleted: %v", err)
 	}
 }

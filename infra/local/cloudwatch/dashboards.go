@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/whittle-dev/whittle/infra/local/cloudformation"
 )
@@ -55,11 +54,4 @@ func (t dashboardType) Delete(_ context.Context, r cloudformation.Request) error
 	defer t.service.mu.Unlock()
 	delete(t.service.dashboards, r.PhysicalID)
 	return nil
-}
-
-// Dashboards are the bodies of the dashboards by name.
-func (s *Service) Dashboards() map[string]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.dashboards)
 }

@@ -252,7 +252,7 @@ func TestBoundaryLimitsPolicies(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.managed[arn] = &managedPolicy{name: "boundary", arn: arn, path: "/", document: d}
+				s.managed[arn] = &managedPolicy{arn: arn, document: d}
 			}
 			s.roles["worker"].boundary = arn
 			got, why := s.Allowed(role, "sqs:SendMessage", "*", nil)

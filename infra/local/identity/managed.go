@@ -4,8 +4,8 @@ import "fmt"
 
 // managedPolicy is a policy with an ARN of its own.
 type managedPolicy struct {
-	name, arn, path, description string
-	document                     *document
+	arn      string
+	document *document
 }
 
 // awsManaged returns the AWS managed policies that the local AWS knows, with the actions that
@@ -55,7 +55,7 @@ func awsManaged() (map[string]*managedPolicy, error) {
 			return nil, fmt.Errorf("AWS managed policy %s: %w", name, err)
 		}
 		arn := "arn:aws:iam::aws:policy/" + name
-		policies[arn] = &managedPolicy{name: name, arn: arn, path: "/", document: d}
+		policies[arn] = &managedPolicy{arn: arn, document: d}
 	}
 	return policies, nil
 }

@@ -111,19 +111,6 @@ func (s *Service) listInstanceProfiles(_ context.Context, c *wire.Call) (*wire.R
 	return s.profilesWhere(c, func(p *instanceProfile) bool { return strings.HasPrefix(p.path, in.PathPrefix) })
 }
 
-func (s *Service) listInstanceProfilesForRole(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ RoleName string }
-	if err := c.DecodeQuery(&in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.role(in.RoleName); err != nil {
-		return nil, err
-	}
-	return s.profilesWhere(c, func(p *instanceProfile) bool { return p.role == in.RoleName })
-}
-
 // profilesWhere answers with the profiles that a condition picks; the lock is held.
 func (s *Service) profilesWhere(c *wire.Call, pick func(p *instanceProfile) bool) (*wire.Response, error) {
 	var result struct {
@@ -157,19 +144,6 @@ func (s *Service) tagInstanceProfile(_ context.Context, c *wire.Call) (*wire.Res
 	}
 	return s.withProfile(c, &in, &in.InstanceProfileName, func(p *instanceProfile) (any, error) {
 		takeTags(p.tags, in.Tags)
-		return nil, nil
-	})
-}
-
-func (s *Service) untagInstanceProfile(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct {
-		InstanceProfileName string
-		TagKeys             []string
-	}
-	return s.withProfile(c, &in, &in.InstanceProfileName, func(p *instanceProfile) (any, error) {
-		for _, key := range in.TagKeys {
-			delete(p.tags, key)
-		}
 		return nil, nil
 	})
 }

@@ -18,25 +18,16 @@ func (s *Service) iamActions() wire.Actions {
 	return wire.Actions{
 		"CreateRole":                    s.createRole,
 		"GetRole":                       s.getRole,
-		"ListRoles":                     s.listRoles,
 		"DeleteRole":                    s.deleteRole,
-		"TagRole":                       s.tagRole,
-		"UpdateAssumeRolePolicy":        s.updateAssumeRolePolicy,
 		"PutRolePolicy":                 s.putRolePolicy,
-		"GetRolePolicy":                 s.getRolePolicy,
-		"ListRolePolicies":              s.listRolePolicies,
 		"DeleteRolePolicy":              s.deleteRolePolicy,
 		"AttachRolePolicy":              s.attachRolePolicy,
-		"DetachRolePolicy":              s.detachRolePolicy,
 		"ListAttachedRolePolicies":      s.listAttachedRolePolicies,
-		"GetPolicy":                     s.getPolicy,
 		"CreateInstanceProfile":         s.createInstanceProfile,
 		"GetInstanceProfile":            s.getInstanceProfile,
 		"ListInstanceProfiles":          s.listInstanceProfiles,
-		"ListInstanceProfilesForRole":   s.listInstanceProfilesForRole,
 		"DeleteInstanceProfile":         s.deleteInstanceProfile,
 		"TagInstanceProfile":            s.tagInstanceProfile,
-		"UntagInstanceProfile":          s.untagInstanceProfile,
 		"AddRoleToInstanceProfile":      s.addRoleToInstanceProfile,
 		"RemoveRoleFromInstanceProfile": s.removeRoleFromInstanceProfile,
 	}
@@ -153,25 +144,6 @@ func (s *Service) getRole(_ context.Context, c *wire.Call) (*wire.Response, erro
 	return s.withRole(c, &in, &in.RoleName, func(r *role) (any, error) { return struct{ Role roleXML }{r.show()}, nil })
 }
 
-func (s *Service) listRoles(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ PathPrefix string }
-	if err := c.DecodeQuery(&in); err != nil {
-		return nil, err
-	}
-	var result struct {
-		IsTruncated bool
-		Roles       []roleXML `xml:"Roles>member"`
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(s.roles)) {
-		if r := s.roles[name]; strings.HasPrefix(r.path, in.PathPrefix) {
-			result.Roles = append(result.Roles, r.show())
-		}
-	}
-	return wire.QueryXML(c, iamNamespace, result)
-}
-
 func (s *Service) deleteRole(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	var in struct{ RoleName string }
 	return s.withRole(c, &in, &in.RoleName, func(r *role) (any, error) { return nil, s.removeRole(r) })
@@ -196,29 +168,6 @@ func (s *Service) removeRole(r *role) error {
 	}
 	delete(s.roles, r.name)
 	return nil
-}
-
-func (s *Service) tagRole(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct {
-		RoleName string
-		Tags     []tagXML
-	}
-	return s.withRole(c, &in, &in.RoleName, func(r *role) (any, error) {
-		takeTags(r.tags, in.Tags)
-		return nil, nil
-	})
-}
-
-func (s *Service) updateAssumeRolePolicy(_ context.Context, c *wire.Call) (*wire.Response, error) {
-	var in struct{ RoleName, PolicyDocument string }
-	return s.withRole(c, &in, &in.RoleName, func(r *role) (any, error) {
-		d, err := parseDocument(in.PolicyDocument, true)
-		if err != nil {
-			return nil, malformed(err)
-		}
-		r.trust = d
-		return nil, nil
-	})
 }
 
 // HasRole reports whether a role of this name exists.

@@ -224,8 +224,8 @@ func (s *Service) attach(r *role, policyARN string) error {
 func (s *Service) knownManaged() []string {
 	var names []string
 	for _, p := range s.managed {
-		if strings.HasPrefix(p.arn, "arn:aws:iam::aws:") {
-			names = append(names, p.name)
+		if name, ours := strings.CutPrefix(p.arn, "arn:aws:iam::aws:policy/"); ours {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)

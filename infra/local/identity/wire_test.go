@@ -138,8 +138,8 @@ func TestAssumeRole(t *testing.T) {
 		AccessKeyID: *out.Credentials.AccessKeyId, SecretAccessKey: *out.Credentials.SecretAccessKey,
 		SessionToken: *out.Credentials.SessionToken,
 	})
-	if _, err := iam.NewFromConfig(assumed).ListRoles(t.Context(), nil); err != nil {
-		t.Errorf("the deploy role may not list roles: %v", err)
+	if _, err := iam.NewFromConfig(assumed).ListInstanceProfiles(t.Context(), nil); err != nil {
+		t.Errorf("the deploy role may not list profiles: %v", err)
 	}
 	// The execution role trusts CloudFormation, not people.
 	_, err = assume("arn:aws:iam::123456789012:role/cdk-hnb659fds-cfn-exec-role-123456789012-us-east-1")
@@ -164,11 +164,6 @@ func TestRolesThroughTheAPI(t *testing.T) {
 	}
 	if text, err := url.QueryUnescape(*got.Role.AssumeRolePolicyDocument); err != nil || text != trust {
 		t.Errorf("the trust policy came back as %s, %v", text, err)
-	}
-	policy, err := client.GetRolePolicy(t.Context(),
-		&iam.GetRolePolicyInput{RoleName: aws.String("worker"), PolicyName: aws.String("rights")})
-	if err != nil || !strings.Contains(*policy.PolicyDocument, "sqs%3A%2A") {
-		t.Errorf("got %+v, %v", policy, err)
 	}
 	_, err = client.PutRolePolicy(t.Context(),
 		&iam.PutRolePolicyInput{

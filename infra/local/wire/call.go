@@ -59,7 +59,7 @@ type Call struct {
 	Caller Caller
 	// HTTP is the request; its body has been read into Body.
 	HTTP *http.Request
-	// Body is the whole payload, with the framing of aws-chunked taken off.
+	// Body is the whole payload.
 	Body []byte
 	// Form holds the parameters of the query protocol, from the body and the URL.
 	Form url.Values

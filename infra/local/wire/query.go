@@ -128,8 +128,6 @@ func (p *parameter) decode(path string, target reflect.Value) error {
 		return nil
 	case target.Kind() == reflect.Slice:
 		return p.decodeList(path, target)
-	case target.Kind() == reflect.Map:
-		return p.decodeMap(path, target)
 	default:
 		return p.decodeScalar(path, target)
 	}
@@ -172,24 +170,6 @@ func (p *parameter) decodeList(path string, target reflect.Value) error {
 		}
 	}
 	target.Set(list)
-	return nil
-}
-
-func (p *parameter) decodeMap(path string, target reflect.Value) error {
-	names, items := p.items()
-	result := reflect.MakeMapWithSize(target.Type(), len(items))
-	for i, item := range items {
-		key := reflect.New(target.Type().Key()).Elem()
-		value := reflect.New(target.Type().Elem()).Elem()
-		if err := item.child("key").decode(path+"."+names[i]+".key", key); err != nil {
-			return err
-		}
-		if err := item.child("value").decode(path+"."+names[i]+".value", value); err != nil {
-			return err
-		}
-		result.SetMapIndex(key, value)
-	}
-	target.Set(result)
 	return nil
 }
 

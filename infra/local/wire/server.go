@@ -231,11 +231,9 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 			response, err = nil, fmt.Errorf("handler of %s panicked: %v", c.name(), cause)
 		}
 	}()
-	raw, body, err := readBody(c.HTTP, c.Service)
-	if err != nil {
+	if c.Body, err = readBody(c.HTTP, c.Service); err != nil {
 		return nil, err
 	}
-	c.Body = body
 	if err := readAction(c); err != nil {
 		return nil, err
 	}
@@ -249,7 +247,7 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 		return nil, Errorf("UnknownOperationException", http.StatusNotFound,
 			"the local AWS has no service %q; it simulates %s", c.Service, strings.Join(services, ", "))
 	}
-	if err := authenticate(c, signature, raw, identify, secret); err != nil {
+	if err := authenticate(c, signature, identify, secret); err != nil {
 		return nil, err
 	}
 	if describer, ok := handler.(Describer); ok && c.Action == "" {
@@ -275,7 +273,7 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 
 // authenticate finds the caller and verifies its signature. Without identify or secret it skips that
 // step.
-func authenticate(c *Call, signature *Signature, raw []byte,
+func authenticate(c *Call, signature *Signature,
 	identify func(accessKeyID, sessionToken string) (Caller, error),
 	secret func(accessKeyID string) (string, bool)) error {
 	c.Caller.AccessKeyID = signature.AccessKeyID
@@ -292,7 +290,7 @@ func authenticate(c *Call, signature *Signature, raw []byte,
 			return Errorf("InvalidClientTokenId", http.StatusForbidden, "access key %s is not known to the local AWS",
 				signature.AccessKeyID)
 		}
-		if err := signature.Verify(c.HTTP, raw, key, time.Now()); err != nil {
+		if err := signature.Verify(c.HTTP, c.Body, key, time.Now()); err != nil {
 			return err
 		}
 	}

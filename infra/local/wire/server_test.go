@@ -154,10 +154,6 @@ func TestCallCarriesActionFormAndBody(t *testing.T) {
 			`{"Name":"r"}`,
 		},
 		{"REST", "eks", "GET", "/clusters/prod", "", nil, "", ""},
-		{
-			"aws-chunked", "s3", "PUT", "/b/k", "2\r\nhi\r\n0\r\n\r\n", map[string]string{"Content-Encoding": "aws-chunked"}, "",
-			"hi",
-		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
