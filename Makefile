@@ -37,10 +37,13 @@ export GOTOOLCHAIN := auto
 kubernetes ?=
 export WHITTLE_KUBERNETES := $(kubernetes)
 
-.PHONY: help run up down compare day kueue build functions zips deploy release uninstall clean local test quick pages lint \
-  generate fuzz synth \
-  browser conformance chaos crash simulate bench bench-launch bench-month bench-scale bench-reaction bench-peer bench-consolidation bench-windows shortages gangs storm \
-  fidelity contract test-product test-world FORCE
+# The experiments that start a world of their own: the table is in infra/local/experiments.go. The program reads
+# their settings, such as short=1, from the variables of the command line, which make passes on.
+experiments := contract compare day kueue chaos bench bench-launch bench-month bench-scale bench-reaction storm fidelity
+
+.PHONY: help run up down experiment $(experiments) build functions zips deploy release uninstall clean local test \
+  quick pages lint generate fuzz synth browser conformance crash simulate bench-peer bench-consolidation \
+  bench-windows shortages gangs test-product test-world FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' \
@@ -51,30 +54,22 @@ help: ## list the targets
 run: local ## show the main job on this machine: from no node to running pods and back
 	@build/local run
 
-up: export UP_KUEUE := $(kueue)
 up: local bin/whittle ## start the local world for kubectl and the aws CLI, and leave it running; kueue=1 with Kueue in it
 	@build/local up
 
 down: ## stop the world that `make up` started
 	@build/local down
 
-contract: export CONTRACT_LIVE := $(live)
-contract: export CONTRACT_CLUSTER := $(cluster)
-contract: local ## observe the facts about AWS that Whittle rests on, locally; live=1 in your account (under $$0.10), cluster=NAME for its access entries
-	@build/local contract
+experiment: local ## run an experiment by its name: name=day
+	@build/local $(name)
 
-compare: export COMPARE_KARPENTER := $(karpenter)
-compare: export COMPARE_SHORT := $(short)
-compare: export COMPARE_RUNS := $(runs)
-compare: local ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, runs=5 for medians, short=1 to only migrate
-	@build/local compare
+$(experiments): local
+	@build/local $@
 
-day: export DAY_ARGUMENTS := $(arguments)
-day: local ## let Karpenter and Whittle serve one compressed day in turn, 40 minutes; arguments=-short for about 5, "-seed N" for another day
-	@build/local day
-
-kueue: local ## let Kueue admit jobs of up to 64 pods that Whittle makes room for, also while EC2 is short
-	@build/local kueue
+contract: ## observe the facts about AWS that Whittle rests on, locally; live=1 in your account (under $$0.10), cluster=NAME for its access entries
+compare: ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, runs=5 for medians, short=1 to only migrate
+day: ## let Karpenter and Whittle serve one compressed day in turn, 40 minutes; arguments=-short for about 5, "-seed N" for another day
+kueue: ## let Kueue admit jobs of up to 64 pods that Whittle makes room for, also while EC2 is short
 
 ##@ Deploy
 
@@ -212,10 +207,7 @@ conformance: ## check clients and local AWS against moto, service models and Kar
 	go test -C testdata/peer -timeout 15m -run 'Hash|Kubelet|Answer|Interface|CapacityBuffer' . ./answers
 	go test -C testdata/formats -timeout 15m ./...
 
-chaos: export CHAOS_SEED := $(seed)
-chaos: export CHAOS_MINUTES := $(minutes)
-chaos: infra/node_modules build/local ## let everything go wrong for 30 minutes; minutes=1 for fewer, seed=N to repeat
-	@build/local chaos
+chaos: ## let everything go wrong for 30 minutes; minutes=1 for fewer, seed=N to repeat
 
 simulate: export SIMULATE_SEEDS := $(seeds)
 simulate: export SIMULATE_SEED := $(seed)
@@ -236,20 +228,15 @@ crash: build/local ## kill each function at each call, in virtual time; real=1 w
 
 ##@ Measure
 
-bench: build local ## measure sizes, cold start, idle tick, pending to CreateFleet, launches, a month
-	@build/local bench
-
-bench-launch: local ## launch 1,000 nodes: calls of every kind, seconds
-	@build/local bench-launch
-
-bench-month: local ## the cost of a month, idle and with 500 nodes; MONTH_NODES=20 for fewer
-	@build/local bench-month
-
-bench-scale: local ## each function's memory and time with 5,000 nodes and 100,000 pods; SCALE_NODES=100 for fewer
-	@build/local bench-scale
-
-bench-reaction: local ## pending pods to CreateFleet, and nodes to registered; REACTION_BURSTS=20 for fewer, REACTION=poll to compare
-	@build/local bench-reaction
+bench: build ## measure sizes, cold start, idle tick, pending to CreateFleet, launches, a month
+bench-launch: ## launch 1,000 nodes: calls of every kind, seconds
+bench-month: ## the cost of a month, idle and with 500 nodes; MONTH_NODES=20 for fewer
+bench-scale: ## each function's memory and time with 5,000 nodes and 100,000 pods; SCALE_NODES=100 for fewer
+bench-reaction: ## pending pods to CreateFleet, and nodes to registered; REACTION_BURSTS=20 for fewer, REACTION=poll to compare
+storm: ## send 1,000 spot warnings in a minute to 500 nodes; STORM_NODES=100 for fewer
+fidelity: ## run bursts of pods, and count those that run where the plan has them; FIDELITY_BURSTS=10 for fewer
+# Their control planes have enough memory. A lazier collector leaves more processor time.
+storm fidelity: export GOGC := 400
 
 bench-peer: ## plan the same clusters with Karpenter's scheduler and with ours; arguments="-full" for all sizes
 	@go run -C testdata/peer . $(arguments)
@@ -269,11 +256,3 @@ gangs: local ## plan 1,000 random gangs on an EC2 that lacks 70 % of its offerin
 	@go test -count=1 -timeout 20m -v -run '^TestRandomGangs$$' ./shared/planner/gang | \
 	  grep -E '_test.go:|^(---|FAIL|ok)'
 	@build/local gangs
-
-storm: export GOGC := 400
-storm: local ## send 1,000 spot warnings in a minute to 500 nodes; STORM_NODES=100 for fewer
-	@build/local storm
-
-fidelity: export GOGC := 400
-fidelity: local ## run bursts of pods, and count those that run where the plan has them; FIDELITY_BURSTS=10 for fewer
-	@build/local fidelity

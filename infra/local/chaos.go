@@ -17,54 +17,35 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
-const (
-	// chaosSeed repeats a run. chaosMinutes sets its length.
-	chaosSeed    = "CHAOS_SEED"
-	chaosMinutes = "CHAOS_MINUTES"
+// chaosLag is how old the API server's watch cache is.
+const chaosLag = 3 * time.Second
 
-	fullChaos = 30 // minutes
+// chaosRun is a run of chaos.
+type chaosRun struct{ of chaos.Options }
 
-	// chaosLag is how old the API server's watch cache is.
-	chaosLag = 3 * time.Second
-)
-
-// runChaos runs chaos and prints its report.
-func runChaos(ctx context.Context) (failure error) {
-	options := chaos.Options{Seed: rand.Uint64N(1_000_000), Length: fullChaos * time.Minute, Out: os.Stdout}
-	if given := os.Getenv(chaosSeed); given != "" {
-		seed, err := strconv.ParseUint(given, 10, 64)
-		if err != nil {
-			return fmt.Errorf("environment variable %s is %q: give a number that a run has printed", chaosSeed, given)
+// options reads the seed and the minutes, and lets everything in the world be disturbed.
+func (c *chaosRun) options(ctx context.Context, o *world.Options) (err error) {
+	c.of = chaos.Options{Seed: rand.Uint64N(1_000_000), Length: 30 * time.Minute, Out: os.Stdout}
+	if given := os.Getenv("seed"); given != "" {
+		if c.of.Seed, err = strconv.ParseUint(given, 10, 64); err != nil {
+			return fmt.Errorf("seed is %q: give a number that a run has printed", given)
 		}
-		options.Seed = seed
 	}
-	if given := os.Getenv(chaosMinutes); given != "" {
+	if given := os.Getenv("minutes"); given != "" {
 		minutes, err := strconv.ParseFloat(given, 64)
 		if err != nil || minutes <= 0 {
-			return fmt.Errorf("environment variable %s is %q: give a number of minutes", chaosMinutes, given)
+			return fmt.Errorf("minutes is %q: give a number of minutes", given)
 		}
-		options.Length = time.Duration(minutes * float64(time.Minute))
+		c.of.Length = time.Duration(minutes * float64(time.Minute))
 	}
-	fmt.Printf("chaos for %s with the seed %d\n", options.Length, options.Seed)
-	programs, err := settable(ctx)
-	if err != nil {
-		return err
-	}
-	w, err := startWith(ctx, "chaos", interval, boot, func(o *world.Options) {
-		o.Functions, o.CacheLag, o.Unkind = programs, chaosLag, &unkind.Mode{Seed: options.Seed, Boot: boot}
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { failure = errors.Join(failure, w.Close()) }()
-	report, err := chaos.Run(ctx, w, options)
-	if err := errors.Join(err, saveLogs(w)); err != nil {
-		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
-	}
-	if err := report.Write(os.Stdout); err != nil {
-		return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
-	}
-	return nil
+	fmt.Printf("chaos for %s with the seed %d\n", c.of.Length, c.of.Seed)
+	o.Functions, err = settable(ctx)
+	o.CacheLag, o.Unkind = chaosLag, &unkind.Mode{Seed: c.of.Seed, Boot: boot}
+	return err
+}
+
+func (c *chaosRun) run(ctx context.Context, t *trial) (result, error) {
+	return chaos.Run(ctx, t.world, c.of)
 }
 
 // saveLogs writes what each function has logged into the world's folder.

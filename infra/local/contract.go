@@ -14,23 +14,15 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/world"
 )
 
-const (
-	// contractLive is the variable that makes the command observe the account of the environment's
-	// credentials instead of the local AWS.
-	contractLive = "CONTRACT_LIVE"
-	// contractCluster is the variable that names the account's cluster whose access entries are
-	// observed.
-	contractCluster = "CONTRACT_CLUSTER"
-)
-
 // observeContract observes the facts that Whittle rests on. Locally, what fails shows what the unkind
-// mode does. Only something that was left behind is an error.
+// mode does. Only something that was left behind is an error. The variable live asks for the account of the
+// environment's credentials, and cluster names its cluster whose access entries are observed.
 func observeContract(ctx context.Context) (failure error) {
-	name := os.Getenv(contractCluster)
-	if os.Getenv(contractLive) == "" {
-		w, err := startWith(ctx, "contract", defaultInterval, boot, func(o *world.Options) {
+	name := os.Getenv("cluster")
+	if os.Getenv("live") == "" {
+		w, err := startWith(ctx, "contract", defaultInterval, boot, changing(func(o *world.Options) {
 			o.Bare, o.Unkind = true, &unkind.Mode{Seed: 1, Boot: boot}
-		})
+		}))
 		if err != nil {
 			return err
 		}

@@ -14,13 +14,10 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/scenario"
 )
 
-// dayArguments is the variable with the flags of a day, such as -short.
-const dayArguments = "DAY_ARGUMENTS"
-
 // runDay has Karpenter and Whittle serve the same compressed day in one cluster, one after the
 // other.
 func runDay(ctx context.Context, t *trial) (_ result, failure error) {
-	options, err := dayOptions(os.Getenv(dayArguments))
+	options, err := dayOptions(os.Getenv("arguments"))
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +82,10 @@ func dayOptions(arguments string) (day.Options, error) {
 	minutes := flags.Float64("minutes", 0, "the length of each day, in minutes; 0 for the usual one")
 	flags.Uint64Var(&options.Seed, "seed", 1, "the seed of the plan")
 	if err := flags.Parse(strings.Fields(arguments)); err != nil {
-		return options, fmt.Errorf("environment variable %s is %q: %w", dayArguments, arguments, err)
+		return options, fmt.Errorf("arguments is %q: %w", arguments, err)
 	}
 	if flags.NArg() > 0 || *minutes < 0 {
-		return options, fmt.Errorf("environment variable %s is %q: give -short, -seed N or -minutes N", dayArguments,
-			arguments)
+		return options, fmt.Errorf("arguments is %q: give -short, -seed N or -minutes N", arguments)
 	}
 	if *short {
 		options.Size = day.Short()

@@ -24,7 +24,7 @@ type experiment struct {
 	// interval is the time between two ticks, and boot the machines' time from running to joining.
 	interval, boot time.Duration
 	// options changes other options of the world; nil changes none.
-	options func(*world.Options)
+	options func(context.Context, *world.Options) error
 	// variable of the environment sets the experiment's number, such as that of nodes, instead of number.
 	variable string
 	number   int
@@ -53,21 +53,21 @@ type table []string
 // Write prints the table.
 func (t table) Write(out io.Writer) error { return scenario.WriteTable(out, t) }
 
-// experiments are those that the command line knows, by name.
+// experiments are those that the command line knows, by name. Each reads its settings from variables of
+// the environment, which make passes on: those of `make day arguments=-short` are day's.
 func experiments() map[string]experiment {
-	scale := &scaleBench{}
-	short := os.Getenv("COMPARE_SHORT") != ""
+	scale, disturbed := &scaleBench{}, &chaosRun{}
 	return map[string]experiment{
 		"bench-world": {interval: interval, boot: boot, run: benchWorld},
 		// The machines do not boot, because a thousand kubelets are not what it measures.
 		"bench-launch": {interval: interval, boot: time.Hour, run: benchLaunch},
 		"bench-month":  {interval: monthInterval, boot: boot, variable: "MONTH_NODES", number: busyNodes, run: benchMonth},
 		"bench-scale": {
-			interval: defaultInterval, boot: boot, options: scale.options, variable: "SCALE_NODES", number: largeNodes,
+			interval: defaultInterval, boot: boot, options: changing(scale.options), variable: "SCALE_NODES", number: largeNodes,
 			run: scale.run, close: scale.close,
 		},
 		"bench-reaction": {
-			interval: defaultInterval, boot: boot, options: reactionOptions, variable: "REACTION_BURSTS", number: manyBursts,
+			interval: defaultInterval, boot: boot, options: changing(reactionOptions), variable: "REACTION_BURSTS", number: manyBursts,
 			run: benchReaction,
 		},
 		"storm": {
@@ -81,7 +81,7 @@ func experiments() map[string]experiment {
 			},
 		},
 		"fidelity": {
-			interval: interval, boot: boot, options: func(o *world.Options) { o.BootMost = slowBoot },
+			interval: interval, boot: boot, options: changing(func(o *world.Options) { o.BootMost = slowBoot }),
 			variable: "FIDELITY_BURSTS", number: defaultBursts,
 			run: func(ctx context.Context, t *trial) (result, error) {
 				if err := forbidNominations(ctx, t.setup.Client); err != nil {
@@ -98,18 +98,27 @@ func experiments() map[string]experiment {
 				return &seen, err
 			},
 		},
-		"kueue": {interval: interval, boot: boot, options: requestOptions, told: true, run: runKueue},
+		"kueue": {interval: interval, boot: boot, options: changing(requestOptions), told: true, run: runKueue},
 		"compare": {
-			interval: defaultInterval, boot: boot, told: true, variable: "COMPARE_RUNS", number: 1,
-			options: func(o *world.Options) {
-				o.Bare, o.Audit, o.Karpenter = true, true, os.Getenv("COMPARE_KARPENTER")
+			interval: defaultInterval, boot: boot, told: true, variable: "runs", number: 1,
+			options: changing(func(o *world.Options) { o.Bare, o.Audit, o.Karpenter = true, true, os.Getenv("karpenter") }),
+			run: func(ctx context.Context, t *trial) (result, error) {
+				return compare(ctx, t, os.Getenv("short") == "")
 			},
-			run: func(ctx context.Context, t *trial) (result, error) { return compare(ctx, t, !short) },
 		},
 		"day": {
 			interval: defaultInterval, boot: boot, told: true,
-			options: func(o *world.Options) { o.Bare, o.Audit = true, true }, run: runDay,
+			options: changing(func(o *world.Options) { o.Bare, o.Audit = true, true }), run: runDay,
 		},
+		"chaos": {interval: interval, boot: boot, options: disturbed.options, run: disturbed.run},
+	}
+}
+
+// changing is options that cannot fail.
+func changing(change func(*world.Options)) func(context.Context, *world.Options) error {
+	return func(_ context.Context, o *world.Options) error {
+		change(o)
+		return nil
 	}
 }
 
@@ -125,11 +134,7 @@ func measure(ctx context.Context, name string) (failure error) {
 	if e.close != nil {
 		defer func() { failure = errors.Join(failure, e.close()) }()
 	}
-	w, err := startWith(ctx, name, e.interval, e.boot, func(o *world.Options) {
-		if e.options != nil {
-			e.options(o)
-		}
-	})
+	w, err := startWith(ctx, name, e.interval, e.boot, e.options)
 	if err != nil {
 		return err
 	}
@@ -151,7 +156,7 @@ func measure(ctx context.Context, name string) (failure error) {
 	if seen != nil {
 		fmt.Println()
 		if err := seen.Write(os.Stdout); err != nil {
-			return err
+			return fmt.Errorf("%w\nthe logs are in %s", err, w.Directory())
 		}
 	}
 	fmt.Println()
@@ -173,7 +178,7 @@ func numberAsked(variable string, otherwise int) (int, error) {
 	}
 	number, err := strconv.Atoi(given)
 	if err != nil || number < 1 {
-		return 0, fmt.Errorf("environment variable %s is %q: give a number from 1 on", variable, given)
+		return 0, fmt.Errorf("%s is %q: give a number from 1 on", variable, given)
 	}
 	return number, nil
 }

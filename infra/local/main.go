@@ -2,23 +2,9 @@
 // the real stack deployed by the real cdk into a local AWS, the real functions. Only EC2's machines
 // are simulated.
 //
-// local run shows the main job from no node to running pods and back
-// local up starts the same world and leaves it running
-// local down ends it
-// local bench measures cold start, idle tick, latency and sizes, and a thousand launches
-// local bench-launch the last of these alone
-// local bench-month measures the monthly cost of an idle and of a busy cluster
-// local bench-scale measures each function in a cluster of 5,000 nodes and 100,000 pods
-// local bench-reaction measures how long pods wait for CreateFleet, and nodes for their registration
-// local storm warns every node of a large cluster within a minute, and measures
-// local fidelity measures how many bursts of pods run where the plan has them
-// local crash kills each function at each call that it makes, and checks the recovery
-// local compare Karpenter and Whittle serve the same workload, and the cluster moves to and fro
-// local day Karpenter and Whittle serve the same compressed day, and their figures stand side by side
-// local gangs counts the random gangs that run as a whole, while EC2 lacks most of its offerings
-// local kueue lets Kueue admit jobs that Whittle makes room for
-// local simulate runs the whole system in virtual time, in an order that a seed decides
-// local chaos disturbs everything at once for a while, and checks the recovery
+// The table of experiments has the commands that start a world, let something run in it, and judge. Beside
+// them, run shows the main job, up and down start and end a world for people, crash kills each function at
+// each call, simulate runs the whole system in virtual time, and contract observes AWS.
 package main
 
 import (
@@ -56,7 +42,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
-		"crash": killEverywhere, "chaos": runChaos, "simulate": runSimulation, "contract": observeContract,
+		"crash": killEverywhere, "simulate": runSimulation, "contract": observeContract,
 		"prepare": prepare, "controllers": controllers}
 	for name := range experiments() {
 		commands[name] = func(ctx context.Context) error { return measure(ctx, name) }
@@ -98,7 +84,7 @@ func emptyDirectory(name string) (string, error) {
 // startWith creates a world in an empty directory of that name. Boot is the machines' time from
 // running to joining. change sets other options.
 func startWith(
-	ctx context.Context, name string, interval, boot time.Duration, change func(*world.Options),
+	ctx context.Context, name string, interval, boot time.Duration, change func(context.Context, *world.Options) error,
 ) (*world.World, error) {
 	folder, err := emptyDirectory(name)
 	if err != nil {
@@ -111,7 +97,11 @@ func startWith(
 	options := world.Options{
 		Root: root, Directory: folder, Cluster: clusterName, Interval: interval, Boot: boot, Progress: os.Stdout,
 	}
-	change(&options)
+	if change != nil {
+		if err := change(ctx, &options); err != nil {
+			return nil, err
+		}
+	}
 	return world.Start(ctx, options)
 }
 
@@ -147,7 +137,7 @@ func run(ctx context.Context) (failure error) {
 	fmt.Println(
 		"Whittle's local run. The control plane, the stack and the functions are real; EC2 and its machines are a simulator.")
 	began := time.Now()
-	w, err := startWith(ctx, "run", runInterval, boot, func(*world.Options) {})
+	w, err := startWith(ctx, "run", runInterval, boot, nil)
 	if err != nil {
 		return err
 	}

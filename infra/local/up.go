@@ -21,9 +21,6 @@ type running struct {
 	ProcessID int `json:"processID"`
 }
 
-// upKueue is the variable that lets Kueue run in the world, with the queue "training".
-const upKueue = "UP_KUEUE"
-
 // readyLine is the first line that serve prints once the world is up.
 const readyLine = "The world is up."
 
@@ -105,12 +102,12 @@ const endOfStart = "."
 
 // serve creates a world, prints how to use it, and keeps it until a signal.
 func serve(ctx context.Context) error {
-	withKueue := os.Getenv(upKueue) != ""
-	w, err := startWith(ctx, "up", interval, boot, func(options *world.Options) {
+	withKueue := os.Getenv("kueue") != "" // with the queue "training"
+	w, err := startWith(ctx, "up", interval, boot, changing(func(options *world.Options) {
 		if withKueue {
 			requestOptions(options)
 		}
-	})
+	}))
 	if err != nil {
 		return err
 	}
