@@ -10,7 +10,7 @@ import (
 )
 
 // Generate writes the Go file with the types of a list for a service with EC2's protocol. The
-// list's format is described in list.go. Generate fails for a shape or a member that the model does
+// list's format is described in list.go. The list says which shapes a type stands for. Generate fails for a shape or a member that the model does
 // not have.
 func Generate(m *Model, packageName, list string) ([]byte, error) {
 	types, err := parseList(list)
@@ -29,7 +29,7 @@ func Generate(m *Model, packageName, list string) ([]byte, error) {
 	if g.times {
 		header += "import \"time\"\n\n"
 	}
-	return format.Source(append([]byte(header), out.Bytes()...))
+	return format.Source(fmt.Appendf(nil, "%stype (\n%s)\n", header, out.Bytes()))
 }
 
 type generator struct {
@@ -40,12 +40,10 @@ type generator struct {
 }
 
 func (g *generator) write(out *bytes.Buffer, t *listedType) {
-	shapes := append(slices.Clone(t.in), t.out...)
-	fmt.Fprintf(out, "// %s is %s of the API.\ntype %s struct {\n", t.name, strings.Join(slices.Compact(shapes), ", "),
-		t.name)
+	var fields []string
 	for _, member := range t.members {
 		if member.embedded != "" {
-			fmt.Fprintln(out, member.embedded)
+			fields = append(fields, member.embedded)
 			continue
 		}
 		kind, tags, err := g.field(t, member)
@@ -53,9 +51,9 @@ func (g *generator) write(out *bytes.Buffer, t *listedType) {
 			g.failed = append(g.failed, fmt.Errorf("type %s: %w", t.name, err))
 			continue
 		}
-		fmt.Fprintf(out, "%s %s `%s`\n", member.field, kind, tags)
+		fields = append(fields, fmt.Sprintf("%s %s `%s`", member.field, kind, tags))
 	}
-	out.WriteString("}\n\n")
+	fmt.Fprintf(out, "%s struct {\n%s\n}\n", t.name, strings.Join(fields, "\n"))
 }
 
 // field returns the Go type and the tags of a member.

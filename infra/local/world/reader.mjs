@@ -109,44 +109,6 @@ async function price() {
   });
 }
 
-const described = await ec2.describeInstances({ Filters: [{ Name: 'tag:purpose', Values: ['reading*'] }] }).promise();
-    return described.Reservations[0]?.Instances[0];
-  });
-  const ended = await eventually(() => ec2.terminateInstances({ InstanceIds: [instanceId] }).promise());
-  await eventually(() => ec2.deleteLaunchTemplate({ LaunchTemplateId: template.LaunchTemplateId }).promise());
-  return {
-    subnets: subnets.map((subnet) => ({ id: subnet.SubnetId, zone: subnet.AvailabilityZone, cidr: subnet.CidrBlock })),
-    asked: { image: images[0].ImageId, templateVersion: template.LatestVersionNumber, instanceId },
-    got: {
-      instanceId: instance.InstanceId, type: instance.InstanceType, image: instance.ImageId, subnet: instance.SubnetId,
-      purpose: instance.Tags.find((tag) => tag.Key === 'purpose').Value, launched: instance.LaunchTime instanceof Date,
-    },
-    ended: ended.TerminatingInstances.map((change) => ({ id: change.InstanceId, state: change.CurrentState.Name })),
-  };
-}
-
-// message goes through a queue that nothing else takes from.
-async function message() {
-  const { QueueUrl } = await sqs.getQueueUrl({ QueueName: `whittle-${cluster}-provision-dead` }).promise();
-  const sent = await sqs.sendMessage({ QueueUrl, MessageBody: 'one & <two>' }).promise();
-  const { Messages } = await sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 5, AttributeNames: ['All'] }).promise();
-  await sqs.deleteMessage({ QueueUrl, ReceiptHandle: Messages[0].ReceiptHandle }).promise();
-  return { sent: sent.MessageId, received: Messages.map((m) => ({ id: m.MessageId, body: m.Body, count: m.Attributes.ApproximateReceiveCount })) };
-}
-
-async function price() {
-  const match = (Field, Value) => ({ Type: 'TERM_MATCH', Field, Value });
-  const { PriceList } = await new AWS.Pricing().getProducts({
-    ServiceCode: 'AmazonEC2',
-    Filters: [match('instanceType', 'm5.large'), match('regionCode', 'us-east-1'), match('operatingSystem', 'Linux'), match('tenancy', 'Shared')],
-  }).promise();
-  return PriceList.map((product) => {
-    const [term] = Object.values(product.terms.OnDemand);
-    const [dimension] = Object.values(term.priceDimensions);
-    return Number(dimension.pricePerUnit.USD);
-  });
-}
-
 async function functions() {
   const { Functions } = await new AWS.Lambda().listFunctions().promise();
   return Functions.map((f) => ({ name: f.FunctionName, runtime: f.Runtime, memory: f.MemorySize }));
@@ -162,6 +124,6 @@ console.log(JSON.stringify({
   message: await message(),
   cluster: { endpoint: described.cluster.endpoint, version: described.cluster.version, authority: described.cluster.certificateAuthority.data, status: described.cluster.status },
   price: await price(),
-  looks: (await logs.filterLogEvents({ logGroupName: `/aws/lambda/whittle-${cluster}-provision` }).promise()).events
-    .filter((event) => event.message.includes('"OldestPodPendingSeconds"')).map((event) => JSON.parse(event.message)),
+  functions: await functions(),
+  looks: (await logs.filterLogEvents({ logGroupName: `/aws/lambda/whittle-${cluster}-provision`, filterPattern: '"OldestPodPendingSeconds"' }).promise()).events.map((event) => JSON.parse(event.message)),
 }));
