@@ -23,6 +23,7 @@ type accessEntryProperties struct {
 		PolicyArn   string
 		AccessScope struct{ Type string }
 	}
+	Tags []struct{ Key, Value string } // nobody reads them
 }
 
 func (p *accessEntryProperties) request() *entryRequest {

@@ -28,7 +28,8 @@ type queueProperties struct {
 	VisibilityTimeout             string
 	RedrivePolicy                 map[string]any
 	SqsManagedSseEnabled          string
-	KmsMasterKeyID                string `json:"KmsMasterKeyId"` // messages are in memory, and never encrypted
+	KmsMasterKeyID                string                        `json:"KmsMasterKeyId"` // messages are in memory, and never encrypted
+	Tags                          []struct{ Key, Value string } // nobody reads them
 }
 
 func (p queueProperties) attributes() (map[string]string, error) {

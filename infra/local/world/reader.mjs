@@ -109,11 +109,6 @@ async function price() {
   });
 }
 
-async function functions() {
-  const { Functions } = await new AWS.Lambda().listFunctions().promise();
-  return Functions.map((f) => ({ name: f.FunctionName, runtime: f.Runtime, memory: f.MemorySize }));
-}
-
 const described = await new AWS.EKS().describeCluster({ name: cluster }).promise();
 const logs = new AWS.CloudWatchLogs();
 
@@ -124,6 +119,6 @@ console.log(JSON.stringify({
   message: await message(),
   cluster: { endpoint: described.cluster.endpoint, version: described.cluster.version, authority: described.cluster.certificateAuthority.data, status: described.cluster.status },
   price: await price(),
-  functions: await functions(),
-  looks: (await logs.filterLogEvents({ logGroupName: `/aws/lambda/whittle-${cluster}-provision`, filterPattern: '"OldestPodPendingSeconds"' }).promise()).events.map((event) => JSON.parse(event.message)),
+  looks: (await logs.filterLogEvents({ logGroupName: `/aws/lambda/whittle-${cluster}-provision` }).promise()).events
+    .filter((event) => event.message.includes('"OldestPodPendingSeconds"')).map((event) => JSON.parse(event.message)),
 }));
