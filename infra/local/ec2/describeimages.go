@@ -51,23 +51,14 @@ func (s *Service) ownedBy(i *Image, owners []string) bool {
 
 func imageFilters() fields[*Image] {
 	return fields[*Image]{
-		"architecture":        func(i *Image) []string { return one(i.Architecture) },
-		"creation-date":       func(i *Image) []string { return one(timestamp(i.Created)) },
-		"description":         func(i *Image) []string { return one(i.Description) },
-		"ena-support":         func(*Image) []string { return yesNo(true) },
-		"hypervisor":          func(*Image) []string { return one("xen") },
-		"image-id":            func(i *Image) []string { return one(i.ID) },
-		"image-type":          func(*Image) []string { return one("machine") },
-		"is-public":           func(i *Image) []string { return yesNo(i.Public) },
-		"name":                func(i *Image) []string { return one(i.Name) },
-		"owner-alias":         func(i *Image) []string { return one(i.OwnerAlias) },
-		"owner-id":            func(i *Image) []string { return one(i.OwnerID) },
-		"platform":            func(i *Image) []string { return one(i.Platform) },
-		"platform-details":    func(i *Image) []string { return one(platformDetails(i)) },
-		"root-device-name":    func(i *Image) []string { return one(i.root().Name) },
-		"root-device-type":    func(*Image) []string { return one("ebs") },
-		"state":               func(*Image) []string { return one("available") },
-		"virtualization-type": func(*Image) []string { return one("hvm") },
+		"architecture": func(i *Image) []string { return one(i.Architecture) },
+		"description":  func(i *Image) []string { return one(i.Description) },
+		"hypervisor":   func(*Image) []string { return one("xen") },
+		"image-id":     func(i *Image) []string { return one(i.ID) },
+		"name":         func(i *Image) []string { return one(i.Name) },
+		"owner-id":     func(i *Image) []string { return one(i.OwnerID) },
+		"platform":     func(i *Image) []string { return one(i.Platform) },
+		"state":        func(*Image) []string { return one("available") },
 	}
 }
 

@@ -2,7 +2,6 @@ package ec2
 
 import (
 	"encoding/base64"
-	"strconv"
 	"time"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -13,47 +12,25 @@ import (
 // something here.
 func instanceFilters(vpcID, accountID string) fields[*instance] {
 	return fields[*instance]{
-		"architecture":             func(i *instance) []string { return one(i.Architecture) },
-		"availability-zone":        func(i *instance) []string { return one(i.Zone) },
-		"availability-zone-id":     func(i *instance) []string { return one(i.ZoneID) },
-		"client-token":             func(i *instance) []string { return one(i.clientToken) },
-		"dns-name":                 func(*instance) []string { return nil },
-		"iam-instance-profile.arn": func(i *instance) []string { return one(i.InstanceProfileARN) },
-		"iam-instance-profile.id":  func(i *instance) []string { return one(i.profileID) },
-		"image-id":                 func(i *instance) []string { return one(i.ImageID) },
-		"instance-id":              func(i *instance) []string { return one(i.ID) },
+		"architecture":         func(i *instance) []string { return one(i.Architecture) },
+		"availability-zone":    func(i *instance) []string { return one(i.Zone) },
+		"availability-zone-id": func(i *instance) []string { return one(i.ZoneID) },
+		"image-id":             func(i *instance) []string { return one(i.ImageID) },
+		"instance-id":          func(i *instance) []string { return one(i.ID) },
 		"instance-lifecycle": func(i *instance) []string {
 			if i.CapacityType != OnDemand {
 				return one(i.CapacityType)
 			}
 			return nil // EC2 has no value for on-demand
 		},
-		"instance-state-code": func(i *instance) []string { return one(strconv.Itoa(i.State.code())) },
-		"instance-state-name": func(i *instance) []string { return one(string(i.State)) },
-		"instance-type":       func(i *instance) []string { return one(i.InstanceType) },
-		"instance.group-id":   func(i *instance) []string { return i.securityGroups },
-		"launch-time":         func(i *instance) []string { return one(timestamp(i.Launched)) },
-		"owner-id":            func(*instance) []string { return one(accountID) },
-		"private-dns-name": func(i *instance) []string {
-			if i.State == Stopping {
-				return nil
-			}
-			return attached(i, i.PrivateDNSName)
-		},
-		"private-ip-address":          func(i *instance) []string { return attached(i, i.PrivateIPAddress) },
-		"reservation-id":              func(i *instance) []string { return one(i.reservationID) },
-		"root-device-name":            func(i *instance) []string { return one(i.Image.root().Name) },
-		"platform":                    func(i *instance) []string { return one(i.Image.Platform) },
-		"state-reason-code":           func(i *instance) []string { return one(i.Reason) },
-		"subnet-id":                   func(i *instance) []string { return attached(i, i.SubnetID) },
-		"tenancy":                     func(i *instance) []string { return one(describePlacement(i).Tenancy) },
-		"capacity-reservation-id":     func(i *instance) []string { return one(i.CapacityReservationID) },
-		"network-interface.subnet-id": func(i *instance) []string { return attached(i, i.SubnetID) },
-		"placement-group-name":        func(i *instance) []string { return one(describePlacement(i).GroupName) },
-		"placement-partition-number": func(i *instance) []string {
-			return one(strconv.Itoa(describePlacement(i).PartitionNumber))
-		},
-		"vpc-id": func(i *instance) []string { return attached(i, vpcID) },
+		"instance-state-name":     func(i *instance) []string { return one(string(i.State)) },
+		"instance-type":           func(i *instance) []string { return one(i.InstanceType) },
+		"owner-id":                func(*instance) []string { return one(accountID) },
+		"platform":                func(i *instance) []string { return one(i.Image.Platform) },
+		"subnet-id":               func(i *instance) []string { return attached(i, i.SubnetID) },
+		"tenancy":                 func(i *instance) []string { return one(describePlacement(i).Tenancy) },
+		"capacity-reservation-id": func(i *instance) []string { return one(i.CapacityReservationID) },
+		"vpc-id":                  func(i *instance) []string { return attached(i, vpcID) },
 	}
 }
 

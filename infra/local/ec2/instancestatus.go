@@ -3,7 +3,6 @@ package ec2
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -100,7 +99,6 @@ func statusFilters() fields[*instance] {
 			}
 			return codes
 		},
-		"instance-state-code":    func(i *instance) []string { return one(strconv.Itoa(i.State.code())) },
 		"instance-state-name":    func(i *instance) []string { return one(string(i.State)) },
 		"instance-status.status": func(i *instance) []string { return one(statusOf(i, InstanceCheck)) },
 		"system-status.status":   func(i *instance) []string { return one(statusOf(i, SystemCheck)) },

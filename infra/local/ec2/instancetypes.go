@@ -2,7 +2,6 @@ package ec2
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -14,31 +13,12 @@ import (
 func instanceTypeFilters() fields[*builtin.InstanceType] {
 	type T = *builtin.InstanceType
 	return fields[T]{
-		"bare-metal":                                   func(t T) []string { return yesNo(t.BareMetal) },
-		"burstable-performance-supported":              func(t T) []string { return yesNo(t.BurstablePerformance) },
-		"current-generation":                           func(t T) []string { return yesNo(t.CurrentGeneration) },
-		"ebs-info.ebs-optimized-support":               func(t T) []string { return one(t.EBS.OptimizedSupport) },
-		"hypervisor":                                   func(t T) []string { return one(t.Hypervisor) },
-		"instance-storage-info.nvme-support":           func(t T) []string { return one(t.InstanceStorage.NVMeSupport) },
-		"instance-storage-supported":                   func(t T) []string { return yesNo(len(t.InstanceStorage.Disks) > 0) },
-		"instance-type":                                func(t T) []string { return one(t.Name) },
-		"memory-info.size-in-mib":                      func(t T) []string { return one(strconv.FormatInt(t.MemoryMiB, 10)) },
-		"network-info.efa-supported":                   func(t T) []string { return yesNo(t.Network.EFASupported) },
-		"network-info.ena-support":                     func(t T) []string { return one(t.Network.ENASupport) },
-		"network-info.encryption-in-transit-supported": func(t T) []string { return yesNo(t.Network.EncryptionInTransit) },
-		"network-info.maximum-network-interfaces": func(t T) []string {
-			return one(strconv.Itoa(t.Network.MaximumInterfaces))
-		},
-		"nitro-enclaves-support":                func(t T) []string { return one(supported(t.NitroEnclaves)) },
-		"nitro-tpm-support":                     func(t T) []string { return one(supported(t.NitroTPM)) },
+		"bare-metal":                            func(t T) []string { return yesNo(t.BareMetal) },
+		"current-generation":                    func(t T) []string { return yesNo(t.CurrentGeneration) },
+		"hypervisor":                            func(t T) []string { return one(t.Hypervisor) },
+		"instance-type":                         func(t T) []string { return one(t.Name) },
 		"processor-info.supported-architecture": func(t T) []string { return t.Architectures },
-		"processor-info.supported-features":     func(t T) []string { return t.ProcessorFeatures },
-		"supported-root-device-type":            func(T) []string { return one("ebs") },
-		"supported-usage-class":                 func(t T) []string { return t.UsageClasses },
 		"supported-virtualization-type":         func(t T) []string { return virtualization(t) },
-		"vcpu-info.default-cores":               func(t T) []string { return one(strconv.Itoa(t.CoresDefault)) },
-		"vcpu-info.default-threads-per-core":    func(t T) []string { return one(strconv.Itoa(t.ThreadsPerCore)) },
-		"vcpu-info.default-vcpus":               func(t T) []string { return one(strconv.Itoa(t.VCPUs)) },
 	}
 }
 

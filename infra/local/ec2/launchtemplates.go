@@ -233,10 +233,7 @@ func (s *Service) describeLaunchTemplates(_ *wire.Call, in *describeLaunchTempla
 			return !slices.Contains(in.IDs, t.id) && !slices.Contains(in.Names, t.name)
 		})
 	}
-	all, err := matching(all, in.Filters, fields[*launchTemplate]{
-		"create-time":          func(t *launchTemplate) []string { return one(timestamp(t.created)) },
-		"launch-template-name": func(t *launchTemplate) []string { return one(t.name) },
-	}, func(t *launchTemplate) map[string]string { return t.tags })
+	all, err := matching(all, in.Filters, fields[*launchTemplate]{}, func(t *launchTemplate) map[string]string { return t.tags })
 	if err != nil {
 		return nil, err
 	}

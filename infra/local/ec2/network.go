@@ -54,13 +54,8 @@ func (s *Service) describeAvailabilityZones(_ *wire.Call, in *describeAvailabili
 		return nil, err
 	}
 	zones, err = matching(zones, in.Filters, fields[zone]{
-		"group-name":    func(z zone) []string { return one(s.groupOf(z)) },
-		"opt-in-status": func(z zone) []string { return one(z.optIn()) },
-		"region-name":   func(zone) []string { return one(region) },
-		"state":         func(zone) []string { return one("available") },
-		"zone-id":       func(z zone) []string { return one(z.ID) },
-		"zone-name":     func(z zone) []string { return one(z.Name) },
-		"zone-type":     func(z zone) []string { return one(z.kind()) },
+		"group-name": func(z zone) []string { return one(s.groupOf(z)) },
+		"state":      func(zone) []string { return one("available") },
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -145,11 +140,8 @@ func (s *Service) describeSubnets(_ *wire.Call, in *describeSubnetsRequest) (any
 		"availability-zone": zoneName, "availabilityZone": zoneName,
 		"availability-zone-id": zoneID, "availabilityZoneId": zoneID,
 		"available-ip-address-count": available,
-		"cidr-block":                 func(n *subnet) []string { return one(n.cidr.String()) },
-		"default-for-az":             func(*subnet) []string { return yesNo(true) },
 		"owner-id":                   func(*subnet) []string { return one(s.config.AccountID) },
 		"state":                      func(*subnet) []string { return one("available") },
-		"subnet-arn":                 func(n *subnet) []string { return one(s.arn("subnet", n.id)) },
 		"subnet-id":                  func(n *subnet) []string { return one(n.id) },
 		"vpc-id":                     func(*subnet) []string { return one(s.vpc.id) },
 	}, func(n *subnet) map[string]string { return n.tags })

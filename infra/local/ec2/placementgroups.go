@@ -123,11 +123,9 @@ func (s *Service) describePlacementGroups(_ *wire.Call, in *describePlacementGro
 		})
 	}
 	all, err := matching(all, in.Filters, fields[T]{
-		"group-arn":    func(g T) []string { return one(s.arn("placement-group", g.name)) },
-		"group-name":   func(g T) []string { return one(g.name) },
-		"spread-level": func(g T) []string { return one(g.spreadLevel) },
-		"state":        func(T) []string { return one("available") },
-		"strategy":     func(g T) []string { return one(g.strategy) },
+		"group-name": func(g T) []string { return one(g.name) },
+		"state":      func(T) []string { return one("available") },
+		"strategy":   func(g T) []string { return one(g.strategy) },
 	}, func(g T) map[string]string { return g.tags })
 	if err != nil {
 		return nil, err

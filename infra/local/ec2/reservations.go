@@ -33,13 +33,9 @@ func (s *Service) describeCapacityReservations(_ *wire.Call, in *describeCapacit
 		"availability-zone":       func(r T) []string { return one(r.Zone) },
 		"availability-zone-id":    func(r T) []string { return one(r.ZoneID) },
 		"end-date":                func(r T) []string { return one(optionalTimestamp(r.End)) },
-		"end-date-type":           func(r T) []string { return one(endDateType(r)) },
 		"instance-match-criteria": func(r T) []string { return one(r.Match) },
-		"instance-platform":       func(r T) []string { return one(r.Platform) },
 		"instance-type":           func(r T) []string { return one(r.InstanceType) },
 		"owner-id":                func(r T) []string { return one(r.OwnerID) },
-		"placement-group-arn":     func(r T) []string { return one(r.PlacementGroupARN) },
-		"start-date":              func(r T) []string { return one(timestamp(r.Start)) },
 		"state":                   func(r T) []string { return one(r.State) },
 		"tenancy":                 func(r T) []string { return one(r.Tenancy) },
 	}, func(r T) map[string]string { return r.Tags })

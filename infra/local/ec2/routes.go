@@ -44,9 +44,7 @@ func (s *Service) describeRouteTables(_ *wire.Call, in *describeRouteTablesReque
 		return nil, err
 	}
 	tables, err = matching(tables, in.Filters, fields[routeTableXML]{
-		"route-table-id":   func(t routeTableXML) []string { return one(t.RouteTableID) },
-		"vpc-id":           func(t routeTableXML) []string { return one(t.VpcID) },
-		"association.main": func(routeTableXML) []string { return yesNo(true) },
+		"vpc-id": func(t routeTableXML) []string { return one(t.VpcID) },
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -71,9 +69,7 @@ func (s *Service) describeVpcEndpoints(_ *wire.Call, in *describeVpcEndpointsReq
 		return nil, err
 	}
 	endpoints, err = matching(endpoints, in.Filters, fields[vpcEndpointXML]{
-		"service-name":       func(e vpcEndpointXML) []string { return one(e.ServiceName) },
-		"vpc-id":             func(e vpcEndpointXML) []string { return one(e.VpcID) },
-		"vpc-endpoint-state": func(e vpcEndpointXML) []string { return one(e.State) },
+		"vpc-id": func(e vpcEndpointXML) []string { return one(e.VpcID) },
 	}, nil)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,6 @@ func (s *Service) describeSpotPriceHistory(_ *wire.Call, in *describeSpotPriceHi
 		"availability-zone":    func(p spotPrice) []string { return one(p.AvailabilityZone) },
 		"availability-zone-id": func(p spotPrice) []string { return one(p.AvailabilityZoneID) },
 		"instance-type":        func(p spotPrice) []string { return one(p.InstanceType) },
-		"product-description":  func(p spotPrice) []string { return one(p.ProductDescription) },
-		"spot-price":           func(p spotPrice) []string { return one(p.SpotPrice) },
 		"timestamp":            func(p spotPrice) []string { return one(p.Timestamp) },
 	}, nil)
 	if err != nil {

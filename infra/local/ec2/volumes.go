@@ -50,12 +50,9 @@ func (s *Service) describeVolumes(_ *wire.Call, in *describeVolumesRequest) (any
 		return nil, err
 	}
 	all, err = matching(all, in.Filters, fields[volumeXML]{
-		"attachment.instance-id": func(v volumeXML) []string { return one(v.Attachments.Items[0].InstanceID) },
-		"availability-zone":      func(v volumeXML) []string { return one(v.AvailabilityZone) },
-		"encrypted":              func(v volumeXML) []string { return yesNo(v.Encrypted) },
-		"status":                 func(v volumeXML) []string { return one(v.Status) },
-		"volume-id":              func(v volumeXML) []string { return one(v.VolumeID) },
-		"volume-type":            func(v volumeXML) []string { return one(v.VolumeType) },
+		"availability-zone": func(v volumeXML) []string { return one(v.AvailabilityZone) },
+		"encrypted":         func(v volumeXML) []string { return yesNo(v.Encrypted) },
+		"status":            func(v volumeXML) []string { return one(v.Status) },
 	}, func(v volumeXML) map[string]string { return v.tags })
 	if err != nil {
 		return nil, err
