@@ -21,7 +21,7 @@ import (
 type kubernetes interface {
 	// AcquireLease returns nil, and no error, while another invocation has the Lease.
 	AcquireLease(ctx context.Context, name, holder string, now, deadline time.Time) (lease, error)
-	CachedNodeClaims(context.Context) ([]api.NodeClaim, error)
+	HasNodeClaims(context.Context) (bool, error)
 	// Reader reads the fleet past the watch cache.
 	Reader() sight.Reader
 	PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error)

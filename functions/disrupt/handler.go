@@ -83,7 +83,7 @@ func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 		return err
 	}
 	// An idle cluster costs this one list, which the watch cache answers.
-	if claims, err := client.CachedNodeClaims(work); err != nil || len(claims) == 0 {
+	if some, err := client.HasNodeClaims(work); err != nil || !some {
 		return err
 	}
 	left, _ := function.Remaining(work)

@@ -177,6 +177,14 @@ func TestListsTravelAsProtobuf(t *testing.T) {
 		{"/apis/karpenter.sh/v1/nodepools", "0", "application/json", counted(t, client.NodePools)},
 		{"/apis/karpenter.sh/v1/nodeclaims", "0", "application/json", counted(t, client.CachedNodeClaims)},
 		{"/apis/karpenter.sh/v1/nodeclaims", "", "application/json", counted(t, client.NodeClaims)},
+		{"/apis/karpenter.sh/v1/nodeclaims", "0", "application/vnd.kubernetes.protobuf", func() (int, error) {
+			has, err := client.HasNodeClaims(t.Context())
+			if claims, _ := client.CachedNodeClaims(t.Context()); has != (len(claims) > 0) {
+				t.Errorf("there are %d nodeclaims, and HasNodeClaims is %t", len(claims), has)
+			}
+			_, _ = client.HasNodeClaims(t.Context()) // the last call is looked at
+			return 0, err
+		}},
 		{"/apis/karpenter.k8s.aws/v1/ec2nodeclasses", "0", "application/json", counted(t, client.NodeClasses)},
 		{"/api/v1/pods", "", "application/vnd.kubernetes.protobuf", func() (int, error) {
 			pods, err := client.PodsOnNode(t.Context(), "listed-node", "")

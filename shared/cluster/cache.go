@@ -35,6 +35,9 @@ type Cache struct {
 
 	mutex sync.Mutex
 	used  int // the bytes of all slots
+	// The objects of the last lists, where those were short.
+	nodesRead  map[string]*readObject[corev1.Node]
+	claimsRead map[string]*readObject[api.NodeClaim]
 }
 
 // NewCache returns a cache without objects, for the clients of one cluster. It keeps no collection
@@ -58,6 +61,7 @@ type kind[T any] struct {
 	size func(object *T, encoded int) int
 	// decoder returns the decoding of one list.
 	decoder func() decoding[T]
+	again   *cutting[T] // nil where decoder serves as well
 }
 
 // slot holds the last known state of a collection.
@@ -135,7 +139,7 @@ func read[T any](ctx context.Context, c *Client, k kind[T]) ([]T, error) {
 		slog.DebugContext(ctx, "a collection is listed in full", "path", k.path, "because", err)
 	}
 	put(c.cache, slot, nil) // a list beside the old state may take too much memory
-	list, err := readPages(ctx, c, k.path, k.accept, k.decoder())
+	list, err := readPages(ctx, c, k.path, k.accept, decodingAgain(c.cache, k))
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ func TestAConsistentClientNeverReadsTheWatchCache(t *testing.T) {
 		_, _ = client.NodeOverlays(ctx)
 		_, _ = client.NodeClaims(ctx)
 		_, _ = client.CachedNodeClaims(ctx)
+		_, _ = client.HasNodeClaims(ctx)
 		_, _ = client.SelectNodeClaims(ctx, labels.Everything(), true)
 		_, _ = client.UnboundPods(ctx)
 		_, _ = client.Pods(ctx)

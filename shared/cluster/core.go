@@ -81,6 +81,14 @@ func nodeKind(c *Client) kind[corev1.Node] {
 		path: "/api/v1/nodes", accept: protobufOrJSON, slot: func(cache *Cache) *slot[corev1.Node] { return &cache.nodes },
 		identity: func(node *corev1.Node) *metav1.ObjectMeta { return &node.ObjectMeta },
 		size:     func(node *corev1.Node, _ int) int { return int(unsafe.Sizeof(*node)) + 3*node.Size() },
+		again: &cutting[corev1.Node]{
+			read: func(cache *Cache) *map[string]*readObject[corev1.Node] { return &cache.nodesRead },
+			cut: func(body []byte) (meta metav1.ListMeta, items [][]byte, ok bool) {
+				meta, err := lean.Items(body, func(item []byte) { items = append(items, item) })
+				return meta, items, err == nil
+			},
+			decode: lean.Node,
+		},
 		decoder: func() decoding[corev1.Node] {
 			asJSON := builtIn(c, &corev1.NodeList{}, func(page *corev1.NodeList) []corev1.Node {
 				for i := range page.Items {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"unsafe"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster/lean"
 )
 
 const (
@@ -96,17 +98,31 @@ func nodeClaimKind() kind[api.NodeClaim] {
 		slot:     func(cache *Cache) *slot[api.NodeClaim] { return &cache.claims },
 		identity: func(claim *api.NodeClaim) *metav1.ObjectMeta { return &claim.ObjectMeta },
 		size:     func(claim *api.NodeClaim, encoded int) int { return int(unsafe.Sizeof(*claim)) + 2*encoded },
-		decoder: func() decoding[api.NodeClaim] {
-			return func(body []byte) ([]api.NodeClaim, metav1.ListMeta, error) {
+		decoder:  func() decoding[api.NodeClaim] { return decodeClaims },
+		again: &cutting[api.NodeClaim]{
+			read: func(cache *Cache) *map[string]*readObject[api.NodeClaim] { return &cache.claimsRead },
+			cut: func(body []byte) (metav1.ListMeta, [][]byte, bool) {
 				var page api.NodeClaimList
-				err := decode(body, &page)
-				for i := range page.Items {
-					page.Items[i].ManagedFields = nil
-				}
-				return page.Items, page.ListMeta, err
-			}
+				rest, items, ok := split(body)
+				ok = ok && decode(rest, &page) == nil
+				return page.ListMeta, items, ok
+			},
+			decode: func(item []byte, claim *api.NodeClaim) error {
+				err := decode(item, claim)
+				claim.ManagedFields = nil
+				return err
+			},
 		},
 	}
+}
+
+func decodeClaims(body []byte) ([]api.NodeClaim, metav1.ListMeta, error) {
+	var page api.NodeClaimList
+	err := decode(body, &page)
+	for i := range page.Items {
+		page.Items[i].ManagedFields = nil
+	}
+	return page.Items, page.ListMeta, err
 }
 
 // SelectNodeClaims lists the NodeClaims that the selector matches. Cached ones may be a moment old,
@@ -123,8 +139,24 @@ func (c *Client) SelectNodeClaims(
 	return list.Items, err
 }
 
-// CachedNodeClaims lists every NodeClaim from the watch cache, for callers that only need to know
-// whether there is anything to do.
+// HasNodeClaims reports whether the watch cache has a NodeClaim. It decodes none.
+func (c *Client) HasNodeClaims(ctx context.Context) (bool, error) {
+	request := c.rest.Get().AbsPath(nodeClaimsPath).SetHeader("Accept", identitiesOnly)
+	if !c.consistent {
+		request = request.Param(versionParameter, cachedVersion)
+	}
+	body, err := request.Do(ctx).Raw()
+	has := false
+	if err == nil {
+		_, err = lean.Identities(body, func(_, _, _ []byte) { has = true })
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for nodeclaims: %w", err)
+	}
+	return has, nil
+}
+
+// CachedNodeClaims lists every NodeClaim from the watch cache.
 func (c *Client) CachedNodeClaims(ctx context.Context) ([]api.NodeClaim, error) {
 	var list api.NodeClaimList
 	err := c.readJSON(ctx, nodeClaimsPath, &list, versionParameter, cachedVersion)

@@ -86,6 +86,23 @@ func Nodes(body []byte) (found []corev1.Node, meta metav1.ListMeta, err error) {
 	return found, meta, nil
 }
 
+// Items visits the encoded objects of a list, and returns its metadata. The bytes are part of the body.
+func Items(body []byte, visit func(item []byte)) (metav1.ListMeta, error) {
+	return list(body, func(item []byte) error {
+		visit(item)
+		return nil
+	})
+}
+
+// Node decodes one of the items of a NodeList.
+func Node(item []byte, into *corev1.Node) error {
+	pruned, err := nodes().prune(nil, item)
+	if err != nil {
+		return err
+	}
+	return into.Unmarshal(pruned)
+}
+
 // annotationDomains are the domains of the annotations that are kept of pods. Others may be long,
 // such as the last applied configuration.
 var annotationDomains = []string{

@@ -107,7 +107,7 @@ func (s shape) prune(to, message []byte) ([]byte, error) {
 			to = append(to, f.whole...)
 			return nil
 		}
-		content, err := inner.prune(nil, f.bytes)
+		content, err := inner.prune(make([]byte, 0, len(f.bytes)), f.bytes)
 		to = appendField(to, f.number, content)
 		return err
 	})
