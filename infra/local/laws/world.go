@@ -29,6 +29,8 @@ type World struct {
 	Held func(*api.NodeClaim) bool
 	// Stopped lets a claim have an instance that is stopped.
 	Stopped bool
+
+	owned map[string]string // what owners has returned
 }
 
 // Pointers are those of the values, as a World has them.
@@ -48,13 +50,16 @@ func Live(instance *ec2.Instance) bool {
 // owners are the names of the claims of instances, by the ids of the instances: by the claim's status, or by
 // the instance's tag. An instance has the tag when it joins, and its claim may be gone by then.
 func (w *World) owners() map[string]string {
+	if w.owned != nil {
+		return w.owned
+	}
 	byID := map[string]string{}
 	for _, claim := range w.Claims {
 		if id := claim.Status.ProviderID; id != "" {
 			byID[id] = claim.Name
 		}
 	}
-	of := map[string]string{}
+	w.owned = make(map[string]string, len(w.Instances))
 	for i := range w.Instances {
 		instance := &w.Instances[i]
 		name, known := byID[instance.ProviderID()]
@@ -62,10 +67,10 @@ func (w *World) owners() map[string]string {
 			name = instance.Tags[api.NodeClaimTagKey]
 		}
 		if name != "" {
-			of[instance.ID] = name
+			w.owned[instance.ID] = name
 		}
 	}
-	return of
+	return w.owned
 }
 
 // live are the instances that run or will, by their provider IDs.

@@ -207,6 +207,9 @@ func (r *Run) watchNodes() {
 			}
 		}
 		silent := now.Sub(heard) > silence
+		if tainted := *node; !silent && !taintByCondition(&tainted, now) {
+			continue
+		}
 		apiserver.Update(r.store, apiserver.Nodes, "", node.Name, func(stored *corev1.Node) bool {
 			changed := false
 			if silent {
@@ -306,7 +309,7 @@ func (r *Run) collectPods() {
 func (r *Run) forgetNodes() {
 	ended := map[string]bool{}
 	known := map[string]bool{}
-	for _, instance := range r.ec2.Instances() {
+	for _, instance := range r.copied() {
 		known[instance.ProviderID()] = true
 		ended[instance.ProviderID()] = instance.State == ec2.Terminated
 	}

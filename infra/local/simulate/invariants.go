@@ -39,11 +39,37 @@ func (r *Run) world() *laws.World {
 		Pods:        apiserver.List[corev1.Pod](r.store, apiserver.Pods),
 		Volumes:     apiserver.List[corev1.PersistentVolume](r.store, apiserver.Volumes),
 		Attachments: apiserver.List[storagev1.VolumeAttachment](r.store, apiserver.Attachments),
-		Instances:   r.ec2.Instances(),
+		Instances:   r.copied(),
 		Patience:    patience,
 		Held:        r.heldByPods,
 	}
 }
+
+// seen reports whether a change is of what the laws of every moment look at.
+func seen(change apiserver.Change) bool {
+	object := change.After
+	if object == nil {
+		object = change.Before
+	}
+	switch object.Kind {
+	case apiserver.NodeClaims, apiserver.NodePools, apiserver.Nodes, apiserver.Pods, apiserver.Volumes,
+		apiserver.Attachments:
+		return true
+	}
+	return false
+}
+
+// copied returns copies of the instances, which nobody may change. EC2 makes new ones after calls that write,
+// and after it has told of a change itself.
+func (r *Run) copied() []ec2.Instance {
+	if r.instances == nil {
+		r.instances = r.ec2.Instances()
+	}
+	return r.instances
+}
+
+// stale says that an instance may have changed.
+func (r *Run) stale() { r.changed, r.instances = true, nil }
 
 // check looks at the laws that hold at every moment.
 func (r *Run) check() {
@@ -79,7 +105,7 @@ func (r *Run) checkUnclaimed(ids []string) {
 // released holds that a claim goes only when its instance has ended.
 func (r *Run) released(claim *api.NodeClaim) {
 	r.freed[claim.Labels[api.NodePoolLabelKey]] = time.Now()
-	for _, i := range r.ec2.Instances() {
+	for _, i := range r.copied() {
 		if i.State == ec2.Terminated {
 			continue
 		}

@@ -33,6 +33,7 @@ type call struct {
 	body       []byte
 	name       string // of the call in all choices: function, invocation, number
 	what       string // for people
+	named      string // the AWS operation, once someone asked
 	sent       time.Time
 	answered   bool
 	answers    chan answer
@@ -113,6 +114,14 @@ func (c *call) operation() string {
 	if c.isKubernetes() {
 		return c.request.Method + " " + c.request.URL.Path
 	}
+	if c.named == "" {
+		c.named = c.action()
+	}
+	return c.named
+}
+
+// action is the AWS operation as the request says it.
+func (c *call) action() string {
 	if target := c.request.Header.Get("X-Amz-Target"); target != "" {
 		return target[strings.LastIndexByte(target, '.')+1:]
 	}
@@ -294,6 +303,9 @@ func (r *Run) aws(c *call) *http.Response {
 	recorder := httptest.NewRecorder()
 	r.calling = c.name
 	r.server.ServeHTTP(recorder, request)
+	if strings.HasPrefix(request.URL.Host, "ec2.") && !strings.HasPrefix(c.operation(), "Describe") {
+		r.instances = nil
+	}
 	response := recorder.Result()
 	response.Request = c.request
 	return response

@@ -76,7 +76,7 @@ func (r *Run) price() float64 {
 		}
 	}
 	sum := 0.0
-	for _, i := range r.ec2.Instances() {
+	for _, i := range r.copied() {
 		if stays[i.ID] && slices.Contains([]ec2.State{ec2.Pending, ec2.Running}, i.State) {
 			sum += i.PricePerHour
 		}

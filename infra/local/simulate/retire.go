@@ -29,7 +29,7 @@ func (r *Run) retire() {
 	for n := range e.Number(1, 4, "retirements") {
 		name := fmt.Sprint(n)
 		e.In(e.Between(2*time.Minute, 34*time.Minute, "retirement", name), func() {
-			candidates := slices.DeleteFunc(r.ec2.Instances(), func(i ec2.Instance) bool {
+			candidates := slices.DeleteFunc(slices.Clone(r.copied()), func(i ec2.Instance) bool {
 				m := r.machines[i.ID]
 				return i.State != ec2.Running || m == nil || m.off || !m.retires.IsZero() ||
 					i.Tags[api.NodePoolLabelKey] != driftedPool

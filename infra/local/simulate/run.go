@@ -45,6 +45,7 @@ type Run struct {
 	work        sync.WaitGroup
 
 	machines   map[string]*machine // by instance
+	instances  []ec2.Instance      // as copied gives them; nil until someone asks
 	workloads  []*workload
 	soonTasks  map[string]bool
 	changed    bool                   // since the invariants were checked
@@ -179,7 +180,7 @@ func (r *Run) awaitClass() {
 
 // observe learns every change of an object.
 func (r *Run) observe(change apiserver.Change) {
-	r.changed = true
+	r.changed = r.changed || seen(change)
 	r.stirred(change)
 	r.proposed(change)
 	if change.After == nil && change.Before != nil && change.Before.Kind == apiserver.NodeClaims {
@@ -193,7 +194,7 @@ func (r *Run) observe(change apiserver.Change) {
 }
 
 // collectEvery is how many events pass between two collections of garbage.
-const collectEvery = 4000
+const collectEvery = 16000
 
 // step follows each event.
 func (r *Run) step() {
@@ -290,7 +291,7 @@ func (r *Run) ConsoleOutput(string) string { return "" }
 // InstanceChanged boots and ends machines. EC2 calls it from a goroutine of its own.
 func (r *Run) InstanceChanged(i ec2.Instance) {
 	r.engine.Arrive("machine "+i.ID+" "+string(i.State), func() {
-		r.changed = true
+		r.stale()
 		r.power(i)
 	})
 }

@@ -23,8 +23,9 @@ const magic = "k8s\x00"
 // envelope adds to an encoded object its kind.
 func envelope(apiVersion, kind string, encoded []byte) ([]byte, error) {
 	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: encoded}
-	whole, err := unknown.Marshal()
-	return append([]byte(magic), whole...), err
+	whole := make([]byte, len(magic)+unknown.Size())
+	_, err := unknown.MarshalTo(whole[copy(whole, magic):])
+	return whole, err
 }
 
 // encodeObject answers with one object.
@@ -58,16 +59,21 @@ func encodeJSONList(kind *Kind, objects []*Object, meta metav1.ListMeta) (*http.
 	if err != nil {
 		return nil, err
 	}
+	size := len(head) + 16
+	items := make([][]byte, len(objects))
+	for i, object := range objects {
+		if items[i], err = object.jsonItem(); err != nil {
+			return nil, err
+		}
+		size += len(items[i]) + 1
+	}
 	var list bytes.Buffer
+	list.Grow(size)
 	list.Write(head[:len(head)-1])
 	list.WriteString(`,"items":[`)
-	for i, object := range objects {
+	for i, item := range items {
 		if i > 0 {
 			list.WriteByte(',')
-		}
-		item, err := object.jsonItem()
-		if err != nil {
-			return nil, err
 		}
 		list.Write(item)
 	}
@@ -92,17 +98,23 @@ func (o *Object) jsonItem() (item []byte, err error) {
 // encodeProtobufList writes a list whose field 1 is its metadata and whose fields 2 are its items, which
 // holds for the lists of all kinds.
 func encodeProtobufList(kind *Kind, objects []*Object, meta metav1.ListMeta, asMetadata bool) (*http.Response, error) {
-	var list bytes.Buffer
 	encoded, err := meta.Marshal()
 	if err != nil {
 		return nil, err
 	}
-	field(&list, 1, encoded)
-	for _, object := range objects {
-		if encoded, err = object.protobufItem(asMetadata); err != nil {
+	size := len(encoded) + mostHead
+	items := make([][]byte, len(objects))
+	for i, object := range objects {
+		if items[i], err = object.protobufItem(asMetadata); err != nil {
 			return nil, err
 		}
-		field(&list, 2, encoded)
+		size += len(items[i]) + mostHead
+	}
+	var list bytes.Buffer
+	list.Grow(size)
+	field(&list, 1, encoded)
+	for _, item := range items {
+		field(&list, 2, item)
 	}
 	apiVersion, name := kind.apiVersion(), kind.Name+"List"
 	if asMetadata {
@@ -142,6 +154,9 @@ func metadataObject(object *Object) *metav1.PartialObjectMetadata {
 	}
 	return partial
 }
+
+// mostHead is how many bytes the head of a field may have.
+const mostHead = 11
 
 // field writes a field of bytes.
 func field(into *bytes.Buffer, number int, content []byte) {

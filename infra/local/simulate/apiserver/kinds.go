@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"strings"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -98,6 +99,15 @@ var (
 // anything is an object whose type the model does not know.
 func anything() any { return new(unstructured.Unstructured) }
 
+// known are all kinds, by the path of their collections without a namespace.
+var known = sync.OnceValue(func() map[string]*Kind {
+	paths := map[string]*Kind{}
+	for _, kind := range kinds() {
+		paths[kind.prefix()+kind.Plural] = kind
+	}
+	return paths
+})
+
 func kinds() []*Kind {
 	return []*Kind{
 		Pods, Nodes, Namespaces, ConfigMaps, Events, Services, Limits, Quotas, VolumeClaims, Volumes, DaemonSets, Leases,
@@ -137,26 +147,31 @@ type target struct {
 // parse reads a path such as /api/v1/namespaces/NAMESPACE/pods/NAME/eviction. ok is false for a kind
 // that the model does not hold.
 func parse(path string) (t target, ok bool) {
-	for _, kind := range kinds() {
-		rest, found := strings.CutPrefix(path, kind.prefix())
-		if !found {
-			continue
-		}
-		parts := strings.Split(rest, "/")
-		t := target{kind: kind}
-		if kind.Namespaced && len(parts) >= 3 && parts[0] == "namespaces" {
-			t.namespace, parts = parts[1], parts[2:]
-		}
-		if parts[0] != kind.Plural || len(parts) > 3 || kind == Namespaces && len(parts) > 2 {
-			continue
-		}
-		if len(parts) > 1 {
-			t.name = parts[1]
-		}
-		if len(parts) > 2 {
-			t.subresource = parts[2]
-		}
-		return t, true
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	within := 2 // /api/v1
+	if parts[0] == "apis" {
+		within = 3
 	}
-	return target{}, false
+	if len(parts) <= within {
+		return target{}, false
+	}
+	prefix, rest := "/"+strings.Join(parts[:within], "/")+"/", parts[within:]
+	namespace := ""
+	if len(rest) >= 3 && rest[0] == "namespaces" {
+		if kind := known()[prefix+rest[2]]; kind != nil && kind.Namespaced {
+			namespace, rest = rest[1], rest[2:]
+		}
+	}
+	kind := known()[prefix+rest[0]]
+	if kind == nil || len(rest) > 3 || kind == Namespaces && len(rest) > 2 {
+		return target{}, false
+	}
+	t = target{kind: kind, namespace: namespace}
+	if len(rest) > 1 {
+		t.name = rest[1]
+	}
+	if len(rest) > 2 {
+		t.subresource = rest[2]
+	}
+	return t, true
 }

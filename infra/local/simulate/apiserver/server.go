@@ -221,6 +221,12 @@ func (s *Server) matcher(t target, query url.Values) (func(*Object) bool, error)
 			return nil, apierrors.NewBadRequest("field label not supported: " + requirement.Field)
 		}
 	}
+	if name, exact := wanted.RequiresExactMatch("metadata.name"); exact && len(wanted.Requirements()) == 1 {
+		named := func(object *Object) bool { return object.Meta.GetName() == name }
+		if t.namespace == "" && selector.Empty() {
+			return named, nil
+		}
+	}
 	return func(object *Object) bool {
 		return (t.namespace == "" || object.Meta.GetNamespace() == t.namespace) &&
 			selector.Matches(labels.Set(object.Meta.GetLabels())) && (wanted.Empty() || wanted.Matches(fieldsOf(object)))

@@ -59,6 +59,7 @@ type revision struct {
 type collection struct {
 	keys      []string // of all revisions, in order
 	revisions map[string][]revision
+	newest    []*Object // all objects of now, in order; nil until someone asks for them
 }
 
 // stamp says when a version was written.
@@ -119,14 +120,21 @@ func (s *Store) Get(kind *Kind, namespace, name string) *Object {
 	return s.collections[kind].at(keyOf(namespace, name), s.version)
 }
 
-// listAt returns the objects that existed at the version, in the order of their keys.
+// listAt returns the objects that existed at the version, in the order of their keys. Nobody may change
+// the list.
 func (s *Store) listAt(kind *Kind, version uint64) []*Object {
 	c := s.collections[kind]
-	var found []*Object
+	if version == s.version && c.newest != nil {
+		return c.newest
+	}
+	found := make([]*Object, 0, len(c.keys))
 	for _, key := range c.keys {
 		if object := c.at(key, version); object != nil {
 			found = append(found, object)
 		}
+	}
+	if version == s.version {
+		c.newest = found
 	}
 	return found
 }
@@ -158,6 +166,7 @@ func (s *Store) put(kind *Kind, key string, next *Object) {
 		c.keys = slices.Insert(c.keys, at, key)
 	}
 	c.revisions[key] = append(c.revisions[key], revision{s.version, next})
+	c.newest = nil
 	s.compact(now)
 	change := Change{Before: before, After: next, Version: s.version}
 	for _, listener := range s.listeners {
@@ -273,10 +282,8 @@ func Update[T any](s *Store, kind *Kind, namespace, name string, change func(*T)
 	if current == nil {
 		return
 	}
-	value := new(T)
-	if err := json.Unmarshal(current.json, value); err != nil {
-		panic(err) // the store has decoded it before
-	}
+	typed, _ := current.Typed.(interface{ DeepCopy() *T })
+	value := typed.DeepCopy()
 	if !change(value) {
 		return
 	}

@@ -19,7 +19,8 @@ type Watch struct {
 
 // IsWatch reports whether the request begins a watch.
 func IsWatch(request *http.Request) bool {
-	return request.Method == http.MethodGet && request.URL.Query().Get("watch") != ""
+	return request.Method == http.MethodGet && strings.Contains(request.URL.RawQuery, "watch=") &&
+		request.URL.Query().Get("watch") != ""
 }
 
 // Watch begins a watch. Past are the events since the version from which it continues. An error is
