@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/infra/local/machine"
+	"github.com/whittle-dev/whittle/infra/local/kubelet"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -84,7 +84,7 @@ func job(step Step) *batchv1.Job {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
 					Labels:      map[string]string{appLabel: workload},
-					Annotations: map[string]string{machine.RunForAnnotation: step.Runs.String()},
+					Annotations: map[string]string{kubelet.RunFor: step.Runs.String()},
 				},
 				Spec: corev1.PodSpec{
 					RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &grace,

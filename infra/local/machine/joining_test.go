@@ -26,6 +26,7 @@ import (
 	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/infra/local/eks"
 	"github.com/whittle-dev/whittle/infra/local/identity"
+	"github.com/whittle-dev/whittle/infra/local/kubelet"
 	controlplane "github.com/whittle-dev/whittle/infra/local/kubernetes"
 	"github.com/whittle-dev/whittle/infra/local/machine"
 	"github.com/whittle-dev/whittle/infra/local/wire"
@@ -260,7 +261,7 @@ func (r *region) mountsVolumes(t *testing.T, id, node string) {
 }
 
 // reboots reboots a machine with the pod web. The Node stays, is not ready meanwhile, and has another
-// boot id afterwards. The pod's container starts again.
+// boot id afterwards. Its device plugin reports after that again. The pod's container starts again.
 func (r *region) reboots(t *testing.T, id, name string) {
 	t.Helper()
 	before, err := r.client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
@@ -283,14 +284,15 @@ func (r *region) reboots(t *testing.T, id, name string) {
 		case event := <-changes.ResultChan():
 			node, ok := event.Object.(*corev1.Node)
 			booted := ok && node.Status.NodeInfo.BootID != before.Status.NodeInfo.BootID
-			wasNotReady = wasNotReady || booted && !isReady(node)
+			gpus, known := node.Status.Allocatable["nvidia.com/gpu"]
+			wasNotReady = wasNotReady || booted && !isReady(node) && known && gpus.IsZero()
 			return booted && isReady(node) && node.UID == before.UID
 		default:
 			return false
 		}
 	})
 	if !wasNotReady {
-		t.Error("the node was ready all the time")
+		t.Error("the node was ready all the time, or had its GPU")
 	}
 	r.eventually(t, id, "the container has started again", func(ctx context.Context) bool {
 		web, err := r.client.CoreV1().Pods("default").Get(ctx, "web", metav1.GetOptions{})
@@ -333,17 +335,24 @@ func TestMachineJoinsRunsPodsAndLeaves(t *testing.T) {
 	}}
 	job := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "job", Namespace: "default", Annotations: map[string]string{machine.RunForAnnotation: "100ms"},
+			Name: "job", Namespace: "default", Annotations: map[string]string{kubelet.RunFor: "100ms"},
 		},
 		Spec: *pod.Spec.DeepCopy(),
 	}
 	job.Spec.RestartPolicy = corev1.RestartPolicyNever
+	tooLarge := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "large", Namespace: "default"}, Spec: *pod.Spec.DeepCopy()}
+	tooLarge.Spec.NodeName = name
+	tooLarge.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("99")}
 	pods := r.client.CoreV1().Pods("default")
-	for _, p := range []*corev1.Pod{pod, job} {
+	for _, p := range []*corev1.Pod{pod, job, tooLarge} {
 		if _, err := pods.Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	r.eventually(t, id, "the kubelet rejects a pod without room", func(ctx context.Context) bool {
+		large, err := pods.Get(ctx, "large", metav1.GetOptions{})
+		return err == nil && large.Status.Phase == corev1.PodFailed && large.Status.Reason == "OutOfcpu"
+	})
 	r.eventually(t, id, "one pod runs and the other has succeeded", func(ctx context.Context) bool {
 		web, err := pods.Get(ctx, "web", metav1.GetOptions{})
 		job, jobErr := pods.Get(ctx, "job", metav1.GetOptions{})

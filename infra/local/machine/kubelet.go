@@ -13,11 +13,13 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	rules "github.com/whittle-dev/whittle/infra/local/kubelet"
 )
 
 // kubelet registers a machine as a Node and runs its pods.
@@ -36,8 +38,11 @@ type kubelet struct {
 	podIP     func() string
 	spawn     func(context.Context, func(context.Context))
 
-	mu   sync.Mutex
-	pods map[string]*podWorker // by UID
+	registered *corev1.Node // as it was when it was registered
+
+	mu    sync.Mutex
+	rules *rules.Kubelet
+	pods  map[types.UID]*podWorker
 	// mounts are the volumes in use, by their pod.
 	mounts    map[types.UID][]corev1.UniqueVolumeName
 	reporting sync.Mutex // held while volumes are reported
@@ -52,9 +57,15 @@ func (k *kubelet) run(ctx context.Context) {
 	if node == nil {
 		return
 	}
+	k.registered = node
 	k.console.print("kubelet: registered node %s", k.nodeName)
-	// A Node that was there already is as it was before the boot.
+	// A Node that was there already is as it was before the boot. Its devices count when they report again.
 	if node.Status.NodeInfo.BootID != k.bootID {
+		for name := range k.resources.devices {
+			if _, before := node.Status.Allocatable[name]; before {
+				k.resources.capacity[name], k.resources.allocatable[name] = resource.Quantity{}, resource.Quantity{}
+			}
+		}
 		k.reportStatus(ctx, false)
 	}
 	k.log.Info("node registered", "type", k.instance.InstanceType, "zone", k.instance.Zone)

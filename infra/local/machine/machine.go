@@ -15,6 +15,7 @@ import (
 
 	"github.com/whittle-dev/whittle/infra/local/draw"
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	rules "github.com/whittle-dev/whittle/infra/local/kubelet"
 )
 
 // machine is one instance's machine between power on and power off.
@@ -123,7 +124,7 @@ func (m *machine) kubelet(config *joining) (*kubelet, error) {
 		system:    operatingSystemOf(m.instance.Image),
 		resources: capacityOf(&m.instance, settings, m.owner.config.MemoryOverhead, config.localStorage),
 		podIP:     m.owner.podIP,
-		console:   m.console, log: m.log, spawn: m.owner.spawn, pods: map[string]*podWorker{},
+		console:   m.console, log: m.log, spawn: m.owner.spawn, pods: map[types.UID]*podWorker{}, rules: rules.New(),
 		mounts: map[types.UID][]corev1.UniqueVolumeName{},
 	}, nil
 }

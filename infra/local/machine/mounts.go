@@ -15,33 +15,15 @@ import (
 // detaches. Kubelets set it by default.
 const managedAttachment = "volumes.kubernetes.io/controller-managed-attach-detach"
 
-// mount waits until the pod's volumes are attached to this machine. It returns false if the pod or the
-// machine ended before.
-func (k *kubelet) mount(ctx context.Context, pod *corev1.Pod, worker *podWorker) bool {
-	if !hasClaims(pod) {
-		return true
-	}
-	for said := ""; ; {
-		attached, err := k.mounted(ctx, pod)
-		if attached {
-			return true
-		}
-		if err != nil && err.Error() != said {
-			said = err.Error()
-			k.console.print("kubelet: volumes of pod %s/%s: %v", pod.Namespace, pod.Name, err)
-		}
-		if !k.pause(ctx, worker, registerRetry) {
-			return false
-		}
-	}
-}
-
 func hasClaims(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
 }
 
 // mounted reports the pod's volumes as in use, and returns whether all of them are attached.
 func (k *kubelet) mounted(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	if !hasClaims(pod) {
+		return true, nil
+	}
 	names, err := k.attachable(ctx, pod)
 	if err != nil || len(names) == 0 {
 		return err == nil, err

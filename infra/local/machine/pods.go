@@ -11,19 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
-)
 
-// RunForAnnotation returns the time that the containers of a pod with restartPolicy Never or
-// OnFailure run until they succeed, as a Go duration. Without it they run until the pod is deleted.
-const RunForAnnotation = "local.whittle.dev/run-for"
+	rules "github.com/whittle-dev/whittle/infra/local/kubelet"
+)
 
 // podWorker is a pod on this machine.
 type podWorker struct {
-	// stop is closed when the pod is to end; grace is valid then.
-	stop     chan struct{}
-	stopping bool
-	grace    time.Duration
-	deleted  chan struct{} // closed when the API server has forgotten the pod
+	pod     *corev1.Pod   // as the API has it; guarded by the kubelet's lock
+	changed chan struct{} // has an element when the pod has changed
+	deleted chan struct{} // closed when the API server has forgotten the pod
 }
 
 // watchPods follows the pods that are bound to this node, which is all that a node may see.
@@ -57,107 +53,124 @@ func (k *kubelet) forgetObject(object any) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if worker := k.pods[string(pod.UID)]; worker != nil {
+	if worker := k.pods[pod.UID]; worker != nil {
 		close(worker.deleted)
-		delete(k.pods, string(pod.UID))
+		delete(k.pods, pod.UID)
 	}
 }
 
-// sync starts a worker for a new pod, and tells the worker of a deleted pod to end it.
+// sync starts a worker for a new pod, and tells the worker of another one that it has changed.
 func (k *kubelet) sync(ctx context.Context, pod *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	worker := k.pods[string(pod.UID)]
+	worker := k.pods[pod.UID]
 	if worker == nil {
-		worker = &podWorker{stop: make(chan struct{}), deleted: make(chan struct{})}
-		k.pods[string(pod.UID)] = worker
-		k.spawn(ctx, func(ctx context.Context) { k.work(ctx, pod, worker) })
+		worker = &podWorker{pod: pod, changed: make(chan struct{}, 1), deleted: make(chan struct{})}
+		k.pods[pod.UID] = worker
+		k.spawn(ctx, func(ctx context.Context) { k.work(ctx, worker) })
+		return
 	}
-	if pod.DeletionTimestamp != nil && !worker.stopping {
-		worker.stopping = true
-		if pod.DeletionGracePeriodSeconds != nil {
-			worker.grace = time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second
-		}
-		close(worker.stop)
-	}
-}
-
-// work is a pod's life on the machine.
-func (k *kubelet) work(ctx context.Context, pod *corev1.Pod, worker *podWorker) {
-	started := pod.Status.StartTime
-	if started == nil {
-		now := metav1.Now()
-		started = &now
-	}
-	terminal := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	defer k.unmount(ctx, pod)
-	if !terminal && k.mount(ctx, pod, worker) && k.pause(ctx, worker, k.timing.PodStart) {
-		ip := k.addressOf(pod)
-		k.writeStatus(ctx, pod, worker, runningStatus(pod, *started, ip, k.instance.PrivateIPAddress))
-		if runFor := runTime(pod); runFor > 0 && k.pause(ctx, worker, runFor) {
-			k.writeStatus(ctx, pod, worker, endedStatus(pod, *started, ip, k.instance.PrivateIPAddress))
-			terminal = true
-		}
-	}
+	worker.pod = pod
 	select {
-	case <-ctx.Done():
-		return
-	case <-worker.deleted:
-		return
-	case <-worker.stop:
-	}
-	if !wait(ctx, min(worker.grace, k.timing.PodStop)) {
-		return
-	}
-	k.unmount(ctx, pod)
-	// A job counts its pods by their last phase and holds them with a finalizer until it has; for
-	// others that write would only cost.
-	if len(pod.Finalizers) > 0 && !terminal {
-		k.writeStatus(ctx, pod, worker, endedStatus(pod, *started, pod.Status.PodIP, k.instance.PrivateIPAddress))
-	}
-	k.remove(ctx, pod, worker)
-}
-
-// addressOf is the pod's address: the one it has, the machine's, or a new one.
-func (k *kubelet) addressOf(pod *corev1.Pod) string {
-	switch {
-	case pod.Status.PodIP != "":
-		return pod.Status.PodIP
-	case pod.Spec.HostNetwork:
-		return k.instance.PrivateIPAddress
+	case worker.changed <- struct{}{}:
 	default:
-		return k.podIP()
 	}
 }
 
-// pause waits and is false when the pod or the machine ended meanwhile.
-func (k *kubelet) pause(ctx context.Context, worker *podWorker, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// work is a pod's life on the machine: it carries out the verdicts about the pod.
+func (k *kubelet) work(ctx context.Context, worker *podWorker) {
+	node := k.current(ctx)
+	attached, said := false, ""
+	for {
+		pod, verdict := k.look(worker, node, attached)
+		if pod == nil {
+			break
+		}
+		if verdict.Over {
+			k.unmount(ctx, pod)
+		}
+		// A job counts its pods by their last phase and holds them with a finalizer until it has; for
+		// others the last write would only cost.
+		if verdict.Status != nil && (!verdict.Gone || len(pod.Finalizers) > 0) {
+			k.writeStatus(ctx, pod, worker, verdict.Status)
+		}
+		if verdict.Gone {
+			k.remove(ctx, pod, worker)
+		}
+		if !attached && !verdict.Over {
+			var err error
+			if attached, err = k.mounted(ctx, pod); attached {
+				continue
+			} else if err != nil && err.Error() != said {
+				said = err.Error()
+				k.console.print("kubelet: volumes of pod %s/%s: %v", pod.Namespace, pod.Name, err)
+			}
+		}
+		if !worker.await(ctx, verdict.Again) {
+			break
+		}
+	}
+	k.end(ctx, worker)
+}
+
+// look returns the pod as the API has it and the verdict about it; nil for a pod that the API has forgotten.
+func (k *kubelet) look(worker *podWorker, node *corev1.Node, attached bool) (*corev1.Pod, rules.Verdict) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	select {
-	case <-timer.C:
-		return true
-	case <-worker.stop:
 	case <-worker.deleted:
+		return nil, rules.Verdict{}
+	default:
+	}
+	return worker.pod, k.rules.Look(worker.pod, rules.Moment{
+		Now: time.Now(), Node: node, Attached: attached, HostIP: k.instance.PrivateIPAddress, PodIP: k.podIP,
+		Timing: rules.Timing{Start: k.timing.PodStart, Stop: k.timing.PodStop},
+	})
+}
+
+// end waits until the containers of a pod that the API has forgotten have ended.
+func (k *kubelet) end(ctx context.Context, worker *podWorker) {
+	for ctx.Err() == nil {
+		k.mu.Lock()
+		verdict := k.rules.Lose(worker.pod.UID, time.Now())
+		k.mu.Unlock()
+		if verdict.Over {
+			k.unmount(ctx, worker.pod)
+			return
+		}
+		wait(ctx, time.Until(verdict.Again))
+	}
+}
+
+// await waits until the time, if it is not zero, or until the pod changes. It is false when the machine
+// has ended.
+func (w *podWorker) await(ctx context.Context, until time.Time) bool {
+	var due <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+	case <-w.changed:
+	case <-w.deleted:
 	case <-ctx.Done():
 	}
-	return false
+	return ctx.Err() == nil
 }
 
-// runTime is the time after which the pod's containers exit by themselves; 0 for never.
-func runTime(pod *corev1.Pod) time.Duration {
-	if pod.Spec.RestartPolicy == corev1.RestartPolicyAlways {
-		return 0
-	}
-	d, err := time.ParseDuration(pod.Annotations[RunForAnnotation])
+// current returns the Node as it is now, or as it was registered where the API server does not say.
+func (k *kubelet) current(ctx context.Context) *corev1.Node {
+	node, err := k.client.CoreV1().Nodes().Get(ctx, k.nodeName, metav1.GetOptions{})
 	if err != nil {
-		return 0
+		return k.registered
 	}
-	return d
+	return node
 }
 
 // writeStatus patches a pod's status until it is written or does not matter any more.
-func (k *kubelet) writeStatus(ctx context.Context, pod *corev1.Pod, worker *podWorker, status corev1.PodStatus) {
+func (k *kubelet) writeStatus(ctx context.Context, pod *corev1.Pod, worker *podWorker, status *corev1.PodStatus) {
 	// The UID keeps the patch from a new pod of the same name.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
 	if err != nil {
