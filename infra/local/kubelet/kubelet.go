@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,6 +103,15 @@ func (k *Kubelet) Lose(uid types.UID, now time.Time) Verdict {
 		delete(k.pods, uid)
 	}
 	return v
+}
+
+// Pods are the pods that the kubelet knows, in the order of their UIDs.
+func (k *Kubelet) Pods() []types.UID { return slices.Sorted(maps.Keys(k.pods)) }
+
+// Runs reports whether the kubelet knows the pod and something of it runs, or may begin to.
+func (k *Kubelet) Runs(uid types.UID) bool {
+	p := k.pods[uid]
+	return p != nil && p.over.IsZero()
 }
 
 // verdict is the verdict about the pod now.

@@ -42,11 +42,9 @@ func (r *Run) react(change apiserver.Change) {
 		r.soon("replicas", 50*time.Millisecond, time.Second, r.replicate)
 		r.soon("volumes", 100*time.Millisecond, 2*time.Second, r.attachVolumes)
 		r.soon("budgets", 50*time.Millisecond, time.Second, r.countBudgets)
-		if change.After != nil {
-			pod, _ := change.After.Typed.(*corev1.Pod)
-			r.serves(pod)
-			r.kubeletSees(pod)
-		}
+		pod, _ := object.Typed.(*corev1.Pod)
+		r.serves(pod)
+		r.kubeletSees(pod, change.After == nil)
 	case apiserver.Requests:
 		r.soon("jobs", 100*time.Millisecond, 3*time.Second, r.startJobs)
 	case apiserver.Nodes:

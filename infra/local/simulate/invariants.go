@@ -200,7 +200,7 @@ func (r *Run) checkDeletion(c *call) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.machines)) {
-		if m := r.machines[id]; m.pods[pod.UID] && !m.off {
+		if m := r.machines[id]; m.kubelet.Runs(pod.UID) && !m.off {
 			r.breaks("budget-of-pods",
 				"%s deletes pod %s, whose disruption budget %s forbids its eviction", c.name, pod.Name, budget.Name)
 		}
@@ -323,7 +323,7 @@ func (r *Run) effects(c *call, response *http.Response) {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.machines)) {
-		if m := r.machines[id]; m.pods[*options.Preconditions.UID] && !m.off {
+		if m := r.machines[id]; m.kubelet.Runs(*options.Preconditions.UID) && !m.off {
 			r.breaks("machine-knows", "%s removes pod %s, and its machine %s runs", c.name, c.request.URL.Path, id)
 		}
 	}
@@ -359,6 +359,8 @@ func (r *Run) unsettledPods() []string {
 	var problems []string
 	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
 		switch age := time.Since(pod.CreationTimestamp.Time); {
+		case pod.Status.Phase == corev1.PodFailed: // its kubelet has rejected it
+			continue
 		case pod.DeletionTimestamp != nil && r.repairIsBlocked(pod.Spec.NodeName):
 			continue
 		case pod.DeletionTimestamp != nil && time.Since(pod.DeletionTimestamp.Time) > patience:

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/kubelet"
 	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
 	"github.com/whittle-dev/whittle/shared/api"
 )
@@ -28,15 +29,16 @@ type machine struct {
 	retires, announced time.Time
 	cut                bool      // its kubelet does not reach the API servers
 	returned           time.Time // when its kubelet last found the way again
-	pods               map[types.UID]bool
-	mounts             map[string]bool // persistent volumes
+	kubelet            *kubelet.Kubelet
+	looks              map[types.UID]time.Time // when the kubelet looks at a pod again
+	mounts             map[types.UID]string    // the persistent volumes in use, by pods
 }
 
 // power follows the state of an instance.
 func (r *Run) power(i ec2.Instance) {
 	m := r.machines[i.ID]
 	if m == nil {
-		m = &machine{pods: map[types.UID]bool{}, mounts: map[string]bool{}}
+		m = &machine{kubelet: kubelet.New(), looks: map[types.UID]time.Time{}, mounts: map[types.UID]string{}}
 		m.doomed = r.weather.happens(r.weather.interrupted, "interrupt", i.ID)
 		m.lasts = r.engine.Between(30*time.Second, 10*time.Minute, i.ID, "lasts")
 		r.machines[i.ID] = m
@@ -79,6 +81,7 @@ func (r *Run) join(m *machine) {
 		return
 	}
 	m.joined = true
+	r.hosts[node.Name] = m
 	r.trace("node %s of %s joins", node.Name, m.instance.ID)
 	r.heartbeat(m)
 	r.partition(m)
@@ -174,71 +177,6 @@ func (r *Run) machineOf(nodeName string) *machine {
 		return nil
 	}
 	return r.machines[id]
-}
-
-// kubeletSees starts a pod that was bound, and stops one that was deleted. A kubelet that is cut
-// off sees nothing, and what it stops stays in the API.
-func (r *Run) kubeletSees(pod *corev1.Pod) {
-	if pod.Spec.NodeName == "" {
-		return
-	}
-	m := r.machineOf(pod.Spec.NodeName)
-	if m == nil || m.off || m.cut {
-		return
-	}
-	uid, namespace, name := pod.UID, pod.Namespace, pod.Name
-	if pod.DeletionTimestamp != nil {
-		grace := time.Duration(0)
-		if pod.DeletionGracePeriodSeconds != nil {
-			grace = time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second
-		}
-		stop := min(grace, r.engine.Between(100*time.Millisecond, r.stopTime(pod), string(uid), "stops"))
-		r.engine.In(stop, func() {
-			if !m.off && !m.cut {
-				delete(m.pods, uid)
-				delete(m.mounts, volumeOf(pod))
-				r.store.Remove(apiserver.Pods, namespace, name, uid)
-			}
-		})
-		return
-	}
-	if m.pods[uid] {
-		return
-	}
-	m.pods[uid] = true
-	starts := r.engine.Between(200*time.Millisecond, 4*time.Second, string(uid), "starts")
-	r.engine.In(starts, func() { r.startPod(m, pod) })
-}
-
-// startPod runs the pod when its volume is attached.
-func (r *Run) startPod(m *machine, pod *corev1.Pod) {
-	if m.off || !m.pods[pod.UID] {
-		return
-	}
-	if m.cut || !r.isAttached(pod) {
-		r.engine.In(time.Second, func() { r.startPod(m, pod) })
-		return
-	}
-	apiserver.Update(r.store, apiserver.Pods, pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
-		if stored.UID != pod.UID || stored.DeletionTimestamp != nil {
-			return false
-		}
-		if volume := volumeOf(pod); volume != "" {
-			m.mounts[volume] = true
-		}
-		now := metav1.Now()
-		stored.Status.Phase, stored.Status.StartTime = corev1.PodRunning, &now
-		return setCondition(stored, corev1.PodReady, corev1.ConditionTrue, "", now)
-	})
-}
-
-func (r *Run) stopTime(pod *corev1.Pod) time.Duration {
-	for _, l := range r.workloads {
-		if l.name == pod.Labels["app"] {
-			return l.stop
-		}
-	}
-	return time.Second
 }
 
 // shortages lets EC2 run out of some capacity for a while.

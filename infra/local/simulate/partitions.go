@@ -1,13 +1,6 @@
 package simulate
 
-import (
-	"slices"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/whittle-dev/whittle/infra/local/simulate/apiserver"
-)
+import "time"
 
 // partition lets the kubelets of some machines lose the way to the API servers for a while. Their
 // pods run on, and nobody in the cluster can tell them from those of a machine that has failed.
@@ -26,8 +19,8 @@ func (r *Run) partition(m *machine) {
 	})
 }
 
-// reconnect lets a kubelet that was cut off see what has changed. It stops the pods that the API
-// servers know no more, and treats the others as if it saw them for the first time.
+// reconnect lets a kubelet that was cut off see what has changed. It stops the pods that the API servers
+// know no more.
 func (r *Run) reconnect(m *machine) {
 	if m.off {
 		return
@@ -36,22 +29,5 @@ func (r *Run) reconnect(m *machine) {
 	m.cut, m.returned = false, time.Now()
 	r.renew(m)
 	r.reportReady(m)
-	pods := apiserver.List[corev1.Pod](r.store, apiserver.Pods)
-	for uid := range m.pods {
-		if !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.UID == uid }) {
-			delete(m.pods, uid)
-		}
-	}
-	mounted := map[string]bool{}
-	for _, pod := range pods {
-		if pod.Spec.NodeName == m.instance.PrivateDNSName {
-			mounted[volumeOf(pod)] = true
-			r.kubeletSees(pod)
-		}
-	}
-	for volume := range m.mounts {
-		if !mounted[volume] {
-			delete(m.mounts, volume)
-		}
-	}
+	r.reconcile(m)
 }

@@ -1,10 +1,14 @@
 package simulate
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/infra/local/draw"
+	"github.com/whittle-dev/whittle/infra/local/kubelet"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -18,8 +22,10 @@ func (l *workload) pod() *corev1.Pod {
 			Controller: &controller,
 		}},
 	}}
+	stops := draw.Between(uint64(l.made), 100*time.Millisecond, l.stop, l.name, "stops")
+	pod.Annotations = map[string]string{kubelet.StopFor: stops.String()}
 	if l.kept {
-		pod.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
+		pod.Annotations[api.DoNotDisruptAnnotationKey] = "true"
 	}
 	pod.Spec.NodeSelector = map[string]string{}
 	if l.capacity != "" {
@@ -36,7 +42,7 @@ func (l *workload) pod() *corev1.Pod {
 		pod.Labels[api.PodGroupLabelKey] = l.name
 	}
 	if l.oneZone {
-		pod.Annotations = map[string]string{api.RequiredTopologyAnnotationKey: corev1.LabelTopologyZone}
+		pod.Annotations[api.RequiredTopologyAnnotationKey] = corev1.LabelTopologyZone
 	}
 	if l.spread {
 		pod.Spec.TopologySpreadConstraints = spreadOver(l, corev1.LabelTopologyZone, corev1.DoNotSchedule)

@@ -46,6 +46,7 @@ type Run struct {
 
 	machines   map[string]*machine // by instance
 	instances  []ec2.Instance      // as copied gives them; nil until someone asks
+	hosts      map[string]*machine // by node
 	workloads  []*workload
 	soonTasks  map[string]bool
 	changed    bool                   // since the invariants were checked
@@ -82,7 +83,7 @@ func Simulate(options Options) Result {
 	r := &Run{
 		options: options, over: make(chan struct{}), mail: map[string]*mail{}, live: map[string]*invocation{},
 		idle: map[string][]*container{}, running: map[string]int{},
-		machines: map[string]*machine{}, soonTasks: map[string]bool{}, unclaimed: map[string]time.Time{},
+		machines: map[string]*machine{}, hosts: map[string]*machine{}, soonTasks: map[string]bool{}, unclaimed: map[string]time.Time{},
 		started: map[string]bool{}, zones: map[string]string{}, unwanted: map[string]time.Time{},
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
 		freed: map[string]time.Time{}, served: map[string]bool{}, vain: map[string][]time.Time{},

@@ -194,7 +194,7 @@ func (r *Run) mayDetach(attachment *storagev1.VolumeAttachment, volume string) (
 // isMounted reports whether the kubelet of the node last said that the volume is in use.
 func (r *Run) isMounted(nodeName, volume string) bool {
 	for _, m := range r.machines {
-		if m.instance.PrivateDNSName == nodeName && m.mounts[volume] {
+		if m.instance.PrivateDNSName == nodeName && slices.Contains(m.mounted(), volume) {
 			return true
 		}
 	}
@@ -280,13 +280,13 @@ func (r *Run) detach(attachment *storagev1.VolumeAttachment, volume string, gave
 	r.engine.In(r.engine.Between(time.Second, 15*time.Second, string(uid), "detaches"), func() {
 		for _, id := range slices.Sorted(maps.Keys(r.machines)) {
 			m := r.machines[id]
-			if m.instance.PrivateDNSName != nodeName || !m.mounts[volume] {
+			if m.instance.PrivateDNSName != nodeName || !slices.Contains(m.mounted(), volume) {
 				continue
 			}
 			if !m.off && !gaveUp {
 				r.breaks("detached-after-unmount", "the volume %s is detached from %s, which runs and has it mounted", volume, id)
 			}
-			delete(m.mounts, volume)
+			m.unplug(volume)
 		}
 		delete(r.unwanted, name)
 		r.store.Remove(apiserver.Attachments, "", name, uid)
@@ -324,9 +324,9 @@ func (r *Run) checkUnmounted(c *call) {
 		if !strings.HasPrefix(key, "InstanceId.") || m == nil || m.off || r.mayUnplug(m) {
 			continue
 		}
-		if attached := r.attachedTo(m); len(attached) > 0 || len(m.mounts) > 0 {
+		if attached, mounted := r.attachedTo(m), m.mounted(); len(attached) > 0 || len(mounted) > 0 {
 			r.breaks("unmounted-first", "%s ends %s, which has %v attached, and %v mounted", c.name, form.Get(key), attached,
-				slices.Sorted(maps.Keys(m.mounts)))
+				mounted)
 		}
 	}
 }
