@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/infra/local/ec2"
+	"github.com/whittle-dev/whittle/infra/local/kubelet"
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
@@ -41,7 +42,7 @@ func (t *trial) simulate(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	for i := range s.pods {
-		if err := t.endPod(ctx, s, &s.pods[i]); err != nil {
+		if err := t.tend(ctx, s, &s.pods[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -57,6 +58,14 @@ func (t *trial) simulate(ctx context.Context) (*state, error) {
 	}
 	for i := range s.pods {
 		if err := t.place(ctx, s, &s.pods[i]); err != nil {
+			return nil, err
+		}
+	}
+	if s, err = t.reread(ctx, s); err != nil {
+		return nil, err
+	}
+	for i := range s.pods {
+		if err := t.tend(ctx, s, &s.pods[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -142,70 +151,69 @@ func nodeReady(node *corev1.Node) bool {
 	})
 }
 
-// endPod is the kubelet's end of a pod that was deleted; on a machine that does not run nobody does
-// it.
-func (t *trial) endPod(ctx context.Context, s *state, pod *corev1.Pod) error {
+// tend lets the kubelet of a pod's node look at the pod, and does what it decides. On a machine that does not
+// run nobody does.
+func (t *trial) tend(ctx context.Context, s *state, pod *corev1.Pod) error {
 	node := s.node(pod.Spec.NodeName)
-	if pod.DeletionTimestamp == nil || node == nil || !s.alive(node) || t.scenario.PodsNeverEnd {
+	if node == nil || !s.alive(node) || pod.DeletionTimestamp != nil && t.scenario.PodsNeverEnd {
 		return nil
 	}
-	t.acted = true
-	zero := int64(0)
-	return ignoreGone(t.world.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
-		metav1.DeleteOptions{GracePeriodSeconds: &zero}))
-}
-
-// place plays the scheduler for a pod without a node, and the kubelet for one that has just got it.
-func (t *trial) place(ctx context.Context, s *state, pod *corev1.Pod) error {
-	if pod.DeletionTimestamp != nil {
-		return nil
+	if t.kubelets[node.Name] == nil {
+		t.kubelets[node.Name] = kubelet.New()
 	}
+	verdict := t.kubelets[node.Name].Look(pod, kubelet.Moment{Now: t.world.now(), Node: node, Attached: true})
 	pods := t.world.core.CoreV1().Pods(pod.Namespace)
-	if pod.Spec.NodeName == "" {
-		node := s.roomFor(pod)
-		if node == nil {
-			return t.report(ctx, pod, corev1.PodCondition{
-				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-				Message: "no node has room",
-			}, pod.Status.Phase)
-		}
-		binding := &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
-			Target:     corev1.ObjectReference{Kind: "Node", Name: node.Name},
-		}
+	if verdict.Gone {
 		t.acted = true
-		if err := pods.Bind(ctx, binding, metav1.CreateOptions{}); err != nil {
-			return err
-		}
-		pod.Spec.NodeName = node.Name // for the room that is left
+		zero := int64(0)
+		return ignoreGone(pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}))
 	}
-	if node := s.node(pod.Spec.NodeName); isReady(pod) || node == nil || !s.alive(node) {
+	if verdict.Status == nil {
 		return nil
 	}
-	return t.report(ctx, pod, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}, corev1.PodRunning)
+	now := pod.Status
+	kubelet.Merge(&now, verdict.Status)
+	return t.report(ctx, pod, &now)
 }
 
-// report writes a pod's condition and phase, unless they are set already.
-func (t *trial) report(ctx context.Context, pod *corev1.Pod, condition corev1.PodCondition,
-	phase corev1.PodPhase) error {
-	if pod.Status.Phase == phase && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == condition.Type && c.Status == condition.Status && c.Reason == condition.Reason
-	}) {
+// place plays the scheduler for a pod without a node.
+func (t *trial) place(ctx context.Context, s *state, pod *corev1.Pod) error {
+	if pod.DeletionTimestamp != nil || pod.Spec.NodeName != "" {
+		return nil
+	}
+	node := s.roomFor(pod)
+	if node == nil {
+		now := metav1.NewTime(t.world.now())
+		return t.report(ctx, pod, &corev1.PodStatus{Phase: pod.Status.Phase, Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			Message: "no node has room", LastTransitionTime: now,
+		}}})
+	}
+	binding := &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node.Name},
+	}
+	t.acted = true
+	pod.Spec.NodeName = node.Name // for the room that is left
+	return t.world.core.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+}
+
+// report writes a pod's status, unless it has those conditions and that phase already.
+func (t *trial) report(ctx context.Context, pod *corev1.Pod, now *corev1.PodStatus) error {
+	same := func(a, b corev1.PodCondition) bool {
+		return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason
+	}
+	if pod.Status.Phase == now.Phase && slices.EqualFunc(pod.Status.Conditions, now.Conditions, same) {
 		return nil
 	}
 	t.acted = true
-	condition.LastTransitionTime = metav1.NewTime(t.world.now())
-	conditions := slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c corev1.PodCondition) bool {
-		return c.Type == condition.Type
-	})
-	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, status(map[string]any{
-		"phase": phase, "startTime": condition.LastTransitionTime, "conditions": append(conditions, condition),
-	}), metav1.PatchOptions{}, "status")
+	_, err := t.world.core.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, status(now),
+		metav1.PatchOptions{}, "status")
 	return err
 }
 
 // status returns a merge patch of an object's status.
-func status(fields map[string]any) []byte {
+func status(fields any) []byte {
 	patch, err := json.Marshal(map[string]any{"status": fields})
 	if err != nil {
 		panic(err) // only values of this package's are given

@@ -124,7 +124,10 @@ func installScenarios() []Scenario {
 		}
 	}
 	after := func(kind cfn.RequestType) func(*stage) {
-		return func(s *stage) { s.run("install", installEvent(kind, "")) }
+		return func(s *stage) {
+			s.run("install", installEvent(kind, ""))
+			s.world.end() // an update comes to a new container, which asks EKS for the cluster
+		}
 	}
 	return []Scenario{
 		scenario(cfn.RequestDelete, false, after(cfn.RequestCreate)),

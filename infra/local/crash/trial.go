@@ -12,6 +12,7 @@ import (
 
 	lambdaevents "github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/infra/local/kubelet"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -32,6 +33,7 @@ type trial struct {
 	scenario *Scenario
 	ledger   *ledger
 	stage    *stage
+	kubelets map[string]*kubelet.Kubelet // by node
 	// undelivered holds, by function, the event that must be delivered again.
 	undelivered map[string]any
 	acted       bool // play has changed something since it read the world
@@ -72,7 +74,7 @@ func (w *World) Try(ctx context.Context, scenario *Scenario, kills []Kill) (outc
 func (w *World) try(ctx context.Context, scenario *Scenario, kills []Kill) (Outcome, error) {
 	t := &trial{
 		world: w, scenario: scenario, ledger: newLedger("", nil), undelivered: map[string]any{},
-		letters: map[string][]letter{}, evictions: map[string]int{},
+		letters: map[string][]letter{}, evictions: map[string]int{}, kubelets: map[string]*kubelet.Kubelet{},
 	}
 	if err := w.reset(ctx); err != nil {
 		return Outcome{}, err
