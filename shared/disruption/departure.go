@@ -140,9 +140,12 @@ func EndBy(claim *api.NodeClaim, at, now time.Time) map[string]any {
 	if err == nil && !written.After(at) {
 		return nil
 	}
-	// The end of the claim's own grace period is written when its deletion begins.
-	grace := claim.Spec.TerminationGracePeriod
-	if err != nil && claim.DeletionTimestamp == nil && grace != nil && !now.Add(grace.Duration).After(at) {
+	// Lifecycle writes the end of the claim's own grace period some time after the claim was deleted.
+	grace, begins := claim.Spec.TerminationGracePeriod, now
+	if claim.DeletionTimestamp != nil {
+		begins = claim.DeletionTimestamp.Time
+	}
+	if err != nil && grace != nil && !begins.Add(grace.Duration).After(at) {
 		return nil
 	}
 	return annotate(map[string]any{api.NodeClaimTerminationTimestampAnnotationKey: at.UTC().Format(time.RFC3339)})
