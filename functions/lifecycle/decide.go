@@ -109,6 +109,7 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 		name := instance.Tags[api.NodeClaimTagKey]
 		byClaim[name] = append(byClaim[name], instance)
 	}
+	leftovers := nodeclaim.Leftovers(from.listed.instances, from.claims)
 	var views []nodeclaim.View
 	for i := range from.claims {
 		claim := &from.claims[i]
@@ -119,7 +120,7 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 			Claim: claim, Cluster: in.cluster, Tick: in.tick, Report: in.report, InstancesListed: from.listed.answered,
 		}
 		if claim.Status.ProviderID == "" {
-			view.Instances = byClaim[claim.Name]
+			view.Instances = slices.Concat(byClaim[claim.Name], leftovers[claim.Name])
 		} else {
 			view.Nodes = nodes[claim.Status.ProviderID]
 			id, _ := api.InstanceID(claim.Status.ProviderID)

@@ -504,3 +504,29 @@ func TestAZonalShiftKeepsInstances(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftovers: nobody needs the instances of a batch once all its claims without one are deleted.
+func TestLeftovers(t *testing.T) {
+	inBatch := func(name, batch string) func(*api.NodeClaim) {
+		return func(c *api.NodeClaim) {
+			c.Name, c.Annotations[api.BatchAnnotationKey], c.Annotations[api.AttemptAnnotationKey] = name, batch, "2"
+		}
+	}
+	claims := []api.NodeClaim{
+		*claim(unlaunched, deleted(0), inBatch("x0", "x/3/0")), *claim(unlaunched, deleted(0), inBatch("x1", "x/3/1")),
+		*claim(inBatch("x2", "x/3/2"), func(c *api.NodeClaim) { c.Status.ProviderID = "aws:///us-east-1a/i-10" }),
+		*claim(unlaunched, deleted(0), inBatch("y0", "y/2/0")), *claim(unlaunched, inBatch("y1", "y/2/1")),
+		*claim(unlaunched, deleted(0)),
+	}
+	tagged := func(id, key, value string) Instance {
+		return Instance{ID: id, Zone: "us-east-1a", State: "running", Tags: map[string]string{key: value}}
+	}
+	got := Leftovers([]Instance{
+		tagged("i-10", api.BatchTagKey, "x-2"), tagged("i-11", api.BatchTagKey, "x-2"),
+		tagged("i-12", api.BatchTagKey, "x-1"), tagged("i-20", api.BatchTagKey, "y-2"),
+		tagged("i-30", api.NodeClaimTagKey, "default-abc"), {ID: "i-40"},
+	}, claims)
+	if len(got) != 2 || len(got["x0"]) != 1 || len(got["x1"]) != 1 || got["x0"][0].ID != "i-11" || got["x1"][0].ID != "i-11" {
+		t.Errorf("leftovers %v, want i-11 of x0 and x1", got)
+	}
+}

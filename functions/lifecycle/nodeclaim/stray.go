@@ -39,6 +39,33 @@ func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Insta
 	return strays
 }
 
+// Leftovers returns, by the names of claims, the instances of batches that nobody needs any more: each
+// claim of the batch that has no provider id is deleted. They count against the limits of their pool, so that they
+// must end before their claims go.
+func Leftovers(instances []Instance, claims []api.NodeClaim) map[string][]Instance {
+	owned, stays, leaving := map[string]bool{}, map[string]bool{}, map[string][]string{}
+	for i := range claims {
+		claim := &claims[i]
+		if id, ok := api.InstanceID(claim.Status.ProviderID); ok {
+			owned[id] = true
+		} else if token, batched := batchToken(claim); batched {
+			stays[token] = stays[token] || claim.DeletionTimestamp == nil
+			leaving[token] = append(leaving[token], claim.Name)
+		}
+	}
+	left := map[string][]Instance{}
+	for _, instance := range instances {
+		token := instance.Tags[api.BatchTagKey]
+		if owned[instance.ID] || stays[token] || instance.Tags[api.NodeClaimTagKey] != "" {
+			continue
+		}
+		for _, name := range leaving[token] {
+			left[name] = append(left[name], instance)
+		}
+	}
+	return left
+}
+
 // batchToken returns the token of the batch in which the claim is launched, and false for a claim
 // that is launched by itself.
 func batchToken(claim *api.NodeClaim) (string, bool) {

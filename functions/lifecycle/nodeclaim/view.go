@@ -56,7 +56,7 @@ type View struct {
 	Report bool
 	Nodes  []*corev1.Node // those with the claim's provider id: one, or none
 	// Instances is the one with the claim's provider id. For a claim without a provider id they are
-	// those with its name in a tag; terminated ones are missing.
+	// those with its name in a tag, and its Leftovers; terminated ones are missing.
 	Instances []Instance
 	// InstancesListed is set when EC2 has listed the instances with the cluster's tags. The list
 	// proves nothing of an instance that it leaves out, whose tags somebody may have removed.
