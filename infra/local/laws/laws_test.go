@@ -185,6 +185,14 @@ func breaches() []breach {
 			}, map[string]string{"volumes-where-needed": "no pod needs the attachment disk-node-i-0"},
 		},
 		{
+			"a volume that no pod needs on a node that leaves", func(w *laws.World) {
+				leaving, since := *w.Nodes[0], now
+				leaving.Name, leaving.DeletionTimestamp = "node-i-0", &since
+				w.Patience, w.Nodes = time.Minute, append(w.Nodes, &leaving)
+				w.Attachments = append(w.Attachments, attachmentOf("disk", "node-i-0", true))
+			}, nil,
+		},
+		{
 			"a volume that is not attached yet", func(w *laws.World) { w.Attachments[0].Status.Attached = false },
 			map[string]string{"volumes-where-needed": "volume disk is not attached to its pod's node node-i-1"},
 		},

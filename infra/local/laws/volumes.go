@@ -34,6 +34,13 @@ func outside(w *World) []string {
 	return wrong
 }
 
+// leaves reports whether the node is being deleted.
+func (w *World) leaves(name string) bool {
+	return slices.ContainsFunc(w.Nodes, func(node *corev1.Node) bool {
+		return node.Name == name && node.DeletionTimestamp != nil
+	})
+}
+
 // bound are the volumes by their claims' namespaces and names.
 func (w *World) bound() map[string]*corev1.PersistentVolume {
 	bound := map[string]*corev1.PersistentVolume{}
@@ -94,7 +101,7 @@ func shared(w *World) []string {
 }
 
 // unattached lists the attachments that no pod needs, and the volumes that are not attached to the nodes of
-// their pods.
+// their pods. A node that leaves keeps its attachments until its pods have ended.
 func unattached(w *World) []string {
 	var wrong []string
 	needed, bound := map[string]string{}, w.bound()
@@ -110,7 +117,9 @@ func unattached(w *World) []string {
 		if volume != nil && waits[*volume] || one.DeletionTimestamp != nil && w.young(one.DeletionTimestamp.Time) {
 			continue
 		}
-		if volume == nil || needed[*volume] != one.Spec.NodeName {
+		if needless := volume == nil || needed[*volume] != one.Spec.NodeName; needless && w.leaves(one.Spec.NodeName) {
+			continue
+		} else if needless {
 			wrong = append(wrong, fmt.Sprintf("no pod needs the attachment %s to node %s", one.Name, one.Spec.NodeName))
 		} else if one.Status.Attached {
 			delete(needed, *volume)
