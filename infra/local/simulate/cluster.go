@@ -162,7 +162,7 @@ func (r *Run) begins() {
 	r.gatherInVain()
 	r.startCron()
 	r.startLate()
-	r.storms()
+	r.takeBack()
 	r.shortages()
 	r.keepComing()
 	r.changeTemplate()
@@ -202,27 +202,6 @@ func (r *Run) guard(l *workload) {
 	if err != nil {
 		r.violate("a budget cannot be made: %v", err)
 	}
-}
-
-// storms lets EC2 end spot instances.
-func (r *Run) storms() {
-	r.engine.Every(20*time.Second, 20*time.Second, func() {
-		for _, instance := range r.ec2.Instances() {
-			m := r.machines[instance.ID]
-			if m == nil || m.off || m.warned || instance.CapacityType != "spot" || !m.doomed {
-				continue
-			}
-			if time.Since(instance.Launched) < m.lasts || !r.weather.bad() {
-				continue
-			}
-			m.warned = true
-			r.changed = true
-			r.trace("EC2 takes back %s in two minutes", instance.ID)
-			if err := r.ec2.Interrupt(instance.ID, 2*time.Minute); err != nil {
-				r.trace("EC2 cannot take back %s: %v", instance.ID, err)
-			}
-		}
-	})
 }
 
 func podName(l *workload) string { return fmt.Sprintf("%s-%d", l.name, l.made) }

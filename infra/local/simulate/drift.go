@@ -24,29 +24,37 @@ const (
 	mostFailed = 0.2
 	// vainMost is how many nodes may be bought for one pod within an hour and end without a pod.
 	vainMost = 3
+	// vainTogether is the time within which nodes that were bought for a gang at once may go. They count as one.
+	vainTogether = 2 * time.Minute
 )
 
 // changeTemplate lets a person change the template of a pool, in some seeds at its limit or with
 // machines that boot for longer than a replacement may take.
 func (r *Run) changeTemplate() {
-	e := r.engine
-	if !e.Chance(0.4, "template") {
+	if e := r.engine; e.Chance(0.4, "template") {
+		e.In(e.Between(3*time.Minute, 9*time.Minute, "template", "changes"), r.changeTemplateNow)
+	}
+}
+
+// changeTemplateNow changes the template once provision rests: a pass that has read the pool launches within
+// the limit that it has read.
+func (r *Run) changeTemplateNow() {
+	if r.running["provision"] > 0 {
+		r.engine.In(time.Second, r.changeTemplateNow)
 		return
 	}
-	e.In(e.Between(3*time.Minute, 9*time.Minute, "template", "changes"), func() {
-		used := r.usedOf(driftedPool)
-		full := e.Chance(0.4, "template", "at its limit") && used > 0 && used < 1000
-		if r.mayBootSlowly() && e.Chance(0.8, "template", "slow boots") {
-			r.weather.leastBoot, r.weather.mostBoot = 11*time.Minute, 13*time.Minute
+	used := r.usedOf(driftedPool)
+	full := r.engine.Chance(0.4, "template", "at its limit") && used > 0 && used < 1000
+	if r.mayBootSlowly() && r.engine.Chance(0.8, "template", "slow boots") {
+		r.weather.boot(11*time.Minute, 13*time.Minute)
+	}
+	r.trace("nodepool %s: another template, full %t, boots of %s", driftedPool, full, r.weather.mostBoot)
+	apiserver.Update(r.store, apiserver.NodePools, "", driftedPool, func(pool *api.NodePool) bool {
+		pool.Spec.Template.Labels = map[string]string{"example.com/release": "2"}
+		if full {
+			pool.Spec.Limits = api.Limits{corev1.ResourceCPU: *resource.NewQuantity(used, resource.DecimalSI)}
 		}
-		r.trace("nodepool %s: another template, full %t, boots of %s", driftedPool, full, r.weather.mostBoot)
-		apiserver.Update(r.store, apiserver.NodePools, "", driftedPool, func(pool *api.NodePool) bool {
-			pool.Spec.Template.Labels = map[string]string{"example.com/release": "2"}
-			if full {
-				pool.Spec.Limits = api.Limits{corev1.ResourceCPU: *resource.NewQuantity(used, resource.DecimalSI)}
-			}
-			return true
-		})
+		return true
 	})
 }
 
@@ -65,7 +73,7 @@ func (r *Run) mayBootSlowly() bool {
 // of its pool has gone for long. A pool with more failed nodes than repair may replace keeps them, and they
 // use its budget up. One whose nodes do not join gets none for a while.
 func (r *Run) unsettledDrift() []string {
-	patience := driftPatience + r.weather.mostBoot
+	patience := driftPatience + r.weather.slowestBoot
 	moved := time.Since(r.freed[driftedPool]) < patience || time.Since(r.brakedAt) < patience
 	if moved || r.failedOf(driftedPool) > mostFailed {
 		return nil
@@ -143,10 +151,14 @@ func (r *Run) boughtInVain(claim *api.NodeClaim) {
 		if !waits {
 			continue
 		}
-		if r.vain[uid] = append(r.vain[uid], time.Now()); len(r.vain[uid]) > vainMost &&
-			time.Since(r.vain[uid][len(r.vain[uid])-1-vainMost]) < time.Hour {
+		times := r.vain[uid]
+		if len(times) > 0 && time.Since(times[len(times)-1]) < vainTogether {
+			continue
+		}
+		times = append(times, time.Now())
+		if r.vain[uid] = times; len(times) > vainMost && time.Since(times[len(times)-1-vainMost]) < time.Hour {
 			r.breaks("nothing-in-vain",
-				"%d nodes were bought for pod %s within an hour, and none has served", len(r.vain[uid]), name)
+				"%d nodes were bought for pod %s within an hour, and none has served", len(times), name)
 			return
 		}
 	}

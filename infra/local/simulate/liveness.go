@@ -71,7 +71,7 @@ func (r *Run) unrepaired() []string {
 			continue
 		}
 		since := time.Since(r.machines[id].failedAt)
-		if since >= repairPatience+r.weather.mostBoot && !r.repairIsBlocked(claim.Status.NodeName) {
+		if since >= repairPatience+r.weather.slowestBoot && !r.repairIsBlocked(claim.Status.NodeName) {
 			problems = append(problems, fmt.Sprintf("the hardware of nodeclaim %s has failed for %s", claim.Name,
 				since.Truncate(time.Second)))
 		}

@@ -135,7 +135,8 @@ func (r *Run) startLate() {
 	}
 	e.In(time.Until(r.weather.ends)+e.Between(time.Minute, 5*time.Minute, lateName, "begins"), func() {
 		// Of nodes that join at different times, the first one gets the pods of all.
-		r.weather.leastBoot, r.weather.mostBoot, r.weather.mostReady = 30*time.Second, 30*time.Second, time.Second
+		r.weather.boot(30*time.Second, 30*time.Second)
+		r.weather.mostReady = time.Second
 		pool := r.pool(lateName, map[string]any{api.CapacityTypeLabelKey: []any{api.CapacityTypeOnDemand}})
 		spec, _ := pool["spec"].(map[string]any)
 		template, _ := spec["template"].(map[string]any)

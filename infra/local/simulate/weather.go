@@ -22,9 +22,12 @@ type weather struct {
 	forget                                     time.Duration
 	silentRepeats                              bool
 	leastBoot, mostBoot, mostReady             time.Duration
-	// Probabilities a machine: that it never joins, that it fails, that EC2 takes it back, and that
+	slowestBoot                                time.Duration // that a machine may have been given so far
+	// Probabilities a machine: that it never joins, that it fails, that EC2 takes it back alone, and that
 	// its kubelet loses the way to the API servers.
 	noJoin, fails, interrupted, cut float64
+	// spotFailures is how many pools of spot capacity fail.
+	spotFailures int
 }
 
 // make draws the weather of the seed.
@@ -40,7 +43,10 @@ func (r *Run) makeWeather() *weather {
 	w.dropped, w.lost, w.late = rate(0.03, "dropped"), rate(0.03, "lost"), rate(0.02, "late")
 	w.slow, w.refused, w.killed = rate(0.05, "slow"), rate(0.05, "refused"), rate(0.03, "killed")
 	w.duplicates, w.lateMessages = rate(0.3, "duplicates"), rate(0.3, "late messages")
-	w.noJoin, w.fails, w.interrupted = rate(0.15, "no join"), rate(0.1, "fails"), rate(0.4, "interrupted")
+	w.noJoin, w.fails, w.interrupted = rate(0.15, "no join"), rate(0.1, "fails"), rate(0.08, "interrupted")
+	if rate(1, "spot failures") > 0 {
+		w.spotFailures = e.Number(1, 4, "weather", "how many spot failures")
+	}
 	w.cut = rate(0.2, "cut")
 	w.clocks = time.Duration(rate(float64(30*time.Second), "clocks"))
 	w.cacheLag = time.Duration(rate(float64(20*time.Second), "cache lag"))
@@ -52,13 +58,18 @@ func (r *Run) makeWeather() *weather {
 	w.pending = e.Between(time.Second, 15*time.Second, "weather", "pending")
 	w.shuttingDown = e.Between(2*time.Second, 3*time.Minute, "weather", "shutting down")
 	w.forget = e.Between(time.Minute, time.Hour, "weather", "forget")
-	w.leastBoot = e.Between(10*time.Second, 40*time.Second, "weather", "least boot")
-	w.mostBoot = w.leastBoot + e.Between(time.Second, time.Minute, "weather", "most boot")
+	least := e.Between(10*time.Second, 40*time.Second, "weather", "least boot")
+	w.boot(least, least+e.Between(time.Second, time.Minute, "weather", "most boot"))
 	w.mostReady = 15 * time.Second
 	if rate(1, "storms") > 0 {
 		w.stormEvery = e.Between(2*time.Minute, 8*time.Minute, "weather", "storm")
 	}
 	return w
+}
+
+// boot sets how long machines boot that are launched from now on.
+func (w *weather) boot(least, most time.Duration) {
+	w.leastBoot, w.mostBoot, w.slowestBoot = least, most, max(w.slowestBoot, most)
 }
 
 // bad reports whether faults may happen now.
