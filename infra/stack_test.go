@@ -73,10 +73,18 @@ func (t template) function(tb testing.TB, physicalName string) (string, resource
 	return "", resource{}
 }
 
-// synthesize returns the template for the clusters with default settings.
+// synthesized are the texts of templates with default settings, by their clusters.
+var synthesized = map[string][]byte{}
+
+// synthesize returns the template for the clusters with default settings. Most tests want the same one,
+// which takes a second to make.
 func synthesize(t *testing.T, clusters ...string) template {
 	t.Helper()
-	return synthesizeWith(t, map[string]any{"clusters": strings.Join(clusters, ","), "functions": builtFunctions(t)})
+	names := strings.Join(clusters, ",")
+	if synthesized[names] == nil {
+		synthesized[names] = synthesizeWith(t, map[string]any{"clusters": names, "functions": builtFunctions(t)}).text
+	}
+	return parse(t, synthesized[names])
 }
 
 // synthesizeWith returns the template for a context, with the feature flags of cdk.json.
@@ -98,8 +106,13 @@ func synthesizeWith(t *testing.T, context map[string]any) template {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := template{text: encoded}
-	if err := json.Unmarshal(encoded, &result); err != nil {
+	return parse(t, encoded)
+}
+
+func parse(t *testing.T, text []byte) template {
+	t.Helper()
+	result := template{text: text}
+	if err := json.Unmarshal(text, &result); err != nil {
 		t.Fatal(err)
 	}
 	return result
