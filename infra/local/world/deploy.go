@@ -42,7 +42,8 @@ func (w *World) cdk(ctx context.Context, arguments, settings []string) error {
 	if _, err := os.Stat(cli); err != nil {
 		return fmt.Errorf("the cdk command line is not installed (%w): run `make infra/node_modules`", err)
 	}
-	app := filepath.Join(w.options.Directory, "app")
+	// All worlds share the program, so that only the first one links it.
+	app := filepath.Join(w.options.Root, "build", "app")
 	if err := w.command(ctx, io.Discard, "go", "build", "-trimpath", "-buildvcs=false", "-o", app, "./infra"); err != nil {
 		return fmt.Errorf("building the CDK app: %w", err)
 	}
@@ -76,7 +77,7 @@ func (w *World) command(ctx context.Context, out io.Writer, name string, argumen
 	command := exec.CommandContext(ctx, name, arguments...)
 	command.Dir = w.options.Root
 	command.Stdout, command.Stderr = out, out
-	command.Env = append(withoutAWS(os.Environ()), w.Environment()...)
+	command.Env = append(append(withoutAWS(os.Environ()), "CGO_ENABLED=0"), w.Environment()...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 5 * time.Second
 	return command.Run()

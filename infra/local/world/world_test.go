@@ -37,70 +37,62 @@ type stage struct {
 
 // TestWorld tests the whole product: the control plane, the deployed stack and the functions, from
 // no node to running pods and back. Three worlds run at the same time, because each mostly waits for
-// its machines.
+// its machines. Each has about a third of the time.
 func TestWorld(t *testing.T) {
 	stages := startWorlds(t, 3)
-	first := stages[0]
-	user := listen(t, first.World)
 	t.Run("side by side", func(t *testing.T) {
-		t.Run("main", func(t *testing.T) {
-			t.Parallel()
-			mainWorld(t, first)
-		})
-		t.Run("special", func(t *testing.T) {
-			t.Parallel()
-			specialWorld(t, stages[1])
-		})
-		t.Run("moved", func(t *testing.T) {
-			t.Parallel()
-			movedWorld(t, stages[2])
-		})
+		for i, world := range []struct {
+			name string
+			test func(*testing.T, stage)
+		}{{"deployed", deployedWorld}, {"special", specialWorld}, {"moved", movedWorld}} {
+			t.Run(world.name, func(t *testing.T) {
+				t.Parallel()
+				world.test(t, stages[i])
+			})
+		}
 	})
-	for _, s := range stages {
+	for _, s := range stages[1:] {
 		t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, s.World) })
 	}
-	t.Run("the user's own rule heard of it", func(t *testing.T) { user.heard(t, first.setup.Name) })
-	t.Run("the user's own event wakes provision", func(t *testing.T) { user.asks(t, first.World, first.setup.Name) })
-	t.Run("the check before a deployment finds nothing in the way", func(t *testing.T) {
-		checked(t, first.World, first.setup.Name)
-	})
-	t.Run("the commands of the pages run", func(t *testing.T) { commandsOfPages(t, first.World, first.setup) })
-	t.Run("a message that fails comes back after seconds", func(t *testing.T) { comesBack(t, first.World) })
-	t.Run("the alarm rings for dead letters", func(t *testing.T) {
-		alarmsRing(t, first.World)
-		if err := first.Send("interrupt-dead", "given up"); err != nil {
-			t.Fatal(err)
-		}
-		alarmsRing(t, first.World)
-	})
 	t.Run("every right in AWS was used", func(t *testing.T) { everyRightWasUsed(t, stages) })
 	t.Run("every right in the cluster was used", func(t *testing.T) { everyVerbWasUsed(t, stages) })
-	t.Run("another SDK reads the local AWS", func(t *testing.T) { readByAnotherSDK(t, first.World, first.setup.Name) })
-	t.Run("a second deploy changes nothing", func(t *testing.T) {
-		if err := first.Deploy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	})
-	t.Run("updates are in place, and roll back", func(t *testing.T) { updates(t, first.World) })
-	t.Run("removing leaves people's objects", func(t *testing.T) { removed(t, first.World, first.setup) })
+	t.Run("removing leaves people's objects", func(t *testing.T) { removed(t, stages[0].World, stages[0].setup) })
 }
 
-// mainWorld is what every cluster goes through.
-func mainWorld(t *testing.T, s stage) {
+// deployedWorld is the first node of a cluster, and what people do to an installation.
+func deployedWorld(t *testing.T, s stage) {
 	t.Run("a cluster without a node gets one for CoreDNS", func(t *testing.T) {
 		firstNode(t, s.World, s.setup, s.variables)
 	})
 	t.Run("broken user data is named and nothing is launched", func(t *testing.T) {
 		brokenUserData(t, s.World, s.setup, s.variables)
 	})
-	t.Run("the main job", func(t *testing.T) { mainJob(t, s.World, s.setup) })
-	t.Run("what AWS takes is replaced, before it goes where there is time", func(t *testing.T) {
-		departures(t, s.World, s.setup)
+	t.Run("a node has room for what daemon sets really request", func(t *testing.T) { daemons(t, s.World, s.setup) })
+	t.Run("nothing failed on the way", func(t *testing.T) { nothingFailed(t, s.World) })
+	t.Run("the check before a deployment finds nothing in the way", func(t *testing.T) {
+		checked(t, s.World, s.setup.Name)
 	})
+	t.Run("the commands of the pages run", func(t *testing.T) { commandsOfPages(t, s.World, s.setup) })
+	t.Run("a message that fails comes back after seconds", func(t *testing.T) { comesBack(t, s.World) })
+	t.Run("the alarm rings for dead letters", func(t *testing.T) {
+		alarmsRing(t, s.World)
+		if err := s.Send("interrupt-dead", "given up"); err != nil {
+			t.Fatal(err)
+		}
+		alarmsRing(t, s.World)
+	})
+	t.Run("another SDK reads the local AWS", func(t *testing.T) { readByAnotherSDK(t, s.World, s.setup.Name) })
+	t.Run("a second deploy changes nothing", func(t *testing.T) {
+		if err := s.Deploy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("updates are in place, and roll back", func(t *testing.T) { updates(t, s.World) })
 }
 
-// specialWorld is what some clusters need, and what people do wrong.
+// specialWorld is what some clusters need and what people do wrong, the main job, and what AWS takes away.
 func specialWorld(t *testing.T, s stage) {
+	user := listen(t, s.World)
 	t.Run("each AMI family gives a node that runs pods", func(t *testing.T) {
 		families(t, s.World, s.setup, s.variables, func() {
 			t.Run("beside bad input, which is named and stops nothing else", func(t *testing.T) {
@@ -109,14 +101,20 @@ func specialWorld(t *testing.T, s stage) {
 		})
 	})
 	t.Run("the dashboard's page shows it", func(t *testing.T) { checkPage(t, s.World, s.setup) })
-	t.Run("what is rare is served too", func(t *testing.T) { rare(t, s.setup, s.variables) })
-	t.Run("a node has room for what daemon sets really request", func(t *testing.T) { daemons(t, s.World, s.setup) })
+	t.Run("the main job", func(t *testing.T) { mainJob(t, s.World, s.setup) })
+	t.Run("what AWS takes is replaced, before it goes where there is time", func(t *testing.T) {
+		departures(t, s.World, s.setup)
+	})
+	t.Run("the user's own rule heard of it", func(t *testing.T) { user.heard(t, s.setup.Name) })
+	t.Run("the user's own event wakes provision", func(t *testing.T) { user.asks(t, s.World, s.setup.Name) })
 }
 
-// movedWorld is a cluster that comes from an early Karpenter, and that leaves a zone for a while.
+// movedWorld is a cluster that comes from an early Karpenter, that leaves a zone for a while, and that
+// has rare objects.
 func movedWorld(t *testing.T, s stage) {
 	t.Run("Provisioners bring nodes", func(t *testing.T) { provisioners(t, s.World, s.setup, s.variables) })
 	t.Run("a zonal shift", func(t *testing.T) { zonalShift(t, s.World, s.setup) })
+	t.Run("what is rare is served too", func(t *testing.T) { rare(t, s.setup, s.variables) })
 }
 
 // startWorlds starts worlds with different seeds at the same time, and applies the quickstart.
