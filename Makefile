@@ -12,6 +12,9 @@ output = build/functions/$(architecture)
 
 # golangci-lint includes staticcheck.
 golangci := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.7.0
+gotestsum := gotest.tools/gotestsum@v1.13.0
+# Runs go test, prints a line for each package and the output of what fails, and keeps each test's time.
+tested = mkdir -p $(CURDIR)/build && go run $(gotestsum) --format pkgname --hide-summary skipped --jsonfile $(CURDIR)/build/$@.json -- -timeout 20m
 # Nested modules that the linters check too. The build checks those of the control plane and of Karpenter.
 nested := infra/local shared/catalog/builtin/generate testdata/peer testdata/formats
 
@@ -33,6 +36,10 @@ unexport AWS_CA_BUNDLE
 # The modules that build Karpenter ask for a newer Go than Whittle. The go command fetches it.
 export GOTOOLCHAIN := auto
 
+# All builds and tests have the same flags, so that the cache has each package once.
+export CGO_ENABLED := 0
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
 # The Kubernetes version of the local world, such as 1.35; empty for that of testdata/controlplane/go.mod.
 kubernetes ?=
 export WHITTLE_KUBERNETES := $(kubernetes)
@@ -51,7 +58,12 @@ help: ## list the targets
 
 ##@ Try
 
-run: local ## show the main job on this machine: from no node to running pods and back
+run: ## show the main job on this machine: from no node to running pods and back
+	@[ -e bin/whittle ] || echo "On a new machine Go first compiles the command line, the local world and Kubernetes, for minutes each."
+	@$(MAKE) --no-print-directory bin/whittle
+	@echo "A plan needs no cluster. This is \`bin/whittle plan -f testdata/manifests/quickstart.yaml -f testdata/manifests/web.yaml\`:"
+	@bin/whittle plan -f testdata/manifests/quickstart.yaml -f testdata/manifests/web.yaml
+	@$(MAKE) --no-print-directory local
 	@build/local run
 
 up: local bin/whittle ## start the local world for kubectl and the aws CLI, and leave it running; kueue=1 with Kueue in it
@@ -76,8 +88,8 @@ kueue: ## let Kueue admit jobs of up to 64 pods that Whittle makes room for, als
 build: zips bin/whittle ## build the functions for arm64 as folders and zips, and bin/whittle
 
 functions:
-	@printf '%s\n' $(functions) | CGO_ENABLED=0 GOOS=linux GOARCH=$(goarch) xargs -P 2 -I NAME \
-	  go build -tags lambda.norpc -trimpath -buildvcs=false -ldflags '-s -w' -o $(output)/NAME/bootstrap ./functions/NAME/cmd
+	@printf '%s\n' $(functions) | GOOS=linux GOARCH=$(goarch) xargs -P 2 -I NAME \
+	  go build -tags lambda.norpc -buildvcs=false -ldflags '-s -w' -o $(output)/NAME/bootstrap ./functions/NAME/cmd
 
 zips: functions
 	@for name in $(functions); do \
@@ -85,7 +97,7 @@ zips: functions
 	done
 
 bin/whittle: FORCE
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/whittle ./functions/console/whittle
+	@go build -ldflags '-s -w' -o bin/whittle ./functions/console/whittle
 FORCE:
 
 # What the command line leaves out stays as whittle.yaml says.
@@ -121,17 +133,19 @@ local:
 	@build/local prepare
 
 build/local: FORCE
-	@go build -C infra/local -trimpath -buildvcs=false -o $(CURDIR)/build/local .
+	@go build -C infra/local -buildvcs=false -o $(CURDIR)/build/local .
 
 # The world mostly waits for its machines, so that the unit tests run meanwhile.
 test: local ## run the unit tests and the whole world end to end
 	@$(MAKE) --no-print-directory -j 2 -O test-product test-world
+	@echo "The ten slowest tests:"
+	@cat build/test-*.json | go run $(gotestsum) tool slowest --num 10
 
 test-product:
-	go test -timeout 20m ./...
+	$(tested) ./...
 
 test-world:
-	go test -C infra/local -timeout 20m -parallel 3 ./...
+	cd infra/local && $(tested) -parallel 3 ./...
 
 # The tests of a package are slow if they lead to the package that starts a control plane, or to the one that starts
 # Node for the CDK.
@@ -189,7 +203,7 @@ synth: infra/node_modules functions ## write the CloudFormation template and che
 	infra/with-python cfn-lint --ignore-checks W3005 -- $(template) $(everytemplate)
 	infra/with-python python infra/check_policies_test.py
 	infra/with-python python infra/check-policies.py $(template) $(everytemplate)
-	go test -timeout 20m ./infra
+	$(tested) ./infra
 
 browser: infra/node_modules ## check the dashboard's page in Chromium; pictures in build/pages; CHROMIUM=/path for yours
 	go vet -C infra/local -tags browser ./dashboard

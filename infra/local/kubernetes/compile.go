@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // compile runs the go command for output and keeps report current.
@@ -18,9 +19,16 @@ func compile(ctx context.Context, source, modfile, version, output string, repor
 	total := bytes.Count(packages, []byte("\n"))
 
 	listing := &packageListing{}
+	began := time.Now()
 	report.setStageFunc(func() string {
-		// Packages that the build cache has already are not listed: the count need not reach the total.
-		return fmt.Sprintf("compiling and linking, %d of up to %d packages", listing.count(), total)
+		// Packages that the build cache has already are not listed, which shortens the time left.
+		done := listing.count()
+		if done == 0 {
+			return "compiling"
+		}
+		left := time.Since(began) * time.Duration(total-done) / time.Duration(done)
+		return fmt.Sprintf("compiling and linking, %d of up to %d packages, about %s left", done, total,
+			left.Round(time.Minute))
 	})
 	command := goCommand(ctx, source, "build", "-v", "-mod=readonly", "-modfile", modfile, "-buildvcs=false", "-trimpath",
 		"-ldflags", linkerFlags(version), "-o", output, ".")
