@@ -16,7 +16,7 @@ gotestsum := gotest.tools/gotestsum@v1.13.0
 # Runs go test, prints a line for each package and the output of what fails, and keeps each test's time.
 tested = mkdir -p $(CURDIR)/build && go run $(gotestsum) --format pkgname --hide-summary skipped --jsonfile $(CURDIR)/build/$@.json -- -timeout 20m
 # Nested modules that the linters check too. The build checks those of the control plane and of Karpenter.
-nested := infra/local shared/catalog/builtin/generate testdata/peer testdata/formats
+nested := testdata/lab shared/catalog/builtin/generate testdata/peer testdata/formats
 
 # Every fuzz test with its folder, such as "FuzzDecode events": decoders of outside input, and arithmetic.
 fuzzed = git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | \
@@ -44,7 +44,7 @@ export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 kubernetes ?=
 export WHITTLE_KUBERNETES := $(kubernetes)
 
-# The experiments that start a world of their own: the table is in infra/local/experiments.go. The program reads
+# The experiments that start a world of their own: the table is in testdata/lab/experiments.go. The program reads
 # their settings, such as short=1, from the variables of the command line, which make passes on.
 experiments := contract compare day kueue chaos bench bench-launch bench-month bench-scale bench-reaction storm fidelity
 
@@ -133,7 +133,7 @@ local:
 	@build/local prepare
 
 build/local: FORCE
-	@go build -C infra/local -buildvcs=false -o $(CURDIR)/build/local .
+	@go build -C testdata/lab -buildvcs=false -o $(CURDIR)/build/local .
 
 # The world mostly waits for its machines, so that the unit tests run meanwhile.
 test: local ## run the unit tests and the whole world end to end
@@ -145,11 +145,11 @@ test-product:
 	$(tested) ./...
 
 test-world:
-	cd infra/local && $(tested) -parallel 3 ./...
+	cd testdata/lab && $(tested) -parallel 3 ./...
 
 # The tests of a package are slow if they lead to the package that starts a control plane, or to the one that starts
 # Node for the CDK.
-slow := github.com/whittle-dev/whittle/infra/local/kubernetes|github.com/aws/jsii-runtime-go
+slow := github.com/whittle-dev/whittle/testdata/lab/kubernetes|github.com/aws/jsii-runtime-go
 quickly = go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
   grep -vE ' ($(slow))( |$$)' | sed -n 's/^\([^ ]*\)\.test .*/\1/p'
 
@@ -206,16 +206,16 @@ synth: infra/node_modules functions ## write the CloudFormation template and che
 	$(tested) ./infra
 
 browser: infra/node_modules ## check the dashboard's page in Chromium; pictures in build/pages; CHROMIUM=/path for yours
-	go vet -C infra/local -tags browser ./dashboard
-	go test -C infra/local -count=1 -timeout 15m -tags browser -run TestBrowser -v ./dashboard
+	go vet -C testdata/lab -tags browser ./dashboard
+	go test -C testdata/lab -count=1 -timeout 15m -tags browser -run TestBrowser -v ./dashboard
 
 # These packages have tests that compare our clients with implementations that others made.
 contract := ./shared/fleet ./functions/catalog
 
 conformance: ## check clients and local AWS against moto, service models and Karpenter; needs python3 with venv
 	go vet -tags conformance $(contract)
-	go vet -C infra/local -tags conformance ./conformance
-	go test -C infra/local -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' ./conformance
+	go vet -C testdata/lab -tags conformance ./conformance
+	go test -C testdata/lab -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' ./conformance
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
 	go test -C testdata/peer -timeout 15m ./instancetypes
 	go test -C testdata/peer -timeout 15m -run 'Hash|Kubelet|Answer|Interface|CapacityBuffer' . ./answers

@@ -5,7 +5,7 @@ go 1.26.0
 ignore ./infra/node_modules
 
 // The local world is a module of its own; tests here run against its servers.
-replace github.com/whittle-dev/whittle/infra/local => ./infra/local
+replace github.com/whittle-dev/whittle/testdata/lab => ./testdata/lab
 
 require (
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.270.0
@@ -32,7 +32,7 @@ require (
 	github.com/mitchellh/hashstructure/v2 v2.0.2
 	github.com/pelletier/go-toml/v2 v2.2.4
 	github.com/robfig/cron/v3 v3.0.1
-	github.com/whittle-dev/whittle/infra/local v0.0.0
+	github.com/whittle-dev/whittle/testdata/lab v0.0.0
 	github.com/yuin/goldmark v1.7.16
 	go.yaml.in/yaml/v3 v3.0.4
 	golang.org/x/sync v0.22.0

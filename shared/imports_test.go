@@ -182,7 +182,7 @@ func layers() []layer {
 
 		// Test support: packages that only tests and other packages of this layer import.
 		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},
-		{path: "shared/cluster/clustertest", imports: "shared/cluster functions/install/manifests infra/local"},
+		{path: "shared/cluster/clustertest", imports: "shared/cluster functions/install/manifests testdata/lab"},
 		{path: "shared/pagetest"},
 		{path: "shared/planner/plantest", imports: "shared"},
 		{path: "shared/planner/schedulertest", imports: "shared"},

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whittle-dev/whittle/infra/local/conformance"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/ec2catalog"
+	"github.com/whittle-dev/whittle/testdata/lab/conformance"
 )
 
 // TestTheCatalogueReadsMoto reads instance types, zones and prices from moto, whose types are

@@ -16,9 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/infra/local/pricing"
-	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -26,6 +23,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/ec2catalog"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
+	"github.com/whittle-dev/whittle/testdata/lab/pricing"
+	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
 // TestMain sets controlPlane before the tests run.

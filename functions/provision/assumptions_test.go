@@ -8,13 +8,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 // These tests let the local AWS behave worse than it does by default, as far as AWS's documents
-// allow it. The page of infra/local lists its assumptions, and the test of each.
+// allow it. The page of testdata/lab lists its assumptions, and the test of each.
 
 // TestARepeatedTokenMayNameNoInstances: EC2 promises that a repeated call does nothing further, and
 // not that its answer lists the instances again. The fleet names them.

@@ -22,10 +22,6 @@ import (
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/infra/local/identity"
-	"github.com/whittle-dev/whittle/infra/local/ssm"
-	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/classes"
@@ -35,6 +31,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
+	"github.com/whittle-dev/whittle/testdata/lab/identity"
+	"github.com/whittle-dev/whittle/testdata/lab/ssm"
+	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
 const clusterName = "test"

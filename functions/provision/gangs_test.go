@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/whittle-dev/whittle/functions/functiontest"
-	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 // podGroup defines the kind PodGroup with the fields that Whittle reads, and creates one. It stands for the

@@ -8,11 +8,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/queue"
 	"github.com/whittle-dev/whittle/shared/status"
 	"github.com/whittle-dev/whittle/shared/version"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 func TestPodsThatWaitGetOneNode(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 // static is a pool with a fixed number of on-demand nodes of four cpu.

@@ -16,15 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/infra/local/identity"
-	"github.com/whittle-dev/whittle/infra/local/ssm"
-	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/kubelet"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
+	"github.com/whittle-dev/whittle/testdata/lab/identity"
+	"github.com/whittle-dev/whittle/testdata/lab/ssm"
+	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
 // controlPlane is shared by the package's tests. TestMain sets it before they run.

@@ -21,9 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/whittle-dev/whittle/infra/local/scale"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/testdata/lab/scale"
 )
 
 // BenchmarkLists reads 500 nodes, 500 NodeClaims and 2,000 pods of a real API server: in full, and

@@ -14,10 +14,10 @@ import (
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/infra/local/identity"
-	"github.com/whittle-dev/whittle/infra/local/ssm"
-	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
+	"github.com/whittle-dev/whittle/testdata/lab/identity"
+	"github.com/whittle-dev/whittle/testdata/lab/ssm"
+	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
 const (

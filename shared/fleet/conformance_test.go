@@ -14,11 +14,11 @@ import (
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"github.com/whittle-dev/whittle/infra/local/conformance"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/testdata/lab/conformance"
 )
 
 // TestTheClientsWorkWithMoto drives this package from discovery to an instance's end against an

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 // TestDeniedTypesAreLeftOut holds that the denial of some instance types is about these, and that the

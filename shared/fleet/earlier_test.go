@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 // again is the same request, sent by a pass that did not write its token.

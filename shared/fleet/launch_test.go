@@ -15,11 +15,11 @@ import (
 	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 // request asks for a spot m5.large or m6i.large in two zones for the claim.

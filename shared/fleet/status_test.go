@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 func TestStatusesListWhatIsWrong(t *testing.T) {

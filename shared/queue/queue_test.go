@@ -12,8 +12,8 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
-	"github.com/whittle-dev/whittle/infra/local/sqs"
-	"github.com/whittle-dev/whittle/infra/local/wire"
+	"github.com/whittle-dev/whittle/testdata/lab/sqs"
+	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
 // local is a queue of the local SQS, and a sender to it.

@@ -5,14 +5,14 @@ go 1.26.6
 
 replace (
 	github.com/whittle-dev/whittle => ../..
-	github.com/whittle-dev/whittle/infra/local => ../../infra/local
+	github.com/whittle-dev/whittle/testdata/lab => ../../testdata/lab
 )
 
 require (
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.15
 	github.com/awslabs/amazon-eks-ami/nodeadm v0.0.0-20240229193347-cfab22a10647
 	github.com/whittle-dev/whittle v0.0.0
-	github.com/whittle-dev/whittle/infra/local v0.0.0
+	github.com/whittle-dev/whittle/testdata/lab v0.0.0
 	sigs.k8s.io/aws-iam-authenticator v0.6.13
 	sigs.k8s.io/yaml v1.6.0
 )

@@ -18,9 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"sigs.k8s.io/aws-iam-authenticator/pkg/token"
 
-	"github.com/whittle-dev/whittle/infra/local/identity"
-	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/testdata/lab/identity"
+	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
 // sts starts the local STS and sends it every call of the default transport, which the

@@ -5,7 +5,7 @@ go 1.26.9
 
 replace (
 	github.com/whittle-dev/whittle => ../..
-	github.com/whittle-dev/whittle/infra/local => ../../infra/local
+	github.com/whittle-dev/whittle/testdata/lab => ../../testdata/lab
 )
 
 require (

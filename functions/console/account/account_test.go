@@ -14,15 +14,15 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/account"
 	"github.com/whittle-dev/whittle/functions/console/check"
-	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/infra/local/eks"
-	"github.com/whittle-dev/whittle/infra/local/identity"
-	"github.com/whittle-dev/whittle/infra/local/lambda"
-	"github.com/whittle-dev/whittle/infra/local/quotas"
-	"github.com/whittle-dev/whittle/infra/local/ssm"
-	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
+	"github.com/whittle-dev/whittle/testdata/lab/eks"
+	"github.com/whittle-dev/whittle/testdata/lab/identity"
+	"github.com/whittle-dev/whittle/testdata/lab/lambda"
+	"github.com/whittle-dev/whittle/testdata/lab/quotas"
+	"github.com/whittle-dev/whittle/testdata/lab/ssm"
+	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
 const (

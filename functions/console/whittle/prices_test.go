@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whittle-dev/whittle/infra/local/ec2"
-	"github.com/whittle-dev/whittle/infra/local/pricing"
-	"github.com/whittle-dev/whittle/infra/local/wire"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/spread"
 	"github.com/whittle-dev/whittle/shared/status"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
+	"github.com/whittle-dev/whittle/testdata/lab/pricing"
+	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
 // TestPlanWithTodaysPrices reads the offer of the local AWS.

@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/testdata/lab/kubernetes"
 )
 
 // fieldManager is the field manager of the test's writes.

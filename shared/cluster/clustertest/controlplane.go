@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
-	"github.com/whittle-dev/whittle/infra/local/kubernetes"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/testdata/lab/kubernetes"
 )
 
 // establishLimit is how long the API server may take to serve a new kind.

@@ -1,0 +1,44 @@
+package fidelity_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/whittle-dev/whittle/testdata/lab/fidelity"
+)
+
+func TestBurstsAreRandomAndRepeatable(t *testing.T) {
+	sizes, spread, affine, apart := map[int]bool{}, 0, 0, 0
+	for seed := range uint64(200) {
+		pods := fidelity.Pods("b", seed)
+		if len(pods) < 20 || len(pods) > 500 {
+			t.Errorf("seed %d makes %d pods", seed, len(pods))
+		}
+		if !reflect.DeepEqual(pods, fidelity.Pods("b", seed)) {
+			t.Errorf("seed %d makes another burst the second time", seed)
+		}
+		sizes[len(pods)] = true
+		names := map[string]bool{}
+		for _, pod := range pods {
+			names[pod.Name] = true
+			if pod.Labels[fidelity.BurstLabel] != "b" || pod.Spec.NodeSelector[fidelity.BurstLabel] != "b" {
+				t.Fatalf("pod %s is not of the burst alone", pod.Name)
+			}
+			affinity := pod.Spec.Affinity
+			switch {
+			case len(pod.Spec.TopologySpreadConstraints) > 0:
+				spread++
+			case affinity != nil && affinity.PodAffinity != nil:
+				affine++
+			case affinity != nil && affinity.PodAntiAffinity != nil:
+				apart++
+			}
+		}
+		if len(names) != len(pods) {
+			t.Errorf("seed %d gives %d names to %d pods", seed, len(names), len(pods))
+		}
+	}
+	if len(sizes) < 100 || spread == 0 || affine == 0 || apart == 0 {
+		t.Errorf("%d sizes, %d spread pods, %d with affinity, %d apart", len(sizes), spread, affine, apart)
+	}
+}

@@ -1,0 +1,191 @@
+package fidelity
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/testdata/lab/scenario"
+)
+
+const (
+	namespace = "default"
+	// atOnce is the number of bursts at a time. They share nothing but the plan: each has nodes of its
+	// own. Their waits for machines overlap.
+	atOnce = 2
+	// patience is how long a burst may take. Then its pods without a node are counted.
+	patience = 3 * time.Minute
+	// pollEvery is the time between two looks at a burst.
+	pollEvery = 200 * time.Millisecond
+	// planned is how long after its last pod a burst is surely planned. Machines take longer to boot.
+	planned = 4 * time.Second
+	// creators is the number of pods of a burst that are created at a time.
+	creators = 16
+)
+
+// Run creates bursts, those of the seeds from the first on, and judges each. It prints a line for
+// each burst.
+func Run(ctx context.Context, setup scenario.Setup, bursts int, first uint64, out io.Writer) (Result, error) {
+	if err := scenario.WaitForCatalog(ctx, setup.Cluster); err != nil {
+		return Result{}, err
+	}
+	known, err := inventory.Catalog(ctx, setup.Cluster)
+	if err != nil {
+		return Result{}, err
+	}
+	role, err := setup.World.NodeRole()
+	if err != nil {
+		return Result{}, err
+	}
+	manifest := filepath.Join(setup.Root, "testdata", "manifests", "fidelity.yaml")
+	variables := map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}
+	if err := setup.Client.Apply(ctx, manifest, variables); err != nil {
+		return Result{}, err
+	}
+	var (
+		mutex sync.Mutex
+		total Result
+		group errgroup.Group
+	)
+	group.SetLimit(atOnce)
+	for i := range bursts {
+		group.Go(func() error {
+			seed := first + uint64(i)
+			b := &burst{client: setup.Client, known: known, name: fmt.Sprintf("burst-%d", seed)}
+			began := time.Now()
+			result, err := b.run(ctx, seed)
+			if err != nil {
+				return fmt.Errorf("burst %d: %w", seed, err)
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			total.Add(result)
+			_, err = fmt.Fprintf(out, "%-10s %4d pods on %3d nodes, %3d pods on another node than planned, "+
+				"%d second launches, %d without a place, %5.1f s\n", b.name, result.Pods, result.Nodes,
+				result.Pods-result.OnTheirNode-result.Unplaced, result.SecondLaunches, result.Unplaced,
+				time.Since(began).Seconds())
+			return err
+		})
+	}
+	err = group.Wait()
+	return total, err
+}
+
+// burst is a burst in progress.
+type burst struct {
+	client *scenario.Client
+	known  *catalog.Catalog
+	name   string
+	claims []Claim
+	bound  bool              // whether a pod was bound
+	began  time.Time         // when all pods had been created
+	nodes  map[string]string // of the pods, by UID
+}
+
+func (b *burst) selector() metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: BurstLabel + "=" + b.name}
+}
+
+// run creates the pods and follows them until all have a node. It leaves the end of the nodes to
+// Whittle, beside the next burst.
+func (b *burst) run(ctx context.Context, seed uint64) (Result, error) {
+	pods := Pods(b.name, seed)
+	var group errgroup.Group
+	group.SetLimit(creators)
+	for _, pod := range pods {
+		group.Go(func() error {
+			_, err := b.client.Core.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Result{}, err
+	}
+	b.began = time.Now()
+	waited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		placed, err := b.look(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		if placed == len(pods) || waited.Err() != nil {
+			break
+		}
+		select {
+		case <-ticker.C:
+		case <-waited.Done():
+		}
+	}
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
+	return Judge(b.claims, b.nodes), b.end(ctx)
+}
+
+// look reads the claims and the pods of the burst, and returns how many pods have a node. It reads the
+// claims first, so that one that it has not seen may have come after the first binding.
+func (b *burst) look(ctx context.Context) (placed int, err error) {
+	claims, err := b.client.NodeClaims(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for i := range claims {
+		if claims[i].Labels[BurstLabel] == b.name {
+			b.note(&claims[i])
+		}
+	}
+	pods, err := b.client.Pods(ctx, namespace, BurstLabel+"="+b.name)
+	if err != nil {
+		return 0, err
+	}
+	b.nodes = map[string]string{}
+	for i := range pods {
+		b.nodes[string(pods[i].UID)] = pods[i].Spec.NodeName
+		if pods[i].Spec.NodeName != "" {
+			placed++
+		}
+	}
+	b.bound = b.bound || placed > 0
+	return placed, nil
+}
+
+// note remembers the claim as it is now.
+func (b *burst) note(claim *api.NodeClaim) {
+	at := slices.IndexFunc(b.claims, func(c Claim) bool { return c.Name == claim.Name })
+	if at < 0 {
+		at = len(b.claims)
+		b.claims = append(b.claims, Claim{
+			Name: claim.Name, Second: b.bound && time.Since(b.began) > planned,
+			Pods: strings.Split(claim.Annotations[api.NominatedPodsAnnotationKey], ","),
+		})
+	}
+	b.claims[at].Node = claim.Status.NodeName
+	if claim.Labels[corev1.LabelInstanceTypeStable] != "" {
+		b.claims[at].Price, _ = b.known.Price(claim.Labels)
+	}
+}
+
+// end deletes the pods and the claims.
+func (b *burst) end(ctx context.Context) error {
+	now := int64(0)
+	options := metav1.DeleteOptions{GracePeriodSeconds: &now}
+	if err := b.client.Core.CoreV1().Pods(namespace).DeleteCollection(ctx, options, b.selector()); err != nil {
+		return err
+	}
+	return b.client.Objects.Resource(api.NodeClaimGVR()).DeleteCollection(ctx, metav1.DeleteOptions{}, b.selector())
+}

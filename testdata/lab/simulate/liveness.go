@@ -1,0 +1,154 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/testdata/lab/simulate/apiserver"
+)
+
+const (
+	// recovery is the time after the last fault in which messages of before may come again.
+	recovery = 10 * time.Minute
+	// emptyPatience is how much longer than its pool's time an empty node may stay while work keeps coming.
+	emptyPatience = 2 * time.Minute
+	// joinPatience is how long a node that is ready may wait for its registration.
+	joinPatience = time.Minute
+	// repairPatience is how long a node whose hardware has failed may stay, besides the time of a boot: EC2's
+	// status check has to fail for two minutes, and the replacement has ten.
+	repairPatience = 12 * time.Minute
+)
+
+// lively checks what has to go on while work keeps coming. Work never rests: jobs and pods without a
+// place come until the end. Only faults end, some minutes before.
+func (r *Run) lively() {
+	if r.weather.bad() || time.Since(r.weather.ends) < recovery {
+		return
+	}
+	if problems := r.stalled(); len(problems) > 0 {
+		r.violate("%s after the last fault, while work keeps coming: %s",
+			time.Since(r.weather.ends).Truncate(time.Second), strings.Join(problems, "; "))
+	}
+}
+
+// stalled lists what should have gone on.
+func (r *Run) stalled() []string {
+	return slices.Concat(named("empties-go", r.unsettledEmpties()), named("drift-moves", r.unsettledDrift()),
+		named("announced-leave", r.unretired()), named("failed-leave", r.unrepaired()),
+		named("ready-joins", r.unregistered()))
+}
+
+// unsettledEmpties lists nodes that have been empty for long, although their pool's budget lets one go.
+func (r *Run) unsettledEmpties() []string {
+	var problems []string
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		pool := claim.Labels[api.NodePoolLabelKey]
+		since, err := time.Parse(time.RFC3339, claim.Annotations[api.EmptySinceAnnotationKey])
+		late := err == nil && time.Since(since) >= 30*time.Second+emptyPatience
+		if pool == staticPool || !late || claim.DeletionTimestamp != nil || !r.isReady(claim) ||
+			time.Since(r.busy[pool]) < emptyPatience || time.Since(r.awaited[claim.Name]) < emptyPatience {
+			continue
+		}
+		problems = append(problems, fmt.Sprintf("nodeclaim %s has been empty for %s", claim.Name,
+			time.Since(since).Truncate(time.Second)))
+	}
+	return problems
+}
+
+// unrepaired lists nodes whose hardware has failed for long. A pool with more of them than repair may replace
+// keeps them.
+func (r *Run) unrepaired() []string {
+	var problems []string
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		id, launched := api.InstanceID(claim.Status.ProviderID)
+		if !launched || r.machines[id] == nil || !r.machines[id].failed || claim.DeletionTimestamp != nil {
+			continue
+		}
+		since := time.Since(r.machines[id].failedAt)
+		if since >= repairPatience+r.weather.slowestBoot && !r.repairIsBlocked(claim.Status.NodeName) {
+			problems = append(problems, fmt.Sprintf("the hardware of nodeclaim %s has failed for %s", claim.Name,
+				since.Truncate(time.Second)))
+		}
+	}
+	return problems
+}
+
+// awaitsDrain reports whether a pod that the claim was launched for is still on a node that leaves. A
+// disruption budget may keep it there.
+func (r *Run) awaitsDrain(claim *api.NodeClaim) bool {
+	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+		node := r.store.Get(apiserver.Nodes, "", pod.Spec.NodeName)
+		if strings.Contains(claim.Annotations[api.NominatedPodsAnnotationKey], string(pod.UID)) &&
+			node != nil && node.Meta.GetDeletionTimestamp() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// noteBusy notes the pools whose budget lets no further node go: nodes leave, are being replaced or
+// are not ready. It also notes whether the pool that drifts gets no nodes for a while, and which empty
+// nodes wait for pods.
+func (r *Run) noteBusy() {
+	taken := map[string]int{}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		_, replaced := claim.Annotations[api.ReplacedByAnnotationKey]
+		if replaced || claim.DeletionTimestamp != nil || !r.isReady(claim) {
+			taken[claim.Labels[api.NodePoolLabelKey]]++
+		}
+		if claim.Annotations[api.EmptySinceAnnotationKey] != "" && r.awaitsDrain(claim) {
+			r.awaited[claim.Name] = time.Now()
+		}
+	}
+	for _, pool := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
+		allowed := 0
+		_, err := fmt.Sscan(pool.Spec.Disruption.Budgets[0].Nodes, &allowed)
+		if err != nil || taken[pool.Name] >= allowed {
+			r.busy[pool.Name] = time.Now()
+		}
+		if pool.Name == driftedPool && r.braked(pool) {
+			r.brakedAt = time.Now()
+		}
+	}
+}
+
+// isReady reports whether the node of the claim is.
+func (r *Run) isReady(claim *api.NodeClaim) bool {
+	object := r.store.Get(apiserver.Nodes, "", claim.Status.NodeName)
+	if object == nil {
+		return false
+	}
+	node, _ := object.Typed.(*corev1.Node)
+	return disruption.IsReady(node)
+}
+
+// unregistered lists nodes that have been ready for long, and whose claim is not initialized.
+func (r *Run) unregistered() []string {
+	var problems []string
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		id, launched := api.InstanceID(claim.Status.ProviderID)
+		if !launched || claim.DeletionTimestamp != nil || r.machines[id] == nil ||
+			api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized) {
+			continue
+		}
+		object := r.store.Get(apiserver.Nodes, "", r.machines[id].instance.PrivateDNSName)
+		if object == nil {
+			continue
+		}
+		node, _ := object.Typed.(*corev1.Node)
+		for _, condition := range node.Status.Conditions {
+			waits := time.Since(condition.LastTransitionTime.Time)
+			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue && waits > joinPatience {
+				problems = append(problems, fmt.Sprintf("node %s has been ready for %s, and its nodeclaim %s is not initialized",
+					node.Name, waits.Truncate(time.Second), claim.Name))
+			}
+		}
+	}
+	return problems
+}

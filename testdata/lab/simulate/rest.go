@@ -1,0 +1,85 @@
+package simulate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
+	"github.com/whittle-dev/whittle/testdata/lab/simulate/apiserver"
+)
+
+const (
+	// restFor is how long the cluster rests at the end, and lowestOf is the time whose lowest price counts: a
+	// replacement runs beside the node that it replaces.
+	restFor, lowestOf = 12 * time.Minute, 5 * time.Minute
+	// rested is how much a cluster with work that keeps coming may cost, of what it costs at rest.
+	rested = 1.05
+	// jobPrice is the price of a processor in an hour that jobs may cost besides: twice that of an
+	// on-demand m5, because the nodes for jobs are seldom full.
+	jobPrice = 0.1
+)
+
+// compareAtRest holds that consolidation reaches while work keeps coming what it reaches at rest. It ends the
+// jobs and the pods without a place, lets the cluster rest, and compares the prices. A CapacityBuffer makes
+// a cluster move also at rest: its room is bought again when the scheduler gives it to pods that move.
+func (r *Run) compareAtRest() {
+	buffered := len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) > 0
+	if !r.hasCron() && !r.hasHopeless() || buffered || r.heldBack() {
+		return
+	}
+	loaded := r.lowest
+	r.resting = true
+	r.engine.Run(r.ends.Add(restFor - lowestOf))
+	r.lowest = 0
+	r.engine.Run(r.ends.Add(restFor))
+	allowed := r.lowest * rested
+	if r.hasCron() {
+		cpu, most := r.cron()
+		allowed += jobPrice * float64(cpu) / 1000 * float64(most)
+	}
+	r.trace("the nodes cost $%.4f/h while work kept coming, and $%.4f/h at rest", loaded, r.lowest)
+	if loaded > allowed {
+		r.breaks("as-cheap-as-at-rest",
+			"the nodes cost $%.4f/h while work kept coming, and $%.4f/h at rest", loaded, r.lowest)
+	}
+}
+
+// heldBack reports whether a replacement of late was held back because an earlier one had failed: its machine
+// never joined, which takes 15 minutes to know.
+func (r *Run) heldBack() bool {
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		if time.Since(disruption.ReplaceAfter(claim)) < recovery {
+			return true
+		}
+	}
+	return false
+}
+
+// notePrice notes the lowest price of late.
+func (r *Run) notePrice() {
+	if time.Until(r.ends) > lowestOf {
+		return
+	}
+	if price := r.price(); r.lowest == 0 || price < r.lowest {
+		r.lowest = price
+	}
+}
+
+// price is what the instances of claims that stay cost in an hour.
+func (r *Run) price() float64 {
+	stays := map[string]bool{}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		if id, launched := api.InstanceID(claim.Status.ProviderID); launched && claim.DeletionTimestamp == nil {
+			stays[id] = true
+		}
+	}
+	sum := 0.0
+	for _, i := range r.copied() {
+		if stays[i.ID] && slices.Contains([]ec2.State{ec2.Pending, ec2.Running}, i.State) {
+			sum += i.PricePerHour
+		}
+	}
+	return sum
+}

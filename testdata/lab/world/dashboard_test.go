@@ -1,0 +1,53 @@
+package world_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/whittle-dev/whittle/testdata/lab/scenario"
+	"github.com/whittle-dev/whittle/testdata/lab/world"
+)
+
+// checkPage reads the page of the deployed console function, with its own role's rights, after all
+// nodes are gone.
+func checkPage(t *testing.T, w *world.World, setup scenario.Setup) {
+	for _, test := range []struct {
+		name, method, path, body string
+		want                     []string
+	}{
+		{
+			"the page", http.MethodGet, "", "",
+			[]string{
+				"<title>Whittle · " + setup.Name + "</title>", "<h1>" + setup.Name + "</h1>", "ago: ", "its lower bound",
+				"<h2>Nodes</h2>", "Catalogue: 1334 instance types",
+			},
+		},
+		{
+			"a button", http.MethodPost, "widget", `{"nodePool": "lonely"}`,
+			[]string{`chosen" tabindex="0" role="button">lonely</a>`, "not ready"},
+		},
+		{"the documentation", http.MethodPost, "widget", `{"describe": true}`, []string{"### Widget parameters"}},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), test.method, w.DashboardURL()+test.path,
+			strings.NewReader(test.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d, %v: %s", test.name, response.StatusCode, err, content)
+		}
+		for _, part := range test.want {
+			if !strings.Contains(string(content), part) {
+				t.Errorf("%s lacks %q:\n%s", test.name, part, content)
+			}
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package world_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/whittle-dev/whittle/functions/install/manifests"
+	"github.com/whittle-dev/whittle/testdata/lab/identity"
+	"github.com/whittle-dev/whittle/testdata/lab/kubernetes"
+)
+
+// resolvers are the functions that resolve classes with the same code. The first of them to run
+// does the work, and the other one finds it done.
+func resolvers() []string { return []string{"provision", "lifecycle"} }
+
+// resolving reports whether a statement belongs to that code.
+func resolving(sid string) bool {
+	return slices.Contains([]string{
+		"Describe", "ImageParameters", "PassNodeRole", "CreateProfile", "UseProfile", "ReadProfiles",
+	}, sid)
+}
+
+// unused lists the rights in AWS that no scenario needs, with a reason each. The keys are function,
+// statement and action.
+func unused() map[string]string {
+	const unusedProfile = "writes down since when nothing has used a profile: of two sweeps, half an hour apart"
+	const silent = "logs what goes wrong, and nothing has"
+	return map[string]string{
+		"provision Describe ec2:DescribeInstances": "finds what an invocation had launched that died before it wrote " +
+			"it down",
+		"provision Fleets ec2:DescribeFleets":         "finds it where EC2's answer to the repeated launch names the fleet only",
+		"lifecycle TagProfile iam:TagInstanceProfile": unusedProfile,
+		"ticker Log logs:CreateLogStream":             silent,
+		"ticker Log logs:PutLogEvents":                silent,
+		"watch StartWatch lambda:InvokeFunction":      "hands over after 14 minutes, which no world lasts",
+		"lifecycle StartWatch lambda:InvokeFunction":  "provision finds most work before, and has started the watch",
+		"console Log logs:CreateLogStream":            silent,
+		"console Log logs:PutLogEvents":               silent,
+		"provision TagProfile iam:TagInstanceProfile": "IAM asks for it to make a profile with tags; the local AWS asks " +
+			"for the making alone",
+	}
+}
+
+// everyRightWasUsed compares the deployed roles with the rights that the local AWS checked in all
+// scenarios of all worlds.
+func everyRightWasUsed(t *testing.T, stages []stage) {
+	functions := []string{"ticker", "provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog", "install", "console"}
+	rights, used, resolved := map[string][]identity.Right{}, map[string]bool{}, map[identity.Right]bool{}
+	for _, function := range functions {
+		for _, s := range stages {
+			found, err := s.Rights(function)
+			if err != nil || len(found) == 0 {
+				t.Fatalf("%s has the rights %v, %v", function, found, err)
+			}
+			rights[function] = found
+			for _, right := range found {
+				if !right.Used {
+					continue
+				}
+				used[function+" "+right.Sid+" "+right.Action] = true
+				if slices.Contains(resolvers(), function) && resolving(right.Sid) {
+					resolved[right] = true
+				}
+			}
+		}
+	}
+	excused := unused()
+	for _, function := range functions {
+		for _, right := range rights[function] {
+			key := function + " " + right.Sid + " " + right.Action
+			why := excused[key]
+			delete(excused, key)
+			byOther := slices.Contains(resolvers(), function) &&
+				resolved[identity.Right{Sid: right.Sid, Action: right.Action, Used: true}]
+			if !used[key] && !byOther && why == "" {
+				t.Errorf("%s: granted, and never used", key)
+			}
+		}
+	}
+	for key := range excused {
+		t.Errorf("%s is excused, and not granted", key)
+	}
+}
+
+// unasked lists the rights in the cluster that no scenario needs, with a reason each.
+func unasked() map[string]string {
+	const planned = "disrupt plans by provision's code, which reads it for pods with volumes or constraints by namespace"
+	const short = "marks offerings that EC2 is short of, which has room for all in these scenarios"
+	const buffers = "belongs to the setting capacityBuffers, which is off here: tests of provision and disrupt have it"
+	const requests = "belongs to the setting provisioningRequests, which is off here: tests of provision and disrupt have it"
+	const spread = "follows the setting defaultTopologySpread, which is off here: package sight tries it"
+	const resized = "reads the template of a pod that was resized in place, and none is here: package sight tries it"
+	return map[string]string{
+		"provision get replicasets apps":        resized,
+		"provision get statefulsets apps":       resized,
+		"provision get jobs batch":              resized,
+		"disrupt get replicasets apps":          resized,
+		"disrupt get statefulsets apps":         resized,
+		"disrupt get jobs batch":                resized,
+		"provision list services":               spread,
+		"provision list replicationcontrollers": spread,
+		"provision list replicasets apps":       spread,
+		"provision list statefulsets apps":      spread,
+		"provision list podgroups scheduling.x-k8s.io": "follows a waiting pod that names a PodGroup, whose kind this cluster " +
+			"lacks: a test of provision has it",
+		"disrupt list services":                                                               spread,
+		"disrupt list replicationcontrollers":                                                 spread,
+		"disrupt list replicasets apps":                                                       spread,
+		"disrupt list statefulsets apps":                                                      spread,
+		"disrupt list namespaces":                                                             planned,
+		"disrupt list persistentvolumes":                                                      planned,
+		"disrupt list persistentvolumeclaims":                                                 planned,
+		"disrupt list storageclasses storage.k8s.io":                                          planned,
+		"disrupt list csinodes storage.k8s.io":                                                planned,
+		"disrupt create configmaps":                                                           short,
+		"disrupt update configmaps":                                                           short,
+		"provision create configmaps":                                                         short,
+		"provision update configmaps":                                                         short,
+		"interrupt create configmaps":                                                         short,
+		"interrupt update configmaps":                                                         short,
+		"capacity-buffers list capacitybuffers autoscaling.x-k8s.io":                          buffers,
+		"capacity-buffers get podtemplates":                                                   buffers,
+		"capacity-buffers list resourcequotas":                                                buffers,
+		"capacity-buffers get deployments apps":                                               buffers,
+		"capacity-buffers get statefulsets apps":                                              buffers,
+		"capacity-buffers get replicasets apps":                                               buffers,
+		"capacity-buffers-status patch capacitybuffers/status autoscaling.x-k8s.io":           buffers,
+		"provisioning-requests list provisioningrequests autoscaling.x-k8s.io":                requests,
+		"provisioning-requests get podtemplates":                                              requests,
+		"provisioning-requests list resourcequotas":                                           requests,
+		"provisioning-requests-status patch provisioningrequests/status autoscaling.x-k8s.io": requests,
+		"pod-deletion-cost patch pods":                                                        "belongs to disrupt where podDeletionCost is on, and it is off here",
+		"interrupt list pods":                                                                 "checks who holds Karpenter's Lease, and no Karpenter runs",
+		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than " +
+			"these scenarios last",
+		"lifecycle delete pods": "ends pods that outstay their node's terminationGracePeriod",
+		"lifecycle get persistentvolumeclaims": "finds the volumes of pods that stay on a draining node, where a " +
+			"driver has attached some",
+		"lifecycle delete nodeclaims karpenter.sh": "ends nodes that expire, or never register, and claims whose instance " +
+			"is gone",
+		"provision delete nodeclaims karpenter.sh": "gives claims up for which EC2 has no room, and shrinks pools with " +
+			"spec.replicas",
+	}
+}
+
+// everyVerbWasUsed compares the functions' cluster roles with the API server's audit log.
+func everyVerbWasUsed(t *testing.T, stages []stage) {
+	asked := map[string]bool{}
+	for _, s := range stages {
+		requests, err := s.Requests()
+		if err != nil || len(requests) == 0 {
+			t.Fatalf("%d requests, %v", len(requests), err)
+		}
+		for _, request := range requests {
+			for _, group := range request.Groups {
+				asked[key(group, request)] = true
+			}
+			if request.Status == http.StatusForbidden {
+				t.Errorf("not allowed: %s %s %s %s by %v", request.Verb, request.Resource, request.APIGroup, request.Name,
+					request.Groups)
+			}
+		}
+	}
+	roles, err := manifests.RBAC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	excused := unasked()
+	for _, object := range roles {
+		// No function has the roles for people, or those that namespaces may grant.
+		others := []string{"whittle:view", "whittle:admin", "whittle:restart"}
+		if kind := object.GetKind(); kind != "Role" && kind != "ClusterRole" || slices.Contains(others, object.GetName()) {
+			continue
+		}
+		var role rbacv1.ClusterRole
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					for _, verb := range rule.Verbs {
+						key := key(role.Name, kubernetes.Request{Verb: verb, APIGroup: group, Resource: resource})
+						if !asked[key] && excused[key] == "" {
+							t.Errorf("%s: granted, and never used", key)
+						}
+						delete(excused, key)
+					}
+				}
+			}
+		}
+	}
+	for key := range excused {
+		t.Errorf("%s is excused, and not granted", key)
+	}
+}
+
+func key(role string, request kubernetes.Request) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", strings.TrimPrefix(role, "whittle:"), request.Verb,
+		request.Resource, request.APIGroup))
+}
