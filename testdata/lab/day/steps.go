@@ -76,11 +76,12 @@ func job(step Step) *batchv1.Job {
 		corev1.ResourceCPU:    *resource.NewQuantity(int64(step.Processors), resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(int64(step.Processors)<<30, resource.BinarySI),
 	}
-	grace := int64(1)
+	grace, failures := int64(1), int32(1000)
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: step.Name, Namespace: namespace},
 		Spec: batchv1.JobSpec{
-			Parallelism: &pods, Completions: &pods,
+			// A pod that goes with its node has failed, and runs again.
+			Parallelism: &pods, Completions: &pods, BackoffLimit: &failures,
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
 					Labels:      map[string]string{appLabel: workload},

@@ -173,7 +173,8 @@ func TestStories(t *testing.T) {
 		},
 	}, {
 		name: "a pod that is deleted before it runs is gone when the kubelet sees it",
-		pod:  pod("p"), acts: []act{deleted(0, 30)}, want: []string{"0s gone"},
+		pod:  pod("p"), acts: []act{deleted(0, 30)},
+		want: []string{"0s Failed main:ContainerCreating", "0s gone"},
 	}, {
 		name: "a pod that is deleted while it pulls its image is gone at once",
 		pod:  pod("p", annotated("image-size", "64Gi")), acts: []act{deleted(9*second, 30)},

@@ -43,7 +43,7 @@ func newPod(seen *corev1.Pod, at Moment) *pod {
 			c.counted = status.RestartCount
 			if status.State.Running != nil {
 				c.counted++
-				c.since, c.exit = status.State.Running.StartedAt.Time, 255
+				c.since, c.exit = status.State.Running.StartedAt.Time, lostCode
 			}
 		}
 		p.containers = append(p.containers, c)
@@ -59,10 +59,28 @@ func newPod(seen *corev1.Pod, at Moment) *pod {
 	for i := range seen.Spec.Containers {
 		add(&seen.Spec.Containers[i], regular)
 	}
-	if p.ended() || seen.DeletionTimestamp != nil {
+	if p.ended() {
 		p.over, p.changed = at.Now, false
+	} else if seen.DeletionTimestamp != nil {
+		p.crash(at.Now)
+		p.over = at.Now
 	}
 	return p
+}
+
+// lostCode is the exit code of a container that ended with its machine.
+const lostCode = 255
+
+// crash ends the regular containers that ran before the machine booted, and reports whether there are any.
+func (p *pod) crash(at time.Time) (found bool) {
+	for _, c := range p.containers {
+		if c.exit == lostCode && c.role == regular {
+			c.counted--
+			c.finish(at)
+			found = true
+		}
+	}
+	return found
 }
 
 // ended reports whether the API has the pod as one that has ended.
@@ -83,12 +101,8 @@ func (p *pod) admit(at Moment, others map[types.UID]*pod) {
 		p.over = at.Now
 		return
 	}
-	for _, c := range p.containers {
-		if c.exit == 255 && c.role == regular && p.seen.Spec.RestartPolicy == corev1.RestartPolicyNever {
-			c.counted--
-			c.finish(at.Now) // the machine ended it
-			p.over = at.Now
-		}
+	if p.seen.Spec.RestartPolicy == corev1.RestartPolicyNever && p.crash(at.Now) {
+		p.over = at.Now
 	}
 }
 

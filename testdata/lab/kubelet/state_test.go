@@ -51,6 +51,22 @@ func TestAPodThatIsDeletedByForceKeepsItsVolumesUntilItEnds(t *testing.T) {
 	}
 }
 
+// TestWithoutDurationsOneLookIsEnough is for worlds that go from step to step.
+func TestWithoutDurationsOneLookIsEnough(t *testing.T) {
+	k, p := kubelet.New(), pod("p", initially("a"), initially("side"))
+	at := kubelet.Moment{Now: began, Node: node(), Attached: true}
+	v := k.Look(p, at)
+	if v.Status == nil || v.Status.Phase != corev1.PodRunning || !v.Again.IsZero() {
+		t.Errorf("at first, the verdict is %+v", v)
+	}
+	kubelet.Merge(&p.Status, v.Status)
+	deleted(10*second, 30).do(p)
+	at.Now = began.Add(10 * second)
+	if v := k.Look(p, at); !v.Gone || v.Status.Phase != corev1.PodSucceeded {
+		t.Errorf("after the deletion, the verdict is %+v", v)
+	}
+}
+
 func TestAnImageIsPulledOnce(t *testing.T) {
 	k := kubelet.New()
 	slow := annotated("image-size", "640Mi")
