@@ -34,15 +34,21 @@ func (r *Run) furnish() error {
 			"role": nodeRole, "amiSelectorTerms": []any{object{"alias": "al2023@latest"}}, "subnetSelectorTerms": byTag,
 			"securityGroupSelectorTerms": byTag,
 		}}},
-		{apiserver.NodePools, r.pool("default", object{"karpenter.sh/capacity-type": []any{"spot", "on-demand"}})},
-		{apiserver.NodePools, r.pool("on-demand", object{"karpenter.sh/capacity-type": []any{"on-demand"}})},
 	} {
 		if _, err := r.store.Create(made.kind, made.object); err != nil {
 			return err
 		}
 	}
-	if err := r.makeStorageClass(); err != nil {
+	if err := r.makeStorageClass(); err != nil || r.options.Scene != nil {
 		return err
+	}
+	for _, pool := range []object{
+		r.pool("default", object{"karpenter.sh/capacity-type": []any{"spot", "on-demand"}}),
+		r.pool("on-demand", object{"karpenter.sh/capacity-type": []any{"on-demand"}}),
+	} {
+		if _, err := r.store.Create(apiserver.NodePools, pool); err != nil {
+			return err
+		}
 	}
 	if err := r.makeDaemons(); err != nil {
 		return err
@@ -104,7 +110,7 @@ type workload struct {
 	cpu      int64 // millicores
 	memory   int64 // MiB
 	grace    int64 // seconds
-	stop     time.Duration
+	manners  manners
 	capacity string // capacity type, empty for any
 	zone     string // empty for any
 	kept     bool   // do-not-disrupt
@@ -134,8 +140,9 @@ func (r *Run) begins() {
 		name := fmt.Sprintf("app-%d", n)
 		l := &workload{
 			name: name, cpu: int64(e.Number(1, 12, name, "cpu")) * 150, memory: int64(e.Number(1, 8, name, "memory")) * 200,
-			grace: int64(e.Number(1, 60, name, "grace")), stop: e.Between(time.Second, 40*time.Second, name, "stop"),
+			grace: int64(e.Number(1, 60, name, "grace")),
 		}
+		l.manners = r.mannersOf(name, l.grace)
 		if e.Chance(0.2, name, "on demand") {
 			l.capacity = api.CapacityTypeOnDemand
 		}

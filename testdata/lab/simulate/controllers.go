@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 	"github.com/whittle-dev/whittle/testdata/lab/simulate/apiserver"
@@ -139,21 +140,20 @@ func (r *Run) mayRun(pod *corev1.Pod, node *corev1.Node) bool {
 	if zone := r.zones[volumeOf(pod)]; zone != "" && node.Labels[corev1.LabelTopologyZone] != zone {
 		return false
 	}
+	if slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(pod, &taint)
+	}) {
+		return false
+	}
 	if pinned := pinnedTo(pod); pinned != "" {
 		return pinned == node.Name
 	}
-	if !selects(pod, node) {
-		return false
-	}
-	blocked := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(pod, &taint)
-	})
-	return !blocked && !node.Spec.Unschedulable && node.DeletionTimestamp == nil
+	return selects(pod, node) && !node.Spec.Unschedulable && node.DeletionTimestamp == nil
 }
 
 func tolerates(pod *corev1.Pod, taint *corev1.Taint) bool {
 	return slices.ContainsFunc(pod.Spec.Tolerations, func(toleration corev1.Toleration) bool {
-		return toleration.Key == taint.Key && (toleration.Effect == "" || toleration.Effect == taint.Effect)
+		return toleration.ToleratesTaint(klog.Background(), taint, false)
 	})
 }
 

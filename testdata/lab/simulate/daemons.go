@@ -37,7 +37,7 @@ func (r *Run) tend() {
 	for _, set := range apiserver.List[appsv1.DaemonSet](r.store, apiserver.DaemonSets) {
 		tended := map[string]bool{}
 		for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
-			if isDaemon(pod) {
+			if isDaemon(pod) && pod.OwnerReferences[0].UID == set.UID {
 				tended[pinnedTo(pod)] = true
 			}
 		}
@@ -58,7 +58,7 @@ func daemonPod(set *appsv1.DaemonSet, node *corev1.Node) *corev1.Pod {
 	controller := true
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: set.Name + "-" + node.Name + "-" + string(node.UID), Namespace: set.Namespace,
-		Labels: set.Spec.Template.Labels,
+		Labels: set.Spec.Template.Labels, Annotations: set.Spec.Template.Annotations,
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: "apps/v1", Kind: "DaemonSet", Name: set.Name, UID: set.UID, Controller: &controller,
 		}},
@@ -70,6 +70,11 @@ func daemonPod(set *appsv1.DaemonSet, node *corev1.Node) *corev1.Pod {
 			}},
 		}}},
 	}}
+	for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+			Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+		})
+	}
 	pod.Status.Phase = corev1.PodPending
 	return pod
 }

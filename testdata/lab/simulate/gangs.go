@@ -34,7 +34,7 @@ func (r *Run) startGang(name string) {
 	r.trace("%s has %d pods", name, count)
 	gang := &workload{
 		name: name, count: count, cpu: int64(e.Number(1, 6, name, "cpu")) * 500, memory: 512, grace: 1,
-		stop: time.Second, gang: true, oneZone: e.Chance(0.5, name, "one zone"),
+		gang: true, oneZone: e.Chance(0.5, name, "one zone"),
 	}
 	r.makeGang(gang)
 	e.In(e.Between(3*time.Minute, 12*time.Minute, name, "works"), func() {

@@ -27,9 +27,11 @@ func (r *Run) kubeletSees(pod *corev1.Pod, gone bool) {
 
 // look lets the kubelet look at a pod, and does what it decides.
 func (r *Run) look(m *machine, pod *corev1.Pod) {
-	node := r.node(m) // as it was registered
+	var node *corev1.Node
 	if object := r.store.Get(apiserver.Nodes, "", pod.Spec.NodeName); object != nil {
 		node, _ = object.Typed.(*corev1.Node)
+	} else {
+		node = r.node(m) // as it was registered
 	}
 	uid := string(pod.UID)
 	verdict := m.kubelet.Look(pod, kubelet.Moment{

@@ -83,7 +83,7 @@ func (r *Run) startCron() {
 		turn++
 		job := &workload{
 			name: fmt.Sprint("cron-", turn), count: e.Number(1, most, "cron", "count", fmt.Sprint(turn)), cpu: cpu, memory: 256,
-			grace: 1, stop: time.Second,
+			grace: 1,
 		}
 		r.workloads = append(r.workloads, job)
 		r.replicate()
@@ -121,7 +121,7 @@ func (r *Run) gatherInVain() {
 	e.In(e.Between(0, 3*time.Minute, vainGang, "begins"), func() {
 		r.makeGang(&workload{
 			name: vainGang, count: 2 * e.Number(1, 3, vainGang, "pods"), cpu: int64(e.Number(4, 7, vainGang, "cpu")) * 500,
-			memory: 512, grace: 1, stop: time.Second, gang: true, instanceType: rareType,
+			memory: 512, grace: 1, gang: true, instanceType: rareType,
 		})
 	})
 }
@@ -150,7 +150,7 @@ func (r *Run) startLate() {
 		}
 		late := &workload{
 			name: lateName, count: e.Number(2, 6, lateName, "pods"), cpu: int64(e.Number(1, 6, lateName, "cpu")) * 100,
-			memory: 256, grace: 1, stop: time.Second, prefers: preferred(e.Number(0, 1, lateName, "prefers")),
+			memory: 256, grace: 1, prefers: preferred(e.Number(0, 1, lateName, "prefers")),
 		}
 		r.trace("workload %s: %d pods of %dm cores that prefer a %s each", late.name, late.count, late.cpu, late.prefers)
 		r.workloads = append(r.workloads, late)

@@ -1,8 +1,6 @@
 package simulate
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,13 +15,12 @@ func (l *workload) pod() *corev1.Pod {
 	controller := true
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: podName(l), Namespace: metav1.NamespaceDefault, Labels: map[string]string{"app": l.name},
+		Annotations: map[string]string{},
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: l.name, UID: "00000000-0000-4000-8000-00000000aaaa",
 			Controller: &controller,
 		}},
 	}}
-	stops := draw.Between(uint64(l.made), 100*time.Millisecond, l.stop, l.name, "stops")
-	pod.Annotations = map[string]string{kubelet.StopFor: stops.String()}
 	if l.kept {
 		pod.Annotations[api.DoNotDisruptAnnotationKey] = "true"
 	}
@@ -63,6 +60,7 @@ func (l *workload) pod() *corev1.Pod {
 	}
 	pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "pause", Resources: size(l.cpu, l.memory)}}
 	pod.Status.Phase = corev1.PodPending
+	l.manners.apply(pod)
 	return pod
 }
 

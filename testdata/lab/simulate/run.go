@@ -84,14 +84,16 @@ func Simulate(options Options) Result {
 	r := &Run{
 		options: options, over: make(chan struct{}), mail: map[string]*mail{}, live: map[string]*invocation{},
 		idle: map[string][]*container{}, running: map[string]int{},
-		machines: map[string]*machine{}, hosts: map[string]*machine{}, soonTasks: map[string]bool{}, unclaimed: map[string]time.Time{},
-		started: map[string]bool{}, zones: map[string]string{}, unwanted: map[string]time.Time{},
+		machines: map[string]*machine{}, hosts: map[string]*machine{}, soonTasks: map[string]bool{},
+		unclaimed: map[string]time.Time{},
+		started:   map[string]bool{}, zones: map[string]string{}, unwanted: map[string]time.Time{},
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
 		freed: map[string]time.Time{}, served: map[string]bool{}, vain: map[string][]time.Time{},
 		busy: map[string]time.Time{}, awaited: map[string]time.Time{}, stirredAt: map[bool]time.Time{},
 		proposals: map[string]int{},
 	}
 	r.result = Result{Seed: options.Seed, Done: map[string]int{}}
+	r.options.Calm = options.Calm || options.Scene != nil
 	r.engine = engine.New(options.Seed, r.step)
 	r.began = time.Now()
 	r.ends = r.began.Add(time.Duration(options.Minutes) * time.Minute)
@@ -177,6 +179,10 @@ func (r *Run) awaitClass() {
 	}
 	r.prepared = true
 	r.trace("the cluster is ready")
+	if r.options.Scene != nil {
+		r.options.Scene(r.store, r.engine)
+		return
+	}
 	r.begins()
 }
 
