@@ -302,7 +302,7 @@ func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 // TestAStormOfEmptyNodes has two hundred empty nodes under the default budget of a tenth.
 func TestAStormOfEmptyNodes(t *testing.T) {
 	pool(t, "10%")
-	const nodes = 200
+	const nodes = 100
 	w := newWorld(t)
 	w.fill("storm", nodes)
 	l := newHarness(t, nil)

@@ -758,11 +758,6 @@ type (
 	describeAvailabilityZonesResult struct {
 		Zones set[zoneXML] `xml:"availabilityZoneInfo"`
 	}
-	regionXML struct {
-		RegionName  string `xml:"regionName"`
-		Endpoint    string `xml:"regionEndpoint"`
-		OptInStatus string `xml:"optInStatus"`
-	}
 	describeVpcsRequest struct {
 		VpcIDs     []string `query:"VpcId"`
 		Filters    []filter `query:"Filter"`

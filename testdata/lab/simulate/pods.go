@@ -6,8 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/testdata/lab/draw"
-	"github.com/whittle-dev/whittle/testdata/lab/kubelet"
 )
 
 // pod returns the workload's next pod.
