@@ -67,8 +67,9 @@ func experiments() map[string]experiment {
 			run: scale.run, close: scale.close,
 		},
 		"bench-reaction": {
-			interval: defaultInterval, boot: boot, options: changing(reactionOptions), variable: "REACTION_BURSTS", number: manyBursts,
-			run: benchReaction,
+			interval: defaultInterval, boot: boot, options: changing(reactionOptions), variable: "REACTION_BURSTS",
+			number: manyBursts,
+			run:    benchReaction,
 		},
 		"storm": {
 			interval: interval, boot: boot, told: true, variable: "STORM_NODES", number: scenario.FullStorm().Nodes,

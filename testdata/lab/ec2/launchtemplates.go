@@ -233,7 +233,8 @@ func (s *Service) describeLaunchTemplates(_ *wire.Call, in *describeLaunchTempla
 			return !slices.Contains(in.IDs, t.id) && !slices.Contains(in.Names, t.name)
 		})
 	}
-	all, err := matching(all, in.Filters, fields[*launchTemplate]{}, func(t *launchTemplate) map[string]string { return t.tags })
+	all, err := matching(all, in.Filters, fields[*launchTemplate]{},
+		func(t *launchTemplate) map[string]string { return t.tags })
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // Generate writes the Go file with the types of a list for a service with EC2's protocol. The
-// list's format is described in list.go. The list says which shapes a type stands for. Generate fails for a shape or a member that the model does
-// not have.
+// list's format is described in list.go, and it says which shapes a type stands for. Generate fails
+// for a shape or a member that the model does not have.
 func Generate(m *Model, packageName, list string) ([]byte, error) {
 	types, err := parseList(list)
 	if err != nil {

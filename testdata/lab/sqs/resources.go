@@ -28,8 +28,9 @@ type queueProperties struct {
 	VisibilityTimeout             string
 	RedrivePolicy                 map[string]any
 	SqsManagedSseEnabled          string
-	KmsMasterKeyID                string                        `json:"KmsMasterKeyId"` // messages are in memory, and never encrypted
-	Tags                          []struct{ Key, Value string } // nobody reads them
+	// Messages are in memory, and never encrypted. Nobody reads the tags.
+	KmsMasterKeyID string `json:"KmsMasterKeyId"`
+	Tags           []struct{ Key, Value string }
 }
 
 func (p queueProperties) attributes() (map[string]string, error) {
