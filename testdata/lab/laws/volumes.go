@@ -117,12 +117,13 @@ func unattached(w *World) []string {
 		if volume != nil && waits[*volume] || one.DeletionTimestamp != nil && w.young(one.DeletionTimestamp.Time) {
 			continue
 		}
-		if needless := volume == nil || needed[*volume] != one.Spec.NodeName; needless && w.leaves(one.Spec.NodeName) {
-			continue
-		} else if needless {
+		switch {
+		case volume != nil && needed[*volume] == one.Spec.NodeName:
+			if one.Status.Attached {
+				delete(needed, *volume)
+			}
+		case !w.leaves(one.Spec.NodeName):
 			wrong = append(wrong, fmt.Sprintf("no pod needs the attachment %s to node %s", one.Name, one.Spec.NodeName))
-		} else if one.Status.Attached {
-			delete(needed, *volume)
 		}
 	}
 	for _, volume := range slices.Sorted(maps.Keys(needed)) {
