@@ -23,7 +23,7 @@ func (r *Run) controllers() {
 	r.engine.Every(10*time.Second, 20*time.Second, r.forgetNodes)
 	r.engine.Every(time.Minute, time.Minute, r.bookmark)
 	r.engine.Every(time.Minute, time.Minute, r.expireEvents)
-	r.engine.Every(10*time.Second, 10*time.Second, r.noteBusy)
+	r.engine.Every(busyEvery, busyEvery, r.noteBusy)
 	r.engine.Every(30*time.Second, 30*time.Second, func() {
 		r.changed = true // some invariants need time
 		r.lively()

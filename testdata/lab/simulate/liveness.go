@@ -18,6 +18,8 @@ const (
 	recovery = 10 * time.Minute
 	// emptyPatience is how much longer than its pool's time an empty node may stay while work keeps coming.
 	emptyPatience = 2 * time.Minute
+	// busyEvery is how often the budgets of pools are looked at.
+	busyEvery = 10 * time.Second
 	// joinPatience is how long a node that is ready may wait for its registration.
 	joinPatience = time.Minute
 	// repairPatience is how long a node whose hardware has failed may stay, besides the time of a boot: EC2's
@@ -110,6 +112,9 @@ func (r *Run) noteBusy() {
 		allowed := 0
 		_, err := fmt.Sscan(pool.Spec.Disruption.Budgets[0].Nodes, &allowed)
 		if err != nil || taken[pool.Name] >= allowed {
+			if time.Since(r.busy[pool.Name]) > busyEvery {
+				r.busySince[pool.Name] = time.Now()
+			}
 			r.busy[pool.Name] = time.Now()
 		}
 		if pool.Name == driftedPool && r.braked(pool) {

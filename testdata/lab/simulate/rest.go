@@ -24,9 +24,10 @@ const (
 // compareAtRest holds that consolidation reaches while work keeps coming what it reaches at rest. It ends the
 // jobs and the pods without a place, lets the cluster rest, and compares the prices. A CapacityBuffer makes
 // a cluster move also at rest: its room is bought again when the scheduler gives it to pods that move.
+// A pool whose budget lets no node go for all of the time that is compared may cost more.
 func (r *Run) compareAtRest() {
 	buffered := len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) > 0
-	if !r.hasCron() && !r.hasHopeless() || buffered || r.heldBack() {
+	if !r.hasCron() && !r.hasHopeless() || buffered || r.heldBack() || r.budgetsFull() {
 		return
 	}
 	loaded := r.lowest
@@ -44,6 +45,16 @@ func (r *Run) compareAtRest() {
 		r.breaks("as-cheap-as-at-rest",
 			"the nodes cost $%.4f/h while work kept coming, and $%.4f/h at rest", loaded, r.lowest)
 	}
+}
+
+// budgetsFull reports whether the budget of a pool has let no node go for lowestOf.
+func (r *Run) budgetsFull() bool {
+	for pool, since := range r.busySince {
+		if time.Since(r.busy[pool]) <= busyEvery && time.Since(since) >= lowestOf {
+			return true
+		}
+	}
+	return false
 }
 
 // heldBack reports whether a replacement of late was held back because an earlier one had failed: its machine
