@@ -100,6 +100,9 @@ func runSimulation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := tellScenes(ctx, program); err != nil {
+		return err
+	}
 	began := time.Now()
 	results, err := simulateSeedsWith(ctx, program, folder, max(first, 1), seeds, minutes)
 	if err != nil {
@@ -110,6 +113,16 @@ func runSimulation(ctx context.Context) error {
 		return err
 	}
 	return sameSeeds(ctx, program, folder, results)
+}
+
+// tellScenes runs the tests of drains, which need the overlay.
+func tellScenes(ctx context.Context, program string) error {
+	command := exec.CommandContext(ctx, program, "-test.run", "^TestDrains")
+	command.Env = append(os.Environ(), "SIMULATE_SCENES=1")
+	if said, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("a scene of the simulation went wrong: %w\n%.9000s", err, said)
+	}
+	return nil
 }
 
 // comparedSeeds is how many seeds are simulated again.
