@@ -220,6 +220,30 @@ func TestAShortageIsKnownToLaterLaunchesOfTheRound(t *testing.T) {
 	}
 }
 
+// TestTheLastOfTwoDenialsLeavesTheClassWithNothing launches two groups that EC2 denies at the same moment, each of
+// one capacity type. One claim is given up. The other one stays, because its class may launch nothing at all.
+func TestTheLastOfTwoDenialsLeavesTheClassWithNothing(t *testing.T) {
+	for range 50 {
+		var asked sync.WaitGroup
+		asked.Add(2)
+		denied := make(chan string, 2)
+		denied <- api.CapacityTypeSpot
+		denied <- api.CapacityTypeOnDemand
+		w := newWorld(t, func(launch.Request) (fleet.Outcome, error) {
+			asked.Done()
+			asked.Wait()
+			return fleet.Outcome{
+				Short:  []fleet.Shortage{{Key: catalog.CapacityTypeKey(<-denied), For: time.Minute, Code: "UnauthorizedOperation"}},
+				Denied: &fleet.Failure{Reason: "Unauthorized", Code: "UnauthorizedOperation"},
+			}, nil
+		})
+		_, err := w.Launch(t.Context(), w.facts, groups(2))
+		if len(w.objects.deleted) != 1 {
+			t.Fatalf("%v were given up, want one of two; %v", w.objects.deleted, err)
+		}
+	}
+}
+
 // A batch of three claims of which one was never written is launched one by one, unless an earlier
 // request has instances.
 func TestACutBatchIsLaunchedOneByOne(t *testing.T) {

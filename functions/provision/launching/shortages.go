@@ -6,6 +6,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
 // shortages are the offerings that EC2 has been short of. The launches of a round share them.
@@ -28,6 +29,27 @@ func (s *shortages) leaveOut(short []attempt.Shortage, now time.Time) {
 		s.found.LeaveOut(shortage.Key, until)
 		s.known.LeaveOut(shortage.Key, until)
 	}
+}
+
+// leaveOutUnless leaves offerings out like leaveOut, unless nothing would be left. Launches beside each other
+// may each lack a part: the one that comes last learns that it took the rest.
+func (s *shortages) leaveOutUnless(
+	nothing func(*catalog.Unavailable) bool, short []fleet.Shortage, now time.Time,
+) (none bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	out := s.known.Clone()
+	for i := range short {
+		out.LeaveOut(short[i].Key, now.Add(short[i].For))
+	}
+	if nothing(out) {
+		return true
+	}
+	s.known = out
+	for i := range short {
+		s.found.LeaveOut(short[i].Key, now.Add(short[i].For))
+	}
+	return false
 }
 
 // unavailable are the offerings that EC2 has been short of until now.

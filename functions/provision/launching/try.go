@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/launch"
@@ -163,21 +164,20 @@ func (r *round) request(ctx context.Context, in subject) followed {
 	return r.answered(in, answer, err)
 }
 
-// leavesNothing reports whether the class has no available offering beside those that are left out.
+// leavesNothing notes what is left out, unless the class then has no available offering, which it reports.
 func (r *round) leavesNothing(in subject, short []fleet.Shortage) bool {
-	now, out := r.Now(), r.shortages.unavailable()
-	for i := range short {
-		out.LeaveOut(short[i].Key, now.Add(short[i].For))
-	}
-	for i := range in.Types {
-		for j := range in.Types[i].Offerings {
-			o := &in.Types[i].Offerings[j]
-			if o.Available && !out.HasFor(in.Class, o.CapacityType, in.Types[i].Name, o.Zone, now) {
-				return false
+	now := r.Now()
+	return r.shortages.leaveOutUnless(func(out *catalog.Unavailable) bool {
+		for i := range in.Types {
+			for j := range in.Types[i].Offerings {
+				o := &in.Types[i].Offerings[j]
+				if o.Available && !out.HasFor(in.Class, o.CapacityType, in.Types[i].Name, o.Zone, now) {
+					return false
+				}
 			}
 		}
-	}
-	return true
+		return true
+	}, short, now)
 }
 
 // find lists the instances of an earlier request for the group.

@@ -25,63 +25,63 @@ const settleWithin = time.Minute
 // now. It waits until Kubernetes' own controllers have caught up, and returns the state after that.
 func (t *trial) simulate(ctx context.Context) (*state, error) {
 	s, err := t.observe(ctx)
-	if err != nil {
-		return nil, err
-	}
 	t.acted = false
+	// A node takes pods once its first taints are gone.
+	for _, do := range []func(context.Context, *state) error{t.boots, t.tends, t.replaces, t.places, t.tends} {
+		if err == nil {
+			err = do(ctx, s)
+		}
+		if err == nil && t.acted {
+			t.acted = false
+			s, err = t.observe(ctx)
+		}
+		if err == nil {
+			s, err = t.settle(ctx, s)
+		}
+	}
+	return s, err
+}
+
+// boots does what all machines do.
+func (t *trial) boots(ctx context.Context, s *state) error {
 	for i := range s.instances {
 		if err := t.boot(ctx, s, &s.instances[i]); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	// A node takes pods once its first taints are gone.
-	if s, err = t.reread(ctx, s); err != nil {
-		return nil, err
-	}
-	if s, err = t.settle(ctx, s); err != nil {
-		return nil, err
-	}
+	return nil
+}
+
+// tends lets all kubelets look at their pods.
+func (t *trial) tends(ctx context.Context, s *state) error {
 	for i := range s.pods {
 		if err := t.tend(ctx, s, &s.pods[i]); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	return nil
+}
+
+// replaces makes the pods that workloads lack.
+func (t *trial) replaces(ctx context.Context, s *state) error {
 	for _, workload := range t.stage.workloads {
 		made, err := workload.replace(ctx, t.world, s.pods)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		t.acted = t.acted || made
 	}
-	if s, err = t.reread(ctx, s); err != nil {
-		return nil, err
-	}
-	for i := range s.pods {
-		if err := t.place(ctx, s, &s.pods[i]); err != nil {
-			return nil, err
-		}
-	}
-	if s, err = t.reread(ctx, s); err != nil {
-		return nil, err
-	}
-	for i := range s.pods {
-		if err := t.tend(ctx, s, &s.pods[i]); err != nil {
-			return nil, err
-		}
-	}
-	if s, err = t.reread(ctx, s); err != nil {
-		return nil, err
-	}
-	return t.settle(ctx, s)
+	return nil
 }
 
-// reread reads the state again if anything has changed since.
-func (t *trial) reread(ctx context.Context, s *state) (*state, error) {
-	if !t.acted {
-		return s, nil
+// places plays the scheduler for all pods.
+func (t *trial) places(ctx context.Context, s *state) error {
+	for i := range s.pods {
+		if err := t.place(ctx, s, &s.pods[i]); err != nil {
+			return err
+		}
 	}
-	t.acted = false
-	return t.observe(ctx)
+	return nil
 }
 
 // boot lets a running instance join as a node and silences the kubelet of one that does not run. It

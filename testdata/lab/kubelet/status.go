@@ -98,16 +98,24 @@ func (p *pod) judge(phase corev1.PodPhase, incomplete, unready []string, now met
 	}
 	ready := len(unready) == 0 && why == "ContainersNotReady"
 	add(corev1.ContainersReady, ready, why, message)
-	for _, gate := range p.seen.Spec.ReadinessGates {
-		if ready && !slices.ContainsFunc(p.seen.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
-		}) {
-			ready, why, message = false, "ReadinessGatesNotReady",
-				fmt.Sprintf("the status of pod readiness gate %q is not \"True\"", gate.ConditionType)
-		}
+	if gate := p.closedGate(); ready && gate != "" {
+		ready, why, message = false, "ReadinessGatesNotReady",
+			fmt.Sprintf("the status of pod readiness gate %q is not \"True\"", gate)
 	}
 	add(corev1.PodReady, ready, why, message)
 	return found
+}
+
+// closedGate is the first readiness gate whose condition is not true, or empty.
+func (p *pod) closedGate() corev1.PodConditionType {
+	for _, gate := range p.seen.Spec.ReadinessGates {
+		if !slices.ContainsFunc(p.seen.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
+		}) {
+			return gate.ConditionType
+		}
+	}
+	return ""
 }
 
 // Merge writes a status of a kubelet into the one that the API has, as its strategic merge patch does.

@@ -126,10 +126,10 @@ func unattached(w *World) []string {
 			wrong = append(wrong, fmt.Sprintf("no pod needs the attachment %s to node %s", one.Name, one.Spec.NodeName))
 		}
 	}
+	maps.DeleteFunc(needed, func(volume, node string) bool {
+		return waits[volume] || node == "" // a pod without a node has no use for its volume
+	})
 	for _, volume := range slices.Sorted(maps.Keys(needed)) {
-		if waits[volume] || needed[volume] == "" { // a pod without a node has no use for its volume
-			continue
-		}
 		wrong = append(wrong, fmt.Sprintf("volume %s is not attached to its pod's node %s", volume, needed[volume]))
 	}
 	return wrong

@@ -94,31 +94,50 @@ func (s *Server) serve(request *http.Request, t target, body []byte) (*http.Resp
 // write serves a request that changes an object.
 func (s *Server) write(request *http.Request, t target, body []byte) (*http.Response, error) {
 	switch {
-	case request.Method == http.MethodPost && t.subresource == "eviction":
-		return s.evict(t, body)
-	case request.Method == http.MethodPost && t.kind == Pods && t.subresource == "binding":
-		return s.bind(t, body)
-	case request.Method == http.MethodPost && t.kind == Reviews:
-		return respond(http.StatusCreated, "application/json", []byte(allowed)), nil
-	case request.Method == http.MethodPost && t.name == "":
-		return s.post(t, body)
+	case request.Method == http.MethodPost:
+		return s.make(t, body)
 	case request.Method == http.MethodPut && t.subresource == "":
 		return s.put(t, body)
 	case request.Method == http.MethodPatch && (t.subresource == "" || t.subresource == "status"):
-		switch kind := request.Header.Get("Content-Type"); kind {
-		case "application/merge-patch+json":
-			return s.patch(t, body)
-		case "application/apply-patch+yaml":
-			return s.apply(t, body, request.URL.Query().Get("fieldManager"))
-		default:
-			s.Unknown("a patch of the type " + kind)
-			return nil, apierrors.NewBadRequest("the model knows no patches of the type " + kind)
-		}
+		return s.change(request, t, body)
 	case request.Method == http.MethodDelete && t.name != "":
 		return s.delete(t, body)
 	}
-	s.Unknown(request.Method + " " + request.URL.Path)
-	return nil, apierrors.NewMethodNotSupported(t.kind.resource(), request.Method)
+	return nil, s.unsupported(request.Method, t)
+}
+
+// make serves a request that makes an object, or one of a pod's subresources.
+func (s *Server) make(t target, body []byte) (*http.Response, error) {
+	switch {
+	case t.subresource == "eviction":
+		return s.evict(t, body)
+	case t.kind == Pods && t.subresource == "binding":
+		return s.bind(t, body)
+	case t.kind == Reviews:
+		return respond(http.StatusCreated, "application/json", []byte(allowed)), nil
+	case t.name == "":
+		return s.post(t, body)
+	}
+	return nil, s.unsupported(http.MethodPost, t)
+}
+
+// change serves a patch.
+func (s *Server) change(request *http.Request, t target, body []byte) (*http.Response, error) {
+	switch kind := request.Header.Get("Content-Type"); kind {
+	case "application/merge-patch+json":
+		return s.patch(t, body)
+	case "application/apply-patch+yaml":
+		return s.apply(t, body, request.URL.Query().Get("fieldManager"))
+	default:
+		s.Unknown("a patch of the type " + kind)
+		return nil, apierrors.NewBadRequest("the model knows no patches of the type " + kind)
+	}
+}
+
+// unsupported is the answer to a request that the model does not know.
+func (s *Server) unsupported(method string, t target) error {
+	s.Unknown(method + " " + t.kind.Plural + " " + t.name + " " + t.subresource)
+	return apierrors.NewMethodNotSupported(t.kind.resource(), method)
 }
 
 // readVersion chooses the version of a read, and whether it comes from the watch cache.
