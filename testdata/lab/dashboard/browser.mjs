@@ -3,7 +3,10 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { createRequire } from 'node:module';
+
+// The packages of Node belong to the CDK app.
+const { chromium } = createRequire(new URL('../../../infra/package.json', import.meta.url))('playwright-core');
 
 const given = JSON.parse(readFileSync(0, 'utf8'));
 const patience = 60_000; // the machine may have much else to do

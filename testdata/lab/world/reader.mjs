@@ -4,7 +4,10 @@
 //
 //   node testdata/lab/world/reader.mjs CLUSTER
 
-import AWS from 'aws-sdk';
+import { createRequire } from 'node:module';
+
+// The packages of Node belong to the CDK app.
+const AWS = createRequire(new URL('../../../infra/package.json', import.meta.url))('aws-sdk');
 
 const cluster = process.argv[2];
 // The world's EC2 refuses calls for their rate at times. The SDK repeats what it calls retryable, and
