@@ -237,7 +237,7 @@ crash: export CRASH_PART := $(part)
 crash: export CRASH_REAL := $(real)
 crash: export SIMULATE_PLANTED := $(planted)
 crash: export GOGC := 400
-crash: build/local ## kill each function at each call, in virtual time; real=1 with processes, scenario=provision/ for some scenarios, part=1/4 for a part of the kills, part=one:7 for one of each scenario, part=pairs:7 for two at a time
+crash: build/local ## kill each function at each call; real=1 with processes, scenario=drain for some scenarios
 	@$(if $(story),echo "story= is now called scenario=";) build/local crash
 
 ##@ Measure

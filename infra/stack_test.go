@@ -76,8 +76,8 @@ func (t template) function(tb testing.TB, physicalName string) (string, resource
 // synthesized are the texts of templates with default settings, by their clusters.
 var synthesized = map[string][]byte{}
 
-// synthesize returns the template for the clusters with default settings. Most tests want the same one,
-// which takes a second to make.
+// synthesize returns the template for the clusters with default settings. Most tests want the same
+// one, which takes a second to make.
 func synthesize(t *testing.T, clusters ...string) template {
 	t.Helper()
 	names := strings.Join(clusters, ",")

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/cfn"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 	"github.com/aws/smithy-go"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -315,6 +316,26 @@ func settlingOf(client *cluster.Client) *settling {
 	s := newSettling(time.Now)
 	s.client = client
 	return s
+}
+
+// TestTheRefusalIsToldWhenTheTimeIsUpDuringACall holds that an error tells what has gone on all the
+// time, and not only how the last call ended.
+func TestTheRefusalIsToldWhenTheTimeIsUpDuringACall(t *testing.T) {
+	refusal := apierrors.NewUnauthorized("")
+	calls := 0
+	err := newSettling(time.Now).settled(t.Context(), func() error {
+		if calls++; calls < 3 {
+			return refusal
+		}
+		return context.DeadlineExceeded
+	})
+	if !notLetIn(err) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "access entry") {
+		t.Errorf("error is %v, want one that says both", err)
+	}
+	first := newSettling(time.Now).settled(t.Context(), func() error { return context.DeadlineExceeded })
+	if !errors.Is(first, context.DeadlineExceeded) || notLetIn(first) {
+		t.Errorf("error is %v, want the call's own", first)
+	}
 }
 
 // denying is a connection whose first calls IAM refuses.

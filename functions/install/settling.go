@@ -73,18 +73,22 @@ func (s *settling) allowed(ctx context.Context, n need) (allowed bool, err error
 }
 
 func (s *settling) settled(ctx context.Context, call func() error) error {
+	var refusal error // of the call before
 	for {
 		err := call()
-		if !notLetIn(err) && !denied(err) {
+		switch refused := notLetIn(err) || denied(err); {
+		case !refused && (err == nil || refusal == nil || answered(err)):
 			return err
-		}
-		if s.now().Before(s.deadline) {
+		case !refused:
+			err = errors.Join(refusal, err) // the time was up during the call, and the refusal is the cause
+		case s.now().Before(s.deadline):
 			next := pause
 			if denied(err) {
 				next = deniedPause
 			}
 			ended := wait(ctx, next)
 			if ended == nil {
+				refusal = err
 				continue
 			}
 			err = errors.Join(err, ended) // what was waited for, and that the time is up

@@ -8,7 +8,8 @@ import (
 type cutting[T any] struct {
 	// read is where a cache has what was read of the last list, by the objects' bytes in it.
 	read func(*Cache) *map[string]*readObject[T]
-	// cut returns the metadata of a list and the bytes of its objects. ok is false for what it cannot cut.
+	// cut returns the metadata of a list and the bytes of its objects. ok is false for what it cannot
+	// cut.
 	cut func(body []byte) (meta metav1.ListMeta, items [][]byte, ok bool)
 	// decode decodes the bytes of one object.
 	decode func(item []byte, into *T) error
@@ -20,9 +21,10 @@ type readObject[T any] struct {
 	object T
 }
 
-// decodingAgain returns the decoding of one list. It decodes the objects that the cache's last list had not.
-// Most objects of a list are as they were some seconds before, and their decoding takes most of a pass's
-// processor time in a small cluster. The cache keeps fewer than leastKept objects of a kind in this way.
+// decodingAgain returns the decoding of one list. It decodes the objects that the cache's last list
+// had not. Most objects of a list are as they were some seconds before, and their decoding takes
+// most of a pass's processor time in a small cluster. The cache keeps fewer than leastKept objects
+// of a kind in this way.
 func decodingAgain[T any](cache *Cache, k kind[T]) decoding[T] {
 	decode := k.decoder()
 	if k.again == nil {

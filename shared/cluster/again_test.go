@@ -21,7 +21,8 @@ func (s *said) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// claimText is a NodeClaim in JSON with characters that a search for brackets could take for its end.
+// claimText is a NodeClaim in JSON with characters that a search for brackets could take for its
+// end.
 func claimText(random *rand.Rand, name int) string {
 	labels := []string{`"a":"}]"`, `"b":"\"}"`, `"c":"\\"`, `"items":"[{}]"`, `"d":"é\u0041,"`}
 	finalizers := []string{"", `,"finalizers":[]`, `,"finalizers":["karpenter.sh/termination", "x"]`}
@@ -48,8 +49,8 @@ func listText(random *rand.Rand, most int) string {
 	return blank + "{" + blank + strings.Join(fields, ","+blank) + blank + "}" + blank
 }
 
-// TestClaimsThatAreKnownAreReadAlike: whatever a cache knows of earlier lists, a list is what a client without
-// a cache reads of the same bytes.
+// TestClaimsThatAreKnownAreReadAlike: whatever a cache knows of earlier lists, a list is what a
+// client without a cache reads of the same bytes.
 func TestClaimsThatAreKnownAreReadAlike(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	server := &said{}

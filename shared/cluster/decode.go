@@ -55,15 +55,12 @@ func decode(body []byte, into any) error {
 
 // decodeItems reads the items of a list one by one. The error is that of a body that is no list.
 func decodeItems[T any](body []byte, meta *metav1.ListMeta, items *[]T) error {
-	var list struct {
-		Metadata metav1.ListMeta   `json:"metadata"`
-		Items    []json.RawMessage `json:"items"`
-	}
-	if err := json.Unmarshal(body, &list); err != nil {
+	listed, encoded, err := itemsOf(body)
+	if err != nil {
 		return err
 	}
-	*meta, *items = list.Metadata, make([]T, len(list.Items))
-	for i, raw := range list.Items {
+	*meta, *items = listed, make([]T, len(encoded))
+	for i, raw := range encoded {
 		item := new(T)
 		if json.Unmarshal(raw, item) != nil {
 			item = new(T)
@@ -74,6 +71,17 @@ func decodeItems[T any](body []byte, meta *metav1.ListMeta, items *[]T) error {
 		(*items)[i] = *item
 	}
 	return nil
+}
+
+// itemsOf returns the metadata of a list, and its items as they are. The error is that of a body that
+// is no list.
+func itemsOf(body []byte) (metav1.ListMeta, []json.RawMessage, error) {
+	var list struct {
+		Metadata metav1.ListMeta   `json:"metadata"`
+		Items    []json.RawMessage `json:"items"`
+	}
+	err := json.Unmarshal(body, &list)
+	return list.Metadata, list.Items, err
 }
 
 // decodeObject reads the fields of an object that can be read, and notes the others on it. It logs

@@ -101,11 +101,12 @@ func nodeClaimKind() kind[api.NodeClaim] {
 		decoder:  func() decoding[api.NodeClaim] { return decodeClaims },
 		again: &cutting[api.NodeClaim]{
 			read: func(cache *Cache) *map[string]*readObject[api.NodeClaim] { return &cache.claimsRead },
-			cut: func(body []byte) (metav1.ListMeta, [][]byte, bool) {
-				var page api.NodeClaimList
-				rest, items, ok := split(body)
-				ok = ok && decode(rest, &page) == nil
-				return page.ListMeta, items, ok
+			cut: func(body []byte) (meta metav1.ListMeta, items [][]byte, ok bool) {
+				meta, encoded, err := itemsOf(body)
+				for _, item := range encoded {
+					items = append(items, item)
+				}
+				return meta, items, err == nil
 			},
 			decode: func(item []byte, claim *api.NodeClaim) error {
 				err := decode(item, claim)

@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
-// TestADrainEndsByTheEarlierOfBothTimes: what AWS has announced never gives pods more time than the claim's own
-// grace period, also while nobody has written down when that ends.
+// TestADrainEndsByTheEarlierOfBothTimes: what AWS has announced never gives pods more time than the
+// claim's own grace period, also while nobody has written down when that ends.
 func TestADrainEndsByTheEarlierOfBothTimes(t *testing.T) {
 	at := func(minutes int) time.Time {
 		return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)

@@ -14,9 +14,10 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/world"
 )
 
-// observeContract observes the facts that Whittle rests on. Locally, what fails shows what the unkind
-// mode does. Only something that was left behind is an error. The variable live asks for the account of the
-// environment's credentials, and cluster names its cluster whose access entries are observed.
+// observeContract observes the facts that Whittle rests on. Locally, what fails shows what the
+// unkind mode does. Only something that was left behind is an error. The variable live asks for the
+// account of the environment's credentials, and cluster names its cluster whose access entries are
+// observed.
 func observeContract(ctx context.Context) (failure error) {
 	name := os.Getenv("cluster")
 	if os.Getenv("live") == "" {

@@ -25,8 +25,8 @@ const (
 	crashScenario = "CRASH_SCENARIO"
 	// crashPart is the variable that chooses a part of the kills, such as 2/4. Without it all happen.
 	crashPart = "CRASH_PART"
-	// crashReal is the variable that asks for the functions' processes and a real control plane. Without it
-	// handlers run in virtual time, with a model of the API server.
+	// crashReal is the variable that asks for the functions' processes and a real control plane.
+	// Without it handlers run in virtual time, with a model of the API server.
 	crashReal = "CRASH_REAL"
 )
 

@@ -53,8 +53,9 @@ type table []string
 // Write prints the table.
 func (t table) Write(out io.Writer) error { return scenario.WriteTable(out, t) }
 
-// experiments are those that the command line knows, by name. Each reads its settings from variables of
-// the environment, which make passes on: those of `make day arguments=-short` are day's.
+// experiments are those that the command line knows, by name. Each reads its settings from
+// variables of the environment, which make passes on: those of `make day arguments=-short` are
+// day's.
 func experiments() map[string]experiment {
 	scale, disturbed := &scaleBench{}, &chaosRun{}
 	return map[string]experiment{

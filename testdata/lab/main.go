@@ -2,9 +2,10 @@
 // the real stack deployed by the real cdk into a local AWS, the real functions. Only EC2's machines
 // are simulated.
 //
-// The table of experiments has the commands that start a world, let something run in it, and judge. Beside
-// them, run shows the main job, up and down start and end a world for people, crash kills each function at
-// each call, simulate runs the whole system in virtual time, and contract observes AWS.
+// The table of experiments has the commands that start a world, let something run in it, and judge.
+// Beside them, run shows the main job, up and down start and end a world for people, crash kills
+// each function at each call, simulate runs the whole system in virtual time, and contract observes
+// AWS.
 package main
 
 import (

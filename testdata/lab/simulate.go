@@ -214,7 +214,8 @@ func simulateOnce(ctx context.Context, program, file string, settings ...string)
 		append([]string{"SIMULATE_RESULTS=" + file}, settings...)...)
 }
 
-// runModelled runs a test of the program with variables, and reads the results that it writes into a file.
+// runModelled runs a test of the program with variables, and reads the results that it writes into
+// a file.
 func runModelled[R any](ctx context.Context, program, test, file string, settings ...string) ([]R, error) {
 	command := exec.CommandContext(ctx, program, "-test.run", test, "-test.timeout", "0")
 	command.Env = append(append(os.Environ(), "GOMAXPROCS=1", "GOGC=400"), settings...)

@@ -76,8 +76,8 @@ func (p *pass) endUnlaunched() {
 		}
 	}
 	p.write()
-	// Nobody knows which instance of a batch belongs to which claim. While another claim of it stays, all of
-	// them are kept. Once it has gone, those that no claim has are strays. It must not
+	// Nobody knows which instance of a batch belongs to which claim. While another claim of it stays,
+	// all of them are kept. Once it has gone, those that no claim has are strays. This claim must not
 	// go before everything that was launched for it is listed, because the other claims launch again
 	// where nothing is listed.
 	within := listedWithin

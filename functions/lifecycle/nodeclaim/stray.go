@@ -39,9 +39,9 @@ func Strays(instances []Instance, claims []api.NodeClaim, now time.Time) []Insta
 	return strays
 }
 
-// Leftovers returns, by the names of claims, the instances of batches that nobody needs any more: each
-// claim of the batch that has no provider id is deleted. They count against the limits of their pool, so that they
-// must end before their claims go.
+// Leftovers returns, by the names of claims, the instances of batches that nobody needs any more:
+// each claim of the batch that has no provider id is deleted. They count against the limits of
+// their pool, so that they must end before their claims go.
 func Leftovers(instances []Instance, claims []api.NodeClaim) map[string][]Instance {
 	owned, stays, leaving := map[string]bool{}, map[string]bool{}, map[string][]string{}
 	for i := range claims {

@@ -220,8 +220,9 @@ func TestAShortageIsKnownToLaterLaunchesOfTheRound(t *testing.T) {
 	}
 }
 
-// TestTheLastOfTwoDenialsLeavesTheClassWithNothing launches two groups that EC2 denies at the same moment, each of
-// one capacity type. One claim is given up. The other one stays, because its class may launch nothing at all.
+// TestTheLastOfTwoDenialsLeavesTheClassWithNothing launches two groups that EC2 denies at the same
+// moment, each of one capacity type. One claim is given up. The other one stays, because its class
+// may launch nothing at all.
 func TestTheLastOfTwoDenialsLeavesTheClassWithNothing(t *testing.T) {
 	for range 50 {
 		var asked sync.WaitGroup

@@ -6,7 +6,6 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/shared/catalog"
-	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
 // shortages are the offerings that EC2 has been short of. The launches of a round share them.
@@ -22,32 +21,27 @@ func newShortages(before *catalog.Unavailable) *shortages {
 
 // leaveOut leaves offerings out of this round and of later launches.
 func (s *shortages) leaveOut(short []attempt.Shortage, now time.Time) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	for _, shortage := range short {
-		until := now.Add(shortage.For)
-		s.found.LeaveOut(shortage.Key, until)
-		s.known.LeaveOut(shortage.Key, until)
-	}
+	s.leaveOutUnless(func(*catalog.Unavailable) bool { return false }, short, now)
 }
 
-// leaveOutUnless leaves offerings out like leaveOut, unless nothing would be left. Launches beside each other
-// may each lack a part: the one that comes last learns that it took the rest.
+// leaveOutUnless leaves offerings out like leaveOut, unless nothing would be left, which it
+// reports. Launches beside each other may each lack a part. The last one learns that it took the
+// rest.
 func (s *shortages) leaveOutUnless(
-	nothing func(*catalog.Unavailable) bool, short []fleet.Shortage, now time.Time,
+	nothing func(*catalog.Unavailable) bool, short []attempt.Shortage, now time.Time,
 ) (none bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	out := s.known.Clone()
-	for i := range short {
-		out.LeaveOut(short[i].Key, now.Add(short[i].For))
+	for _, shortage := range short {
+		out.LeaveOut(shortage.Key, now.Add(shortage.For))
 	}
 	if nothing(out) {
 		return true
 	}
 	s.known = out
-	for i := range short {
-		s.found.LeaveOut(short[i].Key, now.Add(short[i].For))
+	for _, shortage := range short {
+		s.found.LeaveOut(shortage.Key, now.Add(shortage.For))
 	}
 	return false
 }

@@ -164,7 +164,8 @@ func (r *round) request(ctx context.Context, in subject) followed {
 	return r.answered(in, answer, err)
 }
 
-// leavesNothing notes what is left out, unless the class then has no available offering, which it reports.
+// leavesNothing notes what is left out, unless the class then has no available offering, which it
+// reports.
 func (r *round) leavesNothing(in subject, short []fleet.Shortage) bool {
 	now := r.Now()
 	return r.shortages.leaveOutUnless(func(out *catalog.Unavailable) bool {
@@ -177,7 +178,7 @@ func (r *round) leavesNothing(in subject, short []fleet.Shortage) bool {
 			}
 		}
 		return true
-	}, short, now)
+	}, shortagesOf(short), now)
 }
 
 // find lists the instances of an earlier request for the group.

@@ -86,7 +86,8 @@ func Nodes(body []byte) (found []corev1.Node, meta metav1.ListMeta, err error) {
 	return found, meta, nil
 }
 
-// Items visits the encoded objects of a list, and returns its metadata. The bytes are part of the body.
+// Items visits the encoded objects of a list, and returns its metadata. The bytes are part of the
+// body.
 func Items(body []byte, visit func(item []byte)) (metav1.ListMeta, error) {
 	return list(body, func(item []byte) error {
 		visit(item)

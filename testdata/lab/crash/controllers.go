@@ -14,23 +14,24 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/simulate/apiserver"
 )
 
-// control does what Kubernetes' own controllers do for the scenarios' objects: they taint nodes, count
-// disruption budgets, and roll Deployments out.
-func (m *model) control() error {
+// control does what Kubernetes' own controllers do for the scenarios' objects: they taint nodes,
+// count disruption budgets, and roll Deployments out. It reports whether anything has changed.
+func (m *model) control() (changed bool, err error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
+	before := m.store.Version()
 	for _, node := range apiserver.List[corev1.Node](m.store, apiserver.Nodes) {
 		apiserver.Update(m.store, apiserver.Nodes, "", node.Name, m.taint)
 	}
 	for _, deployment := range apiserver.List[appsv1.Deployment](m.store, apiserver.Deployments) {
 		if err := m.rollOut(deployment); err != nil {
-			return err
+			return false, err
 		}
 	}
 	for _, budget := range apiserver.List[policyv1.PodDisruptionBudget](m.store, apiserver.Budgets) {
 		apiserver.Update(m.store, apiserver.Budgets, budget.Namespace, budget.Name, m.count)
 	}
-	return nil
+	return m.store.Version() > before, nil
 }
 
 // taint gives a node the taints of its readiness. It reports whether they differ from those before.
@@ -93,8 +94,8 @@ func (m *model) count(budget *policyv1.PodDisruptionBudget) bool {
 		before.DisruptionsAllowed != now.DisruptionsAllowed || before.ExpectedPods != now.ExpectedPods
 }
 
-// rollOut makes the pod of a Deployment's present template. Once it is ready, it deletes those of earlier
-// templates, because none may be unavailable.
+// rollOut makes the pod of a Deployment's present template. Once it is ready, it deletes those of
+// earlier templates, because none may be unavailable.
 func (m *model) rollOut(deployment *appsv1.Deployment) error {
 	encoded, err := json.Marshal(deployment.Spec.Template)
 	if err != nil {

@@ -20,13 +20,13 @@
 // The tables of excuses.go name the exceptions with their reasons.
 //
 // A world is one of two kinds. Open makes one of the real programs, built with a clock that can be
-// set, behind a Lambda Runtime API, with a real control plane. The functions' clock stands while they
-// work, and the times in the answers of AWS and of the API server are translated into its times.
-// OpenModel makes one of the functions' handlers, in this process and in virtual time, with the model
-// of the API server of package simulate. Both run the same scenarios.
+// set, behind a Lambda Runtime API, with a real control plane. The functions' clock stands while
+// they work, and the times in the answers of AWS and of the API server are translated into its
+// times. OpenModel makes one of the functions' handlers, in this process and in virtual time, with
+// the model of the API server of package simulate. Both run the same scenarios.
 //
 // A trial is deterministic. A read from the API server's watch cache shows the cluster as it was a
-// round before. The package simulates the scheduler and the kubelets, so that scenarios need not wait
-// for them. Each trial gets a new local AWS. The scenarios are in the files scenarios_*.go, a few
-// lines each.
+// round before. The package simulates the scheduler and the kubelets, so that scenarios need not
+// wait for them. Each trial gets a new local AWS. The scenarios are in the files scenarios_*.go, a
+// few lines each.
 package crash

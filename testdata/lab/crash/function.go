@@ -22,8 +22,8 @@ const (
 // errKilled is the error of an invocation whose process was killed.
 var errKilled = errors.New("the function was killed")
 
-// function is a process of one Lambda function, or its handler in this process. It has one invocation at
-// a time.
+// function is a process of one Lambda function, or its handler in this process. It has one
+// invocation at a time.
 type function struct {
 	name    string
 	work    chan invocation

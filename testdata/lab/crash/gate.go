@@ -75,8 +75,8 @@ type passage struct {
 // opener is the context key of the function that had an invocation when a connection was opened.
 type opener struct{}
 
-// caller is the function that sent a request: the one that has an invocation. A killed process may have
-// sent requests that are read while another process works, which have no caller any more.
+// caller is the function that sent a request: the one that has an invocation. A killed process may
+// have sent requests that are read while another process works, which have no caller any more.
 func (g *gate) caller(request *http.Request) *function {
 	f, _ := g.now()
 	if by, _ := request.Context().Value(opener{}).(*function); by != nil && by != f {
@@ -174,7 +174,8 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	return g.kubernetes(g.caller(request), request)
 }
 
-// kubernetes carries out a function's call to Kubernetes. The error is for a call without an answer.
+// kubernetes carries out a function's call to Kubernetes. The error is for a call without an
+// answer.
 func (g *gate) kubernetes(f *function, request *http.Request) (*http.Response, error) {
 	made, about, err := kubernetesRequest(request)
 	if err != nil {
@@ -192,8 +193,8 @@ func (g *gate) kubernetes(f *function, request *http.Request) (*http.Response, e
 	request.Header.Del("Authorization")
 	request.Header.Set("Impersonate-User", "function")
 	request.Header["Impersonate-Group"] = groupsOf(passage.caller.name, passage.trial.scenario.Requests)
-	// The gate changes the times in the answers, and knows them in JSON. Lists of metadata alone have no
-	// times that functions read.
+	// The gate changes the times in the answers, and knows them in JSON. Lists of metadata alone have
+	// no times that functions read.
 	if g.times != nil && !strings.Contains(request.Header.Get("Accept"), "as=PartialObjectMetadataList") {
 		request.Header.Set("Accept", "application/json")
 	}

@@ -151,8 +151,8 @@ func nodeReady(node *corev1.Node) bool {
 	})
 }
 
-// tend lets the kubelet of a pod's node look at the pod, and does what it decides. On a machine that does not
-// run nobody does.
+// tend lets the kubelet of a pod's node look at the pod, and does what it decides. On a machine
+// that does not run nobody does.
 func (t *trial) tend(ctx context.Context, s *state, pod *corev1.Pod) error {
 	node := s.node(pod.Spec.NodeName)
 	if node == nil || !s.alive(node) || pod.DeletionTimestamp != nil && t.scenario.PodsNeverEnd {
@@ -260,11 +260,11 @@ func cpuOf(pod *corev1.Pod) int64 {
 func (t *trial) settle(ctx context.Context, s *state) (*state, error) {
 	for deadline := time.Now().Add(settleWithin); ; {
 		if t.world.control != nil {
-			if err := t.world.control(); err != nil {
-				return nil, err
+			changed, err := t.world.control()
+			if err == nil && changed {
+				s, err = t.observe(ctx)
 			}
-			var err error
-			if s, err = t.observe(ctx); err != nil {
+			if err != nil {
 				return nil, err
 			}
 		}

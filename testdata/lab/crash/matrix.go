@@ -70,9 +70,9 @@ type Sweep struct {
 // pairsEach is the number of trials with two kills of each scenario.
 const pairsEach = 12
 
-// ParseSweep reads a sweep: "2/4" for the second of four parts, "one:7" for one trial with kills of each
-// scenario, which the number chooses, "pairs:7" for trials with two kills, which the number chooses,
-// "none", or "" for all trials.
+// ParseSweep reads a sweep: "2/4" for the second of four parts, "one:7" for one trial with kills of
+// each scenario, which the number chooses, "pairs:7" for trials with two kills, which the number
+// chooses, "none", or "" for all trials.
 func ParseSweep(text string) (Sweep, error) {
 	switch text {
 	case "":
@@ -138,7 +138,8 @@ func (s Sweep) kills(scenario *Scenario, calls []Call) [][]Kill {
 	return pairs
 }
 
-// Merge adds the rows of several shares of the scenarios' trials. A scenario without a row is left out.
+// Merge adds the rows of several shares of the scenarios' trials. A scenario without a row is left
+// out.
 func Merge(scenarios []Scenario, shares [][]*Row) []*Row {
 	var rows []*Row
 	for i := range scenarios {
@@ -286,9 +287,8 @@ func (m *Matrix) alone(queue *jobs, next job, outcome Outcome) {
 	}
 }
 
-// together records a trial with several kills. Each kill that did not happen is tried alone, unless one of
-// a pair kept the other from its call.
-// It is called with the lock held.
+// together records a trial with several kills. Each kill that did not happen is tried alone, unless
+// one of a pair kept the other from its call. It is called with the lock held.
 func (m *Matrix) together(queue *jobs, next job, outcome Outcome) {
 	m.left[next.row]--
 	for _, kill := range next.kills {

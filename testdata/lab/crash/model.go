@@ -39,8 +39,8 @@ type Model struct {
 	Bubble func(run func())
 }
 
-// model is what a world without processes stands on: a model of the API server, and handlers in this
-// process, in virtual time. Each trial has new ones.
+// model is what a world without processes stands on: a model of the API server, and handlers in
+// this process, in virtual time. Each trial has new ones.
 type model struct {
 	Model
 	world *World
@@ -50,8 +50,8 @@ type model struct {
 	server *apiserver.Server
 }
 
-// OpenModel creates a world in this process. Whittle's own functions write its catalogue and make its
-// first class ready. Close ends nothing, because each trial ends what it has started.
+// OpenModel creates a world in this process. Whittle's own functions write its catalogue and make
+// its first class ready. Close ends nothing, because each trial ends what it has started.
 func OpenModel(how Model) (*World, error) {
 	w := &World{functions: map[string]*function{}, version: modelVersion, serviceCIDR: "10.100.0.0/16"}
 	m := &model{Model: how, world: w}

@@ -61,8 +61,9 @@ type World struct {
 	renew func(context.Context) error
 	// bubble runs a trial of virtual time; nil in real processes.
 	bubble func(run func())
-	// control does what Kubernetes' own controllers have yet to do; nil where they run by themselves.
-	control func() error
+	// control does what Kubernetes' own controllers have yet to do, and reports whether that changed
+	// anything; nil where they run by themselves.
+	control func() (changed bool, err error)
 
 	types      []builtin.InstanceType
 	prices     *pricing.Service
@@ -141,7 +142,8 @@ func (w *World) open(ctx context.Context, options Options) error {
 	return w.furnish(ctx)
 }
 
-// connect creates the clients of the scenarios themselves, whose built-in objects have the content type.
+// connect creates the clients of the scenarios themselves, whose built-in objects have the content
+// type.
 func (w *World) connect(admin *rest.Config, contentType string) error {
 	compact := rest.CopyConfig(admin)
 	compact.ContentType = contentType

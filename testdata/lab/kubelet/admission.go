@@ -84,8 +84,8 @@ func (r *room) used(name corev1.ResourceName) (sum int64) {
 	return sum
 }
 
-// refuses returns why the kubelet rejects the pod. It looks at the devices first, then at the node's other
-// resources, and at the place last.
+// refuses returns why the kubelet rejects the pod. It looks at the devices first, then at the
+// node's other resources, and at the place last.
 func (r *room) refuses(pod *corev1.Pod, wants demand) refusal {
 	native := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 	var devices, more []corev1.ResourceName
@@ -125,8 +125,8 @@ func isExtended(name corev1.ResourceName) bool {
 	return strings.Contains(string(name), "/") && !strings.Contains(string(name), "kubernetes.io/")
 }
 
-// lacks says why the device manager cannot give devices; empty if it can. The kubelet ignores an extended
-// resource that the node does not know, because such a resource may be the cluster's.
+// lacks says why the device manager cannot give devices; empty if it can. The kubelet ignores an
+// extended resource that the node does not know, because such a resource may be the cluster's.
 func (r *room) lacks(name corev1.ResourceName, wanted int64) string {
 	_, known := r.node.Status.Allocatable[name]
 	has := amountOf(r.node.Status.Allocatable, name)

@@ -41,7 +41,8 @@ func affine(operator corev1.NodeSelectorOperator) func(*corev1.Pod) {
 	}
 }
 
-// TestAdmission has the reasons and messages with which the kubelet rejects a pod beside another one.
+// TestAdmission has the reasons and messages with which the kubelet rejects a pod beside another
+// one.
 func TestAdmission(t *testing.T) {
 	const affinity = "NodeAffinity: Pod was rejected: Predicate NodeAffinity failed: " +
 		"node(s) didn't match Pod's node affinity/selector"

@@ -10,18 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// The annotations of a pod say what the programs in its containers do. Such a key holds for all containers
-// but init containers. With a dot and a container's name behind it, it holds for that container. Durations
-// are Go durations. What cannot be read counts as absent.
+// The annotations of a pod say what the programs in its containers do. Such a key holds for all
+// containers but init containers. With a dot and a container's name behind it, it holds for that
+// container. Durations are Go durations. What cannot be read counts as absent.
 const (
 	// RunFor is the time from a container's start to its own end. Without it the container runs until
 	// it is stopped, and an init container ends at once.
 	RunFor = "local.whittle.dev/run-for"
-	// ExitCode is the code of that end; 0 without it. A list such as 1,1,0 has the code of each run, the
-	// last one for all further runs.
+	// ExitCode is the code of that end; 0 without it. A list such as 1,1,0 has the code of each run,
+	// the last one for all further runs.
 	ExitCode = "local.whittle.dev/exit-code"
-	// AliveAfter is the time from a container's start to the first answer to startup and liveness probes,
-	// and ReadyAfter to readiness probes; without it, AliveAfter holds for these too.
+	// AliveAfter is the time from a container's start to the first answer to startup and liveness
+	// probes, and ReadyAfter to readiness probes; without it, AliveAfter holds for these too.
 	AliveAfter = "local.whittle.dev/alive-after"
 	ReadyAfter = "local.whittle.dev/ready-after"
 	// UnhealthyAfter is the time from a container's start from which it fails its probes.
@@ -35,7 +35,8 @@ const (
 // Never is the value of StopFor of a container that ignores SIGTERM.
 const Never = "never"
 
-// pullRate is how many bytes of an image a machine pulls in a second: an assumption for images in ECR.
+// pullRate is how many bytes of an image a machine pulls in a second: an assumption for images in
+// ECR.
 const pullRate = 64 << 20
 
 // never is later than everything.

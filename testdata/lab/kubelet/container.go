@@ -151,8 +151,9 @@ func firstOf(a, b time.Time) time.Time {
 	return a
 }
 
-// settle returns when a probe has succeeded, when it has failed before that, and when it has failed after
-// that. A zero time is never. Its first try is at from, and the container answers from good until bad.
+// settle returns when a probe has succeeded, when it has failed before that, and when it has failed
+// after that. A zero time is never. Its first try is at from, and the container answers from good
+// until bad.
 func settle(probe *corev1.Probe, from, good, bad time.Time) (success, early, late time.Time) {
 	period := time.Duration(cmp.Or(probe.PeriodSeconds, 10)) * time.Second
 	failures := time.Duration(cmp.Or(probe.FailureThreshold, 3))
@@ -176,8 +177,9 @@ func settle(probe *corev1.Probe, from, good, bad time.Time) (success, early, lat
 // minimalStop is how long a container has after SIGTERM even where nothing is left of the grace.
 const minimalStop = 2 * time.Second
 
-// stop lets the container end: from the time on its preStop hook runs, at its turn or after it comes
-// SIGTERM, and when the grace is over SIGKILL. It returns when the container ends, which may be earlier.
+// stop lets the container end: from the time on its preStop hook runs, at its turn or after it
+// comes SIGTERM, and when the grace is over SIGKILL. It returns when the container ends, which may
+// be earlier.
 func (c *container) stop(p *pod, at, turn time.Time, grace time.Duration) time.Time {
 	term := later(at.Add(min(preStop(c.spec), grace)), turn)
 	if limit := at.Add(grace); term.After(limit) {
@@ -213,8 +215,8 @@ func (c *container) finish(at time.Time) {
 	}
 }
 
-// The delays between restarts: none at first, then from firstBackOff up to mostBackOff, each twice the one
-// before. A run of resetAfter begins anew.
+// The delays between restarts: none at first, then from firstBackOff up to mostBackOff, each twice
+// the one before. A run of resetAfter begins anew.
 const (
 	firstBackOff = 10 * time.Second
 	mostBackOff  = 5 * time.Minute

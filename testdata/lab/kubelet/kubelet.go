@@ -23,8 +23,8 @@ func New() *Kubelet {
 
 // Timing is how long things take where annotations say nothing else.
 type Timing struct {
-	// Start is the time from the attachment of a pod's volumes to its network, Stop the time from SIGTERM
-	// to a container's end, and Pull that of an image.
+	// Start is the time from the attachment of a pod's volumes to its network, Stop the time from
+	// SIGTERM to a container's end, and Pull that of an image.
 	Start, Stop, Pull time.Duration
 }
 
@@ -48,8 +48,8 @@ type Verdict struct {
 	Status *corev1.PodStatus
 	// Mounted reports whether the pod has its volumes in use.
 	Mounted bool
-	// Over reports whether nothing of the pod runs any more, or ever has. Gone reports that it is to be
-	// deleted besides, with a grace of zero.
+	// Over reports whether nothing of the pod runs any more, or ever has. Gone reports that it is to
+	// be deleted besides, with a grace of zero.
 	Over, Gone bool
 	// Again is when to look again; zero for not before the pod changes.
 	Again time.Time
@@ -86,8 +86,8 @@ func (k *Kubelet) Look(seen *corev1.Pod, at Moment) Verdict {
 	return p.verdict(k, at)
 }
 
-// Lose returns the verdict about a pod that the API no longer has. A pod that was deleted by force has the
-// shortest grace, unless it was ending before.
+// Lose returns the verdict about a pod that the API no longer has. A pod that was deleted by force
+// has the shortest grace, unless it was ending before.
 func (k *Kubelet) Lose(uid types.UID, now time.Time) Verdict {
 	p := k.pods[uid]
 	if p == nil {

@@ -107,8 +107,9 @@ func deleted(at time.Duration, seconds int64) act {
 	}}
 }
 
-// story is what the kubelet writes about the pod until the time, one line for each status, and when it is
-// gone. It looks when the last verdict says so, and after each act. The network takes a second.
+// story is what the kubelet writes about the pod until the time, one line for each status, and when
+// it is gone. It looks when the last verdict says so, and after each act. The network takes a
+// second.
 func story(k *kubelet.Kubelet, p *corev1.Pod, until time.Duration, acts ...act) []string {
 	var told []string
 	for now := time.Duration(0); now <= until; {

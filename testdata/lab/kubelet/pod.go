@@ -25,7 +25,8 @@ type pod struct {
 	conditions   []corev1.PodCondition
 }
 
-// newPod is a pod that the kubelet sees for the first time. What ran before the machine booted has ended.
+// newPod is a pod that the kubelet sees for the first time. What ran before the machine booted has
+// ended.
 func newPod(seen *corev1.Pod, at Moment) *pod {
 	p := &pod{
 		seen: seen, timing: at.Timing, since: at.Now, changed: true, ip: seen.Status.PodIP,
@@ -71,7 +72,8 @@ func newPod(seen *corev1.Pod, at Moment) *pod {
 // lostCode is the exit code of a container that ended with its machine.
 const lostCode = 255
 
-// crash ends the regular containers that ran before the machine booted, and reports whether there are any.
+// crash ends the regular containers that ran before the machine booted, and reports whether there
+// are any.
 func (p *pod) crash(at time.Time) (found bool) {
 	for _, c := range p.containers {
 		if c.exit == lostCode && c.role == regular {
@@ -138,13 +140,14 @@ func (p *pod) begin(k *Kubelet, at time.Time) {
 	c.plan(change{k.image(c, p, at), runs})
 }
 
-// isLatest reports whether the container is the last one that has begun, and another one is to follow.
+// isLatest reports whether the container is the last one that has begun, and another one is to
+// follow.
 func (p *pod) isLatest(c *container) bool {
 	return p.begun < len(p.containers) && p.containers[p.begun-1] == c
 }
 
-// happen lets a change of a container happen. The next container begins when an init container has ended,
-// a sidecar has started, or a regular container runs.
+// happen lets a change of a container happen. The next container begins when an init container has
+// ended, a sidecar has started, or a regular container runs.
 func (p *pod) happen(k *Kubelet, c *container, due change) {
 	switch due.what {
 	case runs:
@@ -213,8 +216,8 @@ func (p *pod) ownGrace() time.Duration {
 // leastGrace is the shortest grace period of a kubelet.
 const leastGrace = time.Second
 
-// stop stops all containers within the grace. Sidecars stop after the others, the last one first. A longer
-// grace than before changes nothing.
+// stop stops all containers within the grace. Sidecars stop after the others, the last one first. A
+// longer grace than before changes nothing.
 func (p *pod) stop(at time.Time, grace time.Duration) {
 	grace = max(grace, leastGrace)
 	if !p.over.IsZero() || p.grace > 0 && grace >= p.grace {

@@ -134,8 +134,8 @@ func TestMergeKeepsTheConditionsOfOthers(t *testing.T) {
 	}
 }
 
-// TestLookingMoreOftenChangesNothing lets a kubelet look at random moments besides, and compares when the
-// pod's changes happened.
+// TestLookingMoreOftenChangesNothing lets a kubelet look at random moments besides, and compares
+// when the pod's changes happened.
 func TestLookingMoreOftenChangesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	made := func() *corev1.Pod {

@@ -118,8 +118,8 @@ func (p *pod) closedGate() corev1.PodConditionType {
 	return ""
 }
 
-// Merge writes a status of a kubelet into the one that the API has, as its strategic merge patch does.
-// Conditions and fields of others stay.
+// Merge writes a status of a kubelet into the one that the API has, as its strategic merge patch
+// does. Conditions and fields of others stay.
 func Merge(into, from *corev1.PodStatus) {
 	merged := *from
 	merged.Conditions = slices.DeleteFunc(slices.Clone(into.Conditions), func(c corev1.PodCondition) bool {

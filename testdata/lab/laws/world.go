@@ -84,8 +84,8 @@ func (w *World) live() map[string]*ec2.Instance {
 	return live
 }
 
-// Unclaimed are the ids of the instances that no claim has and that do not end. One that is stopped costs
-// its volumes.
+// Unclaimed are the ids of the instances that no claim has and that do not end. One that is stopped
+// costs its volumes.
 func (w *World) Unclaimed() []string {
 	var ids []string
 	owners, there := w.owners(), map[string]bool{}

@@ -59,7 +59,8 @@ func (k *kubelet) run(ctx context.Context) {
 	}
 	k.registered = node
 	k.console.print("kubelet: registered node %s", k.nodeName)
-	// A Node that was there already is as it was before the boot. Its devices count when they report again.
+	// A Node that was there already is as it was before the boot. Its devices count when they report
+	// again.
 	if node.Status.NodeInfo.BootID != k.bootID {
 		for name := range k.resources.devices {
 			if _, before := node.Status.Allocatable[name]; before {

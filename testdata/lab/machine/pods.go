@@ -113,7 +113,8 @@ func (k *kubelet) work(ctx context.Context, worker *podWorker) {
 	k.end(ctx, worker)
 }
 
-// look returns the pod as the API has it and the verdict about it; nil for a pod that the API has forgotten.
+// look returns the pod as the API has it and the verdict about it; nil for a pod that the API has
+// forgotten.
 func (k *kubelet) look(worker *podWorker, node *corev1.Node, attached bool) (*corev1.Pod, rules.Verdict) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -142,8 +143,8 @@ func (k *kubelet) end(ctx context.Context, worker *podWorker) {
 	}
 }
 
-// await waits until the time, if it is not zero, or until the pod changes. It is false when the machine
-// has ended.
+// await waits until the time, if it is not zero, or until the pod changes. It is false when the
+// machine has ended.
 func (w *podWorker) await(ctx context.Context, until time.Time) bool {
 	var due <-chan time.Time
 	if !until.IsZero() {

@@ -24,7 +24,8 @@ const (
 	mostFailed = 0.2
 	// vainMost is how many nodes may be bought for one pod within an hour and end without a pod.
 	vainMost = 3
-	// vainTogether is the time within which nodes that were bought for a gang at once may go. They count as one.
+	// vainTogether is the time within which nodes that were bought for a gang at once may go. They
+	// count as one.
 	vainTogether = 2 * time.Minute
 )
 
@@ -36,8 +37,8 @@ func (r *Run) changeTemplate() {
 	}
 }
 
-// changeTemplateNow changes the template once provision rests: a pass that has read the pool launches within
-// the limit that it has read.
+// changeTemplateNow changes the template once provision rests: a pass that has read the pool
+// launches within the limit that it has read.
 func (r *Run) changeTemplateNow() {
 	if r.running["provision"] > 0 {
 		r.engine.In(time.Second, r.changeTemplateNow)

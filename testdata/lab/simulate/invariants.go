@@ -59,8 +59,8 @@ func seen(change apiserver.Change) bool {
 	return false
 }
 
-// copied returns copies of the instances, which nobody may change. EC2 makes new ones after calls that write,
-// and after it has told of a change itself.
+// copied returns copies of the instances, which nobody may change. EC2 makes new ones after calls
+// that write, and after it has told of a change itself.
 func (r *Run) copied() []ec2.Instance {
 	if r.instances == nil {
 		r.instances = r.ec2.Instances()

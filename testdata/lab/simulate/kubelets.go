@@ -12,8 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/simulate/apiserver"
 )
 
-// kubeletSees lets the kubelet of a pod's node see that the pod has changed, or has gone. A kubelet that
-// is cut off sees nothing, and what it stops stays in the API.
+// kubeletSees lets the kubelet of a pod's node see that the pod has changed, or has gone. A kubelet
+// that is cut off sees nothing, and what it stops stays in the API.
 func (r *Run) kubeletSees(pod *corev1.Pod, gone bool) {
 	m := r.hosts[pod.Spec.NodeName]
 	switch {
@@ -72,8 +72,8 @@ func (r *Run) lose(m *machine, uid types.UID) {
 	r.lookAgain(m, uid, verdict.Again, func() { r.lose(m, uid) })
 }
 
-// lookAgain lets the kubelet look at a pod at a time, which is zero for not again. Of several times only
-// the first one counts, because each look says when the next one is due.
+// lookAgain lets the kubelet look at a pod at a time, which is zero for not again. Of several times
+// only the first one counts, because each look says when the next one is due.
 func (r *Run) lookAgain(m *machine, uid types.UID, at time.Time, look func()) {
 	if planned, has := m.looks[uid]; at.IsZero() || has && !at.Before(planned) && planned.After(time.Now()) {
 		return

@@ -29,8 +29,9 @@ type Options struct {
 	Calm bool
 	// Pods is the most pods at a time; 0 leaves it to the seed.
 	Pods int
-	// Scene, if it is set, is told instead of the seed's story: it makes the NodePools, pods and DaemonSets, and
-	// what happens to them. It is called when the cluster is ready, and no fault happens then.
+	// Scene, if it is set, is told instead of the seed's story: it makes the NodePools, pods and
+	// DaemonSets, and what happens to them. It is called when the cluster is ready, and no fault
+	// happens then.
 	Scene func(*apiserver.Store, *engine.Engine)
 	// Live gets the lines of the trace at once, and Keep keeps them.
 	Live io.Writer

@@ -19,8 +19,8 @@ func (r *Run) partition(m *machine) {
 	})
 }
 
-// reconnect lets a kubelet that was cut off see what has changed. It stops the pods that the API servers
-// know no more.
+// reconnect lets a kubelet that was cut off see what has changed. It stops the pods that the API
+// servers know no more.
 func (r *Run) reconnect(m *machine) {
 	if m.off {
 		return

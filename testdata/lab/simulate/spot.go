@@ -11,8 +11,8 @@ import (
 )
 
 // Spot capacity fails by pools of an instance type and a zone. Of the instances of a pool that were
-// interrupted together, more than 92 % were so within three minutes, in a study of 336,000 requests.
-// https://arxiv.org/abs/2604.16457
+// interrupted together, more than 92 % were so within three minutes, in a study of 336,000
+// requests. https://arxiv.org/abs/2604.16457
 const (
 	together       = 0.92
 	togetherWithin = 3 * time.Minute

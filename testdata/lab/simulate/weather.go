@@ -23,8 +23,8 @@ type weather struct {
 	silentRepeats                              bool
 	leastBoot, mostBoot, mostReady             time.Duration
 	slowestBoot                                time.Duration // that a machine may have been given so far
-	// Probabilities a machine: that it never joins, that it fails, that EC2 takes it back alone, and that
-	// its kubelet loses the way to the API servers.
+	// Probabilities a machine: that it never joins, that it fails, that EC2 takes it back alone, and
+	// that its kubelet loses the way to the API servers.
 	noJoin, fails, interrupted, cut float64
 	// spotFailures is how many pools of spot capacity fail.
 	spotFailures int

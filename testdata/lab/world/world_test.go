@@ -90,7 +90,8 @@ func deployedWorld(t *testing.T, s stage) {
 	t.Run("updates are in place, and roll back", func(t *testing.T) { updates(t, s.World) })
 }
 
-// specialWorld is what some clusters need and what people do wrong, the main job, and what AWS takes away.
+// specialWorld is what some clusters need and what people do wrong, the main job, and what AWS
+// takes away.
 func specialWorld(t *testing.T, s stage) {
 	user := listen(t, s.World)
 	t.Run("each AMI family gives a node that runs pods", func(t *testing.T) {
@@ -109,8 +110,8 @@ func specialWorld(t *testing.T, s stage) {
 	t.Run("the user's own event wakes provision", func(t *testing.T) { user.asks(t, s.World, s.setup.Name) })
 }
 
-// movedWorld is a cluster that comes from an early Karpenter, that leaves a zone for a while, and that
-// has rare objects.
+// movedWorld is a cluster that comes from an early Karpenter, that leaves a zone for a while, and
+// that has rare objects.
 func movedWorld(t *testing.T, s stage) {
 	t.Run("Provisioners bring nodes", func(t *testing.T) { provisioners(t, s.World, s.setup, s.variables) })
 	t.Run("a zonal shift", func(t *testing.T) { zonalShift(t, s.World, s.setup) })

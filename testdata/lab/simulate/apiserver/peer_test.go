@@ -303,8 +303,8 @@ func differences(model, real any, path string) []string {
 	return []string{fmt.Sprintf("%s is %v, and in Kubernetes %v", path, model, real)}
 }
 
-// collected reports whether Kubernetes' garbage collector of pods has marked the object, which is a pod that was
-// deleted before it had a node. It looks three times a minute.
+// collected reports whether Kubernetes' garbage collector of pods has marked the object, which is a
+// pod that was deleted before it had a node. It looks three times a minute.
 func collected(pod map[string]any) bool {
 	metadata, _ := pod["metadata"].(map[string]any)
 	spec, _ := pod["spec"].(map[string]any)

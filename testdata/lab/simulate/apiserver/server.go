@@ -563,8 +563,8 @@ func (s *Server) bind(t target, body []byte) (*http.Response, error) {
 	return respond(http.StatusCreated, "application/json", []byte(success)), nil
 }
 
-// apply writes an object by server-side apply. The model merges the fields, and lets no manager own any: one
-// who leaves a field out does not remove it.
+// apply writes an object by server-side apply. The model merges the fields, and lets no manager own
+// any: one who leaves a field out does not remove it.
 func (s *Server) apply(t target, body []byte, manager string) (*http.Response, error) {
 	raw, err := decode(body)
 	if err != nil {
@@ -602,8 +602,8 @@ func (s *Server) markEvicted(current *Object) error {
 	return err
 }
 
-// setCondition gives a copy of a raw object a condition, and reports whether it had one of the type and the
-// status. Then that one stays.
+// setCondition gives a copy of a raw object a condition, and reports whether it had one of the type
+// and the status. Then that one stays.
 func setCondition(raw map[string]any, wanted map[string]any) (had bool) {
 	status, _ := raw["status"].(map[string]any)
 	before, _ := status["conditions"].([]any)

@@ -120,8 +120,8 @@ func (s *Store) Get(kind *Kind, namespace, name string) *Object {
 	return s.collections[kind].at(keyOf(namespace, name), s.version)
 }
 
-// listAt returns the objects that existed at the version, in the order of their keys. Nobody may change
-// the list.
+// listAt returns the objects that existed at the version, in the order of their keys. Nobody may
+// change the list.
 func (s *Store) listAt(kind *Kind, version uint64) []*Object {
 	c := s.collections[kind]
 	if version == s.version && c.newest != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/crash"
 )
 
-// TestCrash is the command `make crash`: it runs the scenarios of the crash matrix in virtual time, and
-// writes one line of JSON for each into CRASH_RESULTS.
+// TestCrash is the command `make crash`: it runs the scenarios of the crash matrix in virtual time,
+// and writes one line of JSON for each into CRASH_RESULTS.
 func TestCrash(t *testing.T) {
 	file := os.Getenv("CRASH_RESULTS")
 	if file == "" {

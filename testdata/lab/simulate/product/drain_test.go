@@ -21,8 +21,9 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/simulate/engine"
 )
 
-// These tests are Karpenter's end-to-end specifications about drains (test/suites/disruption of its version
-// 1.15), told in virtual time. The functions are the real ones, and package kubelet ends the pods.
+// These tests are Karpenter's end-to-end specifications about drains (test/suites/disruption of its
+// version 1.15), told in virtual time. The functions are the real ones, and package kubelet ends
+// the pods.
 
 // drain is a node that is drained, with what became of it.
 type drain struct {
@@ -43,8 +44,8 @@ type drain struct {
 // daemonLabel is on the pods of DaemonSets.
 const daemonLabel = "daemon"
 
-// draining is a pod with a grace period in seconds, and a preStop hook that takes as long, unless a change
-// says otherwise. Its program ignores SIGTERM.
+// draining is a pod with a grace period in seconds, and a preStop hook that takes as long, unless a
+// change says otherwise. Its program ignores SIGTERM.
 func draining(name string, grace int64, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Namespace: metav1.NamespaceDefault, Labels: map[string]string{"app": name},
@@ -233,8 +234,8 @@ func (d *drain) lasts(name string, least, most time.Duration) {
 	}
 }
 
-// lastsUntil fails the test where the pod's grace, or its instance, ends earlier or later than the limit. A
-// kubelet gives the pod two seconds more, in which the instance goes.
+// lastsUntil fails the test where the pod's grace, or its instance, ends earlier or later than the
+// limit. A kubelet gives the pod two seconds more, in which the instance goes.
 func (d *drain) lastsUntil(name string, limit time.Duration) {
 	d.Helper()
 	d.within("the grace of the pod "+name+" ends", d.until[name], limit-4*time.Second, limit+2*time.Second)
@@ -244,8 +245,8 @@ func (d *drain) lastsUntil(name string, limit time.Duration) {
 // seeds are those of each drain: the functions are invoked at other moments in each.
 func seeds() []uint64 { return []uint64{1, 2, 3} }
 
-// TestDrainsKeepTheOrderOfGroups is Karpenter's "should drain pods on a node in order". Each group has gone before
-// the next one is deleted, and each pod has the time that its preStop hook needs.
+// TestDrainsKeepTheOrderOfGroups is Karpenter's "should drain pods on a node in order". Each group
+// has gone before the next one is deleted, and each pod has the time that its preStop hook needs.
 func TestDrainsKeepTheOrderOfGroups(t *testing.T) {
 	groups := [][]string{
 		{"deployment"}, {"daemonset"}, {"node-critical-deployment", "cluster-critical-deployment"},
@@ -281,8 +282,8 @@ func TestDrainsKeepTheOrderOfGroups(t *testing.T) {
 	}
 }
 
-// TestDrainsEndWithTheGracePeriod has pods that would outlive their node. The pool's termination grace
-// period is a minute.
+// TestDrainsEndWithTheGracePeriod has pods that would outlive their node. The pool's termination
+// grace period is a minute.
 func TestDrainsEndWithTheGracePeriod(t *testing.T) {
 	const limit, late = 60 * time.Second, 5 * time.Second
 	for _, test := range []struct {
