@@ -46,7 +46,7 @@ func Answered(in Launched, answer Answer, now time.Time) ([]Step, error) {
 	if _, refused := nodeclass.ClearRefusals(in.Class, now); refused && len(answer.Instances) > 0 {
 		steps = append(steps, ClearRefusal{})
 	}
-	assignments, rest, err := assign(in, answer.Instances, now)
+	assignments, rest, err := assign(in, answer.Instances)
 	if len(assignments) > 0 {
 		steps = append(steps, WriteInstances{assignments})
 	}
@@ -66,7 +66,7 @@ func Answered(in Launched, answer Answer, now time.Time) ([]Step, error) {
 
 // assign gives the instances to the group's claims. It returns the claims without an instance too.
 // On an error the claims with an instance are in neither list.
-func assign(in Launched, instances []Instance, now time.Time) (assigned []Assignment, rest []api.NodeClaim, err error) {
+func assign(in Launched, instances []Instance) (assigned []Assignment, rest []api.NodeClaim, err error) {
 	byID := map[string]*Instance{}
 	var ids []string
 	for i := range instances {
@@ -85,7 +85,7 @@ func assign(in Launched, instances []Instance, now time.Time) (assigned []Assign
 		case instance == nil:
 			rest = append(rest, *claim)
 		case err == nil:
-			assigned = append(assigned, assignment(claim, instance, in, hash, now))
+			assigned = append(assigned, assignment(claim, instance, in, hash))
 		}
 	}
 	return assigned, rest, err

@@ -13,19 +13,22 @@ import (
 )
 
 // Assignment is an instance for a claim, with the patches that write it down. Metadata comes
-// first, because Status says that the launch is done. After a crash between them the next pass
-// finds the claim without a providerID, gets the same instance, and writes both again.
+// first, because the status says that the launch is done: see Status. After a crash between them
+// the next pass finds the claim without a providerID, gets the same instance, and writes both again.
 type Assignment struct {
-	Claim            *api.NodeClaim
-	Instance         *Instance
-	Metadata, Status map[string]any
+	Claim    *api.NodeClaim
+	Instance *Instance
+	// Metadata applies to the claim as it was read only. A request that arrives late must not give
+	// the claim the labels of an instance that it has no more.
+	Metadata map[string]any
+	status   map[string]any
 	// Price is dollars an hour without extras, and Savings is against on-demand capacity, for the
 	// log.
 	Price   float64
 	Savings catalog.Savings
 }
 
-func assignment(claim *api.NodeClaim, instance *Instance, in Launched, hash string, now time.Time) Assignment {
+func assignment(claim *api.NodeClaim, instance *Instance, in Launched, hash string) Assignment {
 	made := Assignment{Claim: claim, Instance: instance}
 	labels := map[string]string{}
 	status := map[string]any{"providerID": instance.ProviderID(), "imageID": instance.ImageID}
@@ -41,10 +44,10 @@ func assignment(claim *api.NodeClaim, instance *Instance, in Launched, hash stri
 	labels[corev1.LabelTopologyZone] = instance.Zone
 	labels[api.CapacityTypeLabelKey] = instance.CapacityType
 	labels[api.LabelInstanceID] = instance.ID
-	status["conditions"] = launchedConditions(claim, now)
-	made.Status = map[string]any{"status": status}
+	made.status = status
 	made.Metadata = map[string]any{"metadata": map[string]any{
-		"labels": labels,
+		"resourceVersion": claim.ResourceVersion,
+		"labels":          labels,
 		"annotations": map[string]any{
 			// The instance profile is kept for as long as a claim names it.
 			api.AnnotationInstanceProfile: in.Class.Status.InstanceProfile,
@@ -57,6 +60,17 @@ func assignment(claim *api.NodeClaim, instance *Instance, in Launched, hash stri
 		"managedFields": []map[string]any{{}},
 	}}
 	return made
+}
+
+// Status is the patch of the status that follows Metadata, which stored the claim as it is given. A
+// request that arrives late must not take back the conditions that others have written since.
+func (a *Assignment) Status(stored *api.NodeClaim, now time.Time) map[string]any {
+	status := maps.Clone(a.status)
+	status["conditions"] = launchedConditions(stored, now)
+	return map[string]any{
+		"metadata": map[string]any{"resourceVersion": stored.ResourceVersion},
+		"status":   status,
+	}
 }
 
 func launchedConditions(claim *api.NodeClaim, now time.Time) []metav1.Condition {

@@ -377,7 +377,19 @@ func TestAnInstanceIsWrittenWithItsOffering(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, labels[key], want)
 		}
 	}
-	status := got.Status["status"].(map[string]any)
+	stored := claim("a", 0, 1)
+	stored.ResourceVersion = "8"
+	stored.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeRegistered, Status: metav1.ConditionTrue}}
+	patch := got.Status(&stored, now)
+	for patch, version := range map[*map[string]any]string{&got.Metadata: "7", &patch: "8"} {
+		if (*patch)["metadata"].(map[string]any)["resourceVersion"] != version {
+			t.Errorf("%v does not hold for version %s only", *patch, version)
+		}
+	}
+	status := patch["status"].(map[string]any)
+	if !api.ConditionTrue(status["conditions"].([]metav1.Condition), api.ConditionTypeRegistered) {
+		t.Errorf("a condition that another pass has written is taken back: %v", status["conditions"])
+	}
 	if status["providerID"] != "aws:///us-east-1a/i-1" || status["imageID"] != "ami-1" {
 		t.Errorf("status %v", status)
 	}

@@ -141,10 +141,10 @@ func (r *round) writeInstances(ctx context.Context, step attempt.WriteInstances)
 
 // writeInstance writes an instance on its claim, and returns the claim as it is then.
 func (l *Launcher) writeInstance(ctx context.Context, in *attempt.Assignment) (*api.NodeClaim, error) {
-	if _, err := l.Client.PatchNodeClaim(ctx, in.Claim.Name, in.Metadata); err != nil {
-		return nil, fmt.Errorf("writing instance %s on nodeclaim %q: %w", in.Instance.ID, in.Claim.Name, err)
+	stored, err := l.Client.PatchNodeClaim(ctx, in.Claim.Name, in.Metadata)
+	if err == nil {
+		stored, err = l.Client.PatchNodeClaimStatus(ctx, in.Claim.Name, in.Status(stored, l.Now()))
 	}
-	stored, err := l.Client.PatchNodeClaimStatus(ctx, in.Claim.Name, in.Status)
 	if err != nil {
 		return nil, fmt.Errorf("writing instance %s on nodeclaim %q: %w", in.Instance.ID, in.Claim.Name, err)
 	}

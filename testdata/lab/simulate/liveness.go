@@ -95,11 +95,15 @@ func (r *Run) awaitsDrain(claim *api.NodeClaim) bool {
 }
 
 // noteBusy notes the pools whose budget lets no further node go: nodes leave, are being replaced or
-// are not ready. It also notes whether the pool that drifts gets no nodes for a while, and which empty
-// nodes wait for pods.
+// are not ready. It also notes whether the pool that drifts gets no nodes for a while, or waits for one that
+// never joins, and which empty nodes wait for pods.
 func (r *Run) noteBusy() {
 	taken := map[string]int{}
-	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+	claims := apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims)
+	if slices.ContainsFunc(claims, r.waitsInVain) {
+		r.brakedAt = time.Now()
+	}
+	for _, claim := range claims {
 		_, replaced := claim.Annotations[api.ReplacedByAnnotationKey]
 		if replaced || claim.DeletionTimestamp != nil || !r.isReady(claim) {
 			taken[claim.Labels[api.NodePoolLabelKey]]++
@@ -121,6 +125,26 @@ func (r *Run) noteBusy() {
 			r.brakedAt = time.Now()
 		}
 	}
+}
+
+// waitsInVain reports whether a node of the pool that drifts waits for a replacement that never joins. Only the
+// end of its registration, 15 minutes after its launch, ends that.
+func (r *Run) waitsInVain(claim *api.NodeClaim) bool {
+	if claim.Labels[api.NodePoolLabelKey] != driftedPool {
+		return false
+	}
+	for _, name := range strings.Split(claim.Annotations[api.ReplacedByAnnotationKey], ",") {
+		object := r.store.Get(apiserver.NodeClaims, "", name)
+		if object == nil {
+			continue
+		}
+		by, _ := object.Typed.(*api.NodeClaim)
+		id, launched := api.InstanceID(by.Status.ProviderID)
+		if launched && r.machines[id] != nil && r.machines[id].absent {
+			return true
+		}
+	}
+	return false
 }
 
 // isReady reports whether the node of the claim is.

@@ -20,6 +20,7 @@ type machine struct {
 	instance ec2.Instance
 	off      bool // without power, or with hardware that has failed
 	joined   bool
+	absent   bool // it never joins
 	failed   bool // its hardware has
 	failedAt time.Time
 	doomed   bool          // EC2 takes the instance back
@@ -53,6 +54,7 @@ func (r *Run) power(i ec2.Instance) {
 		}
 		if r.weather.happens(r.weather.noJoin, "no-join", i.ID) {
 			r.trace("%s never joins", i.ID)
+			m.absent = true
 			return
 		}
 		r.engine.In(r.engine.Between(r.weather.leastBoot, r.weather.mostBoot, i.ID, "boot"), func() { r.join(m) })

@@ -24,13 +24,14 @@ const (
 // compareAtRest holds that consolidation reaches while work keeps coming what it reaches at rest. It ends the
 // jobs and the pods without a place, lets the cluster rest, and compares the prices. A CapacityBuffer makes
 // a cluster move also at rest: its room is bought again when the scheduler gives it to pods that move.
-// A pool whose budget lets no node go for all of the time that is compared may cost more.
+// A pool whose budget lets no node go for all of the time that is compared may cost more. A node that
+// its pods kept and that has gone since may have cost more too.
 func (r *Run) compareAtRest() {
 	buffered := len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) > 0
 	if !r.hasCron() && !r.hasHopeless() || buffered || r.heldBack() || r.budgetsFull() {
 		return
 	}
-	loaded := r.lowest
+	loaded, kept := r.lowest, r.kept
 	r.resting = true
 	r.engine.Run(r.ends.Add(restFor - lowestOf))
 	r.lowest = 0
@@ -39,6 +40,12 @@ func (r *Run) compareAtRest() {
 	if r.hasCron() {
 		cpu, most := r.cron()
 		allowed += jobPrice * float64(cpu) / 1000 * float64(most)
+	}
+	for _, name := range kept {
+		if r.store.Get(apiserver.NodeClaims, "", name) == nil {
+			r.trace("the pods of nodeclaim %s kept it while work kept coming, and it has gone", name)
+			return
+		}
 	}
 	r.trace("the nodes cost $%.4f/h while work kept coming, and $%.4f/h at rest", loaded, r.lowest)
 	if loaded > allowed {
@@ -74,8 +81,18 @@ func (r *Run) notePrice() {
 		return
 	}
 	if price := r.price(); r.lowest == 0 || price < r.lowest {
-		r.lowest = price
+		r.lowest, r.kept = price, r.keptClaims()
 	}
+}
+
+// keptClaims are the names of the claims that consolidation may not end, because of their pods.
+func (r *Run) keptClaims() (kept []string) {
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		if r.keptByPods(claim) {
+			kept = append(kept, claim.Name)
+		}
+	}
+	return kept
 }
 
 // price is what the instances of claims that stay cost in an hour.
