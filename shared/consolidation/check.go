@@ -20,6 +20,8 @@ func Check(s *Input, claims []string) (*Move, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Dual prices order the nodes that take pods. Another order than that of Solve is another question.
+	f.ReadDualPrices()
 	whole := evaluation.New(f).Whole(nodes, evaluation.Options{})
 	if !whole.Refusal.IsZero() {
 		return nil, errors.New(whole.Refusal.Message)

@@ -279,6 +279,33 @@ func TestBalancedRefusesWhatSavesLittleForItsDisturbance(t *testing.T) {
 	}
 }
 
+// TestCheckFillsNodesInTheOrderOfSolve has a pod that only one node takes. It fits there if the larger
+// pods, which come first, fill the fuller nodes.
+func TestCheckFillsNodesInTheOrderOfSolve(t *testing.T) {
+	s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
+	for name, pods := range map[string][]int64{"a": {400}, "b": {1150}, "c": {1150}, "d": {750, 750, 300}} {
+		addNode(t, s, name, "m5.large", api.CapacityTypeOnDemand, pods...)
+	}
+	for i := range s.Nodes {
+		node := &s.Nodes[i]
+		switch node.Node.Name {
+		case "d":
+			node.Pods[2].Spec.NodeSelector = map[string]string{"example.com/disk": "fast"}
+			continue
+		case "a":
+			node.Node.Labels["example.com/disk"] = "fast"
+		}
+		node.Node.Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
+	}
+	p := solve(s)
+	if len(p.Moves) != 1 || p.Moves[0].Delete[0].Node != "d" {
+		t.Fatalf("moves %+v, stays %+v", p.Moves, p.Stays)
+	}
+	if _, err := consolidation.Check(&consolidation.Input{Cluster: s, Now: now}, []string{"default-d"}); err != nil {
+		t.Errorf("the move that Solve finds is rejected: %v", err)
+	}
+}
+
 func TestCheckValidatesAMove(t *testing.T) {
 	s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
 	for i := range 5 {
