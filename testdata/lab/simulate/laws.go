@@ -24,7 +24,7 @@ func Laws() []laws.Law {
 		{"static-stays", "Provision deletes no claim of a static pool that the pool needs."},
 		{"room-stays", "A request that was provisioned does not fail."},
 		{"pods-run", "At rest, each pod that can have a place runs, and each that was deleted has gone."},
-		{"static-count", "At rest, a static pool has the number of nodes that it asks for."},
+		{"static-count", "At rest, a static pool has the number of nodes that it asks for, unless its last nodes never joined."},
 		{"room-ahead", "At rest, nodes have room for CapacityBuffers."},
 		{"requests-end", "At rest, no request waits, and no node that was launched for one is idle."},
 		{"letters-end", "At rest, no message is a dead letter."},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/registration"
 	"github.com/whittle-dev/whittle/testdata/lab/simulate/apiserver"
 )
 
@@ -115,8 +116,11 @@ func (r *Run) standing(pool string) int {
 	return count
 }
 
+// nextNode is how soon provision launches a node for a pool that may get one again.
+const nextNode = 2 * time.Minute
+
 // unsettledStatic says whether the static pool has another number of nodes than it asks for, and
-// none of them has left a short time ago.
+// none of them has left a short time ago. A pool whose last nodes have not joined waits for the next one.
 func (r *Run) unsettledStatic() []string {
 	if len(r.scales) == 0 {
 		return nil
@@ -127,9 +131,26 @@ func (r *Run) unsettledStatic() []string {
 			return nil
 		}
 	}
-	if want := r.scales[len(r.scales)-1].replicas; int64(r.standing(staticPool)) != want {
-		has := r.standing(staticPool)
+	want, has := r.scales[len(r.scales)-1].replicas, int64(r.standing(staticPool))
+	if has < want && r.waitsToLaunch(staticPool) {
+		return nil
+	}
+	if has != want {
 		return []string{fmt.Sprintf("nodepool %s has %d nodeclaims, and asks for %d", staticPool, has, want)}
 	}
 	return nil
+}
+
+// waitsToLaunch reports whether the pool gets no node now, because its last ones have not joined.
+func (r *Run) waitsToLaunch(pool string) bool {
+	object := r.store.Get(apiserver.NodePools, "", pool)
+	if object == nil {
+		return false
+	}
+	var claims []api.NodeClaim
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		claims = append(claims, *claim)
+	}
+	typed, _ := object.Typed.(*api.NodePool)
+	return registration.BrakeOf(typed, nil, claims, time.Now().Add(-nextNode)).Closed != ""
 }
