@@ -80,8 +80,11 @@ func (p *pass) endUnlaunched() {
 	// all of them are kept. Once it has gone, those that no claim has are strays. This claim must not
 	// go before everything that was launched for it is listed, because the other claims launch again
 	// where nothing is listed.
+	//
+	// EC2 shows an instance late that it did not show to provision either. A claim that went before would
+	// leave it, and the limits of its pool would not count it.
 	within := listedWithin
-	if _, batched := batchToken(p.claim); batched {
+	if _, batched := batchToken(p.claim); batched || p.claim.Annotations[api.UnseenSinceAnnotationKey] != "" {
 		within = launch.SettledAfter
 	}
 	surely := p.view.InstancesListed && p.now.Sub(p.claim.DeletionTimestamp.Time) >= within

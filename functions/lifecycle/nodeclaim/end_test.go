@@ -79,6 +79,9 @@ func stuck(c *api.NodeClaim) {
 
 func ofBatch(c *api.NodeClaim) { c.Annotations[api.BatchAnnotationKey] = "x/3/1" }
 
+// unseen is a claim for which EC2 has launched an instance that it does not show yet.
+func unseen(c *api.NodeClaim) { c.Annotations[api.UnseenSinceAnnotationKey] = "2026-03-01T12:00:00Z" }
+
 const (
 	endInstance = "terminate i-1\npatch status"
 	letGo       = "patch node finalizers\ndelete node\npatch claim finalizers"
@@ -105,6 +108,10 @@ func TestEnd(t *testing.T) {
 			view: listed(view(claim(unlaunched, ofBatch, deleted(launch.SettledAfter-time.Second)))), again: drainPause},
 		{name: "a claim of a batch ends then",
 			view: listed(view(claim(unlaunched, ofBatch, deleted(launch.SettledAfter)))), want: "patch claim finalizers"},
+		{name: "a claim whose instance EC2 did not show waits as long as provision waits for it",
+			view: listed(view(claim(unlaunched, unseen, deleted(launch.SettledAfter-time.Second)))), again: drainPause},
+		{name: "a claim whose instance EC2 did not show ends then",
+			view: listed(view(claim(unlaunched, unseen, deleted(launch.SettledAfter)))), want: "patch claim finalizers"},
 		{name: "a claim deleted before its launch does not end unless EC2 was asked",
 			view: view(claim(unlaunched, deleted(time.Hour))), again: drainPause},
 		{name: "a claim deleted during its launch ends the instance that came of it",
