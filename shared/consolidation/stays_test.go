@@ -165,6 +165,36 @@ func TestWhyANodeStays(t *testing.T) {
 	}
 }
 
+// TestAPausedPoolLosesNodesAndGetsNone has a pool that gets no node for a while. A node goes whose pods have
+// room elsewhere. One that only a cheaper node could replace stays.
+func TestAPausedPoolLosesNodesAndGetsNone(t *testing.T) {
+	for name, test := range map[string]struct {
+		paused, alone bool
+		moves         int
+	}{
+		"a node that is not needed":         {moves: 1},
+		"a node that is not needed, paused": {paused: true, moves: 1},
+		"a node that is too large":          {alone: true, moves: 1},
+		"a node that is too large, paused":  {alone: true, paused: true},
+	} {
+		s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
+		if !test.alone {
+			addNode(t, s, "high", "m5.xlarge", api.CapacityTypeOnDemand, 1000)
+		}
+		addNode(t, s, "low", "m5.2xlarge", api.CapacityTypeOnDemand, 500)
+		if test.paused {
+			s.NodePools, s.PausedPools = nil, s.NodePools
+		}
+		p := solve(s)
+		if len(p.Moves) != test.moves {
+			t.Errorf("%s: %d moves, stays %+v", name, len(p.Moves), p.Stays)
+		}
+		if test.paused && p.PricePerHour == 0 {
+			t.Errorf("%s: the nodes have no price", name)
+		}
+	}
+}
+
 func TestADisruptionBudgetOfPodsKeepsTheirNode(t *testing.T) {
 	s := cluster(someTypes(t, 8), api.CapacityTypeOnDemand)
 	addNode(t, s, "high", "m5.xlarge", api.CapacityTypeOnDemand, 1500)

@@ -24,8 +24,11 @@ type Snapshot struct {
 	NodePools []api.NodePool `json:"nodePools,omitempty"`
 	// UnusablePools are further NodePools, which get no nodes. A plan names them to pods without a
 	// place.
-	UnusablePools []UnusablePool     `json:"unusablePools,omitempty"`
-	NodeClasses   []api.EC2NodeClass `json:"nodeClasses,omitempty"`
+	UnusablePools []UnusablePool `json:"unusablePools,omitempty"`
+	// PausedPools are those of them that get no node for a while. Consolidation removes nodes of
+	// theirs whose pods have room elsewhere, and the instance types have the prices of these nodes.
+	PausedPools []api.NodePool     `json:"pausedPools,omitempty"`
+	NodeClasses []api.EC2NodeClass `json:"nodeClasses,omitempty"`
 	// DaemonSets have as their templates the pods that they really make, with the changes of
 	// LimitRanges, webhooks and vertical autoscalers.
 	DaemonSets []appsv1.DaemonSet `json:"daemonSets,omitempty"`

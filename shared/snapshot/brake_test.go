@@ -58,7 +58,13 @@ func TestAPoolWhoseNodesDoNotJoinGetsOneAtATime(t *testing.T) {
 			o.NodeClaims[0].DeletionTimestamp = &metav1.Time{Time: now}
 		}
 		offer := snapshot.NewOffer(o, catalogtest.Catalog(t), catalog.Observed{}, now)
-		decided := planning.Solve(offer.Assemble(o, now))
+		assembled := offer.Assemble(o, now)
+		if paused := test.made == 0; paused != (len(assembled.PausedPools) == 1) || paused == (len(assembled.NodePools) == 1) ||
+			len(assembled.InstanceTypes[pool.Name]) == 0 {
+			t.Errorf("%+v: %d pools, %d paused ones, %d types", test, len(assembled.NodePools), len(assembled.PausedPools),
+				len(assembled.InstanceTypes[pool.Name]))
+		}
+		decided := planning.Solve(assembled)
 		if len(decided.NodeClaims) != test.made {
 			t.Errorf("%+v: %d new nodes", test, len(decided.NodeClaims))
 		}

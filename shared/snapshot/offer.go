@@ -23,6 +23,9 @@ type Offer struct {
 	Pools []api.NodePool
 	// Unusable are the other pools, with the reason.
 	Unusable []Unusable
+	// Paused are those of the unusable pools that get no node for a while, because their last ones
+	// have not joined. Nodes of theirs that nobody needs may go.
+	Paused []api.NodePool
 	// Types are the instance types by NodePool, with the NodeOverlays applied. ClassTypes are those
 	// by EC2NodeClass, without overlays. They include classes whose launches EC2 refused, because
 	// earlier plans are tried again.
@@ -68,18 +71,27 @@ func NewOffer(o *Objects, known *catalog.Catalog, observed catalog.Observed, now
 		})
 	}
 	offer.Pools, offer.Unusable, offer.oneNode = pools(o, unread, now)
-	offer.Types, offer.Problems = catalog.Overlays(offer.Pools, func(pool *api.NodePool) []catalog.InstanceType {
+	for i := range offer.Unusable {
+		if offer.Unusable[i].Reason == api.ReasonRegistrationFailed {
+			offer.Paused = append(offer.Paused, offer.Unusable[i].Pool)
+		}
+	}
+	offer.Types, offer.Problems = catalog.Overlays(offer.priced(), func(pool *api.NodePool) []catalog.InstanceType {
 		return offer.ClassTypes[pool.Spec.Template.Spec.NodeClassRef.Name]
 	}, o.NodeOverlays)
 	return offer
 }
 
+// priced are the pools whose nodes have prices.
+func (offer *Offer) priced() []api.NodePool { return slices.Concat(offer.Pools, offer.Paused) }
+
 // Assemble is the function Assemble with the offer's pools and types.
 func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
 	offered := *o
-	offered.NodePools, offered.NodeOverlays = offer.Pools, nil
+	offered.NodePools, offered.NodeOverlays = offer.priced(), nil
 	types := func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }
 	made := Assemble(&offered, types, offer.Extras, now)
+	made.NodePools, made.PausedPools = offer.Pools, offer.Paused
 	made.WellKnownLabels, made.MaximumTypes = offer.WellKnownLabels, offer.MaximumTypes
 	offer.limit(made)
 	for i := range offer.Unusable {

@@ -75,8 +75,9 @@ func New(cluster *plan.Snapshot, now time.Time) *Fleet {
 }
 
 func (f *Fleet) readPools() {
-	for i := range f.source.NodePools {
-		p := &Pool{API: &f.source.NodePools[i], types: map[string]*catalog.InstanceType{}}
+	known := slices.Concat(f.source.NodePools, f.source.PausedPools)
+	for i := range known {
+		p := &Pool{API: &known[i], types: map[string]*catalog.InstanceType{}}
 		var err error
 		if p.Settings, err = settings.Read(p.API); err != nil {
 			p.Problem = err.Error()
