@@ -24,7 +24,7 @@ func Laws() []laws.Law {
 		{"static-stays", "Provision deletes no claim of a static pool that the pool needs."},
 		{"room-stays", "A request that was provisioned does not fail."},
 		{"pods-run", "At rest, each pod that can have a place runs, and each that was deleted has gone."},
-		{"static-count", "At rest, a static pool has the number of nodes that it asks for, unless its last nodes never joined."},
+		{"static-count", "At rest, a static pool has as many nodes as it asks for, unless its last ones never joined."},
 		{"room-ahead", "At rest, nodes have room for CapacityBuffers."},
 		{"requests-end", "At rest, no request waits, and no node that was launched for one is idle."},
 		{"letters-end", "At rest, no message is a dead letter."},
@@ -33,10 +33,10 @@ func Laws() []laws.Law {
 		{"announced-leave", "A node whose instance AWS takes within the hour leaves within three minutes."},
 		{"failed-leave", "A node whose hardware has failed is given up within twelve minutes and the time of a boot."},
 		{"ready-joins", "A ready node is initialized within a minute."},
-		{"as-cheap-as-at-rest", "While work keeps coming, the nodes cost at most 5 % more than at rest."},
+		{"as-cheap-as-at-rest", "While work keeps coming and pools get nodes, the nodes cost at most 5 % more than at rest."},
 		{"nothing-in-vain", "No pod gets more than three nodes within an hour that end without a pod."},
 		{"nothing-undone", "Consolidation removes no node that was launched for pods while nothing has changed."},
-		{"proposals-succeed", "No more than six proposals to consolidate a node are rejected one after another."},
+		{"proposals-succeed", "No more than six proposals for a node are rejected one after another while its pods stay."},
 	}
 	var all []laws.Law
 	for _, one := range said {

@@ -24,11 +24,12 @@ const (
 // compareAtRest holds that consolidation reaches while work keeps coming what it reaches at rest. It ends the
 // jobs and the pods without a place, lets the cluster rest, and compares the prices. A CapacityBuffer makes
 // a cluster move also at rest: its room is bought again when the scheduler gives it to pods that move.
-// A pool whose budget lets no node go for all of the time that is compared may cost more. A node that
-// its pods kept and that has gone since may have cost more too.
+// A pool whose budget lets no node go for all of the time that is compared may cost more, and so may a
+// cluster with a pool that gets no nodes then. A node that its pods kept and that has gone since may have
+// cost more too.
 func (r *Run) compareAtRest() {
 	buffered := len(apiserver.List[api.CapacityBuffer](r.store, apiserver.CapacityBuffers)) > 0
-	if !r.hasCron() && !r.hasHopeless() || buffered || r.heldBack() || r.budgetsFull() {
+	if !r.hasCron() && !r.hasHopeless() || buffered || r.heldBack() || r.budgetsFull() || r.paused {
 		return
 	}
 	loaded, kept := r.lowest, r.kept
@@ -75,11 +76,13 @@ func (r *Run) heldBack() bool {
 	return false
 }
 
-// notePrice notes the lowest price of late.
+// notePrice notes the lowest price of late, and whether a pool got no nodes because its last ones have not
+// joined.
 func (r *Run) notePrice() {
 	if time.Until(r.ends) > lowestOf {
 		return
 	}
+	r.paused = r.paused || slices.ContainsFunc(apiserver.List[api.NodePool](r.store, apiserver.NodePools), r.braked)
 	if price := r.price(); r.lowest == 0 || price < r.lowest {
 		r.lowest, r.kept = price, r.keptClaims()
 	}
@@ -95,11 +98,13 @@ func (r *Run) keptClaims() (kept []string) {
 	return kept
 }
 
-// price is what the instances of claims that stay cost in an hour.
+// price is what the instances of claims that stay cost in an hour. Consolidation has no say in those of the
+// static pool, which cost less for the moment between the end of a node and the next launch.
 func (r *Run) price() float64 {
 	stays := map[string]bool{}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
-		if id, launched := api.InstanceID(claim.Status.ProviderID); launched && claim.DeletionTimestamp == nil {
+		if id, launched := api.InstanceID(claim.Status.ProviderID); launched && claim.DeletionTimestamp == nil &&
+			claim.Labels[api.NodePoolLabelKey] != staticPool {
 			stays[id] = true
 		}
 	}

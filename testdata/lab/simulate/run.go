@@ -69,6 +69,7 @@ type Run struct {
 	vain       map[string][]time.Time // by the UID of a pod: when a node that was bought for it went unused
 	lowest     float64                // the lowest price in an hour of late
 	kept       []string               // the claims that their pods kept then
+	paused     bool                   // a pool got no nodes then, because its last ones have not joined
 	resting    bool                   // no more jobs come, nor pods without a place
 	beside     bool                   // a function changed nodes while another invocation had its Lease
 	violations map[string]bool

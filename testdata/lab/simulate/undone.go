@@ -1,6 +1,8 @@
 package simulate
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,7 +74,8 @@ func (r *Run) checkUndone(claim *api.NodeClaim) {
 // inVain is how many proposals to consolidate a node may be rejected one after another.
 const inVain = 6
 
-// proposed holds that consolidation does not propose again and again what it rejects.
+// proposed holds that consolidation does not propose again and again what it rejects. A rejection does not
+// count where pods have come or gone since the proposal, as those of a job that comes each minute.
 func (r *Run) proposed(change apiserver.Change) {
 	if change.Before == nil || change.After == nil || change.After.Kind != apiserver.NodeClaims || r.weather.bad() {
 		return
@@ -83,13 +86,32 @@ func (r *Run) proposed(change apiserver.Change) {
 		delete(r.proposals, after.Name)
 		return
 	}
-	if before.Annotations[api.ProposedAnnotationKey] != "" || after.Annotations[api.ProposedAnnotationKey] == "" {
+	proposal, stands := before.Annotations[api.ProposedAnnotationKey], after.Annotations[api.ProposedAnnotationKey] != ""
+	if proposal != "" && !stands && r.podsMovedSince(proposal) {
+		r.proposals[after.Name] = max(r.proposals[after.Name]-1, 0)
+	}
+	if proposal != "" || !stands {
 		return
 	}
 	if r.proposals[after.Name]++; r.proposals[after.Name] > inVain {
 		r.breaks("proposals-succeed",
 			"%d proposals to consolidate nodeclaim %s were rejected one after another", inVain, after.Name)
 	}
+}
+
+// podsMovedSince reports whether a pod has come to a node of the proposal, or has gone from it, since the
+// proposal was made.
+func (r *Run) podsMovedSince(proposal string) bool {
+	names := strings.Split(proposal, ",")
+	at, err := time.Parse(time.RFC3339, names[0])
+	return err == nil && slices.ContainsFunc(names[1:], func(name string) bool {
+		object := r.store.Get(apiserver.NodeClaims, "", name)
+		if object == nil {
+			return false
+		}
+		claim, _ := object.Typed.(*api.NodeClaim)
+		return claim.Status.LastPodEventTime.After(at)
+	})
 }
 
 // isLate reports whether the claim is one of the late workload's pool.
