@@ -72,11 +72,12 @@ func (r *Run) mayBootSlowly() bool {
 
 // unsettledDrift lists a node that has drifted, or whose end AWS has announced, and that may go, where no node
 // of its pool has gone for long. A pool with more failed nodes than repair may replace keeps them, and they
-// use its budget up. One whose nodes do not join gets none for a while.
+// use its budget up. One whose nodes do not join gets none for a while. One whose drains wait for disruption
+// budgets of pods may have no budget left.
 func (r *Run) unsettledDrift() []string {
 	patience := driftPatience + r.weather.slowestBoot
 	moved := time.Since(r.freed[driftedPool]) < patience || time.Since(r.brakedAt) < patience
-	if moved || r.failedOf(driftedPool) > mostFailed {
+	if moved || r.failedOf(driftedPool) > mostFailed || r.drainsHeld(driftedPool) {
 		return nil
 	}
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
@@ -92,6 +93,23 @@ func (r *Run) unsettledDrift() []string {
 		}
 	}
 	return nil
+}
+
+// drainsHeld reports whether all of the pool's budget goes to nodes that drain, and whose pods may not be
+// evicted now.
+func (r *Run) drainsHeld(pool string) bool {
+	held, allowed := 0, 0
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		if claim.Labels[api.NodePoolLabelKey] == pool && claim.DeletionTimestamp != nil && r.keptByPods(claim) {
+			held++
+		}
+	}
+	for _, one := range apiserver.List[api.NodePool](r.store, apiserver.NodePools) {
+		if one.Name == pool && len(one.Spec.Disruption.Budgets) > 0 {
+			_, _ = fmt.Sscan(one.Spec.Disruption.Budgets[0].Nodes, &allowed)
+		}
+	}
+	return held > 0 && held >= allowed
 }
 
 // failedOf is the share of a pool's nodes whose hardware has failed.

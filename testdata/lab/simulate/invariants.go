@@ -375,12 +375,41 @@ func (r *Run) unsettledPods() []string {
 			problems = append(problems, fmt.Sprintf("pod %s does not end", pod.Name))
 		case volumeOf(pod) != "" && age < patience+unmountWait:
 			continue // the volume may have to wait for a kubelet that is silent
-		case pod.DeletionTimestamp == nil && !podReady(pod) && age > patience+r.weather.slowestBoot && !r.mayWait(pod):
+		case pod.DeletionTimestamp == nil && !podReady(pod) && age > patience+r.weather.slowestBoot && !r.mayWait(pod) &&
+			!r.awaitsBoot(pod):
 			problems = append(problems, fmt.Sprintf("pod %s does not run (node %q, nominated for %q): %s", pod.Name,
 				pod.Spec.NodeName, pod.Status.NominatedNodeName, r.whyNot(pod)))
 		}
 	}
 	return problems
+}
+
+// awaitsBoot reports whether a machine boots that will join, and that has room for the pod beside those that it
+// was launched for. An earlier one may never have joined, which takes 15 minutes to know.
+func (r *Run) awaitsBoot(pod *corev1.Pod) bool {
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		id, launched := api.InstanceID(claim.Status.ProviderID)
+		m := r.machines[id]
+		boots := launched && m != nil && !m.joined && !m.absent && !m.off && claim.DeletionTimestamp == nil
+		if boots && claim.Labels[api.NodePoolLabelKey] != staticPool && r.hasRoom(claim, m, pod) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasRoom reports whether a machine that boots leaves processors for the pod.
+func (r *Run) hasRoom(claim *api.NodeClaim, m *machine, pod *corev1.Pod) bool {
+	cpu, _ := requests(pod)
+	agent, _ := r.agentTakes()
+	left := int64(m.instance.Facts.VCPUs)*1000 - 100 - agent - cpu
+	for _, other := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
+		if other.UID != pod.UID && strings.Contains(claim.Annotations[api.NominatedPodsAnnotationKey], string(other.UID)) {
+			wanted, _ := requests(other)
+			left -= wanted
+		}
+	}
+	return left >= 0
 }
 
 // repairIsBlocked reports whether the node's machine has failed, and so many others of its pool
