@@ -49,7 +49,7 @@ export WHITTLE_KUBERNETES := $(kubernetes)
 experiments := contract compare day kueue chaos bench bench-launch bench-month bench-scale bench-reaction storm fidelity
 
 .PHONY: help run up down experiment $(experiments) build functions zips deploy release uninstall clean local test \
-  quick pages lint generate fuzz synth browser conformance crash simulate bench-peer bench-consolidation \
+  quick pages lint generate fuzz synth browser conformance crash attacks simulate bench-peer bench-consolidation \
   bench-windows shortages gangs test-product test-world FORCE
 
 help: ## list the targets
@@ -230,6 +230,10 @@ simulate: export SIMULATE_PLANTED := $(planted)
 simulate: export SIMULATE_SAME := $(same)
 simulate: build/local ## simulate 200 orders of events in virtual time; seeds=N for more, seed=N to repeat, minutes=N of real time, planted=all to find faults, same=1 to compare runs
 	@build/local simulate
+
+attacks: export ATTACKS_PLANTED := $(planted)
+attacks: build/local ## try what a compromised node, a tenant and a principal of the account could reach; planted=all to see that each is seen
+	@build/local attacks
 
 # The control planes of crash and storm have enough memory. A lazier collector leaves more processor time.
 crash: export CRASH_SCENARIO := $(or $(scenario),$(story))

@@ -62,6 +62,8 @@ type clusterConfiguration struct {
 	windowsNodes bool
 	// authenticationMode is API (also for API_AND_CONFIG_MAP) or CONFIG_MAP.
 	authenticationMode string
+	// admission is what happens to writes that the admission policies refuse: audit, deny or off.
+	admission string
 	// allowAutoMode lets install accept a cluster with EKS Auto Mode.
 	allowAutoMode bool
 	// permissionBoundary is the ARN of the permissions boundary of every role; empty for none.
@@ -141,7 +143,7 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 	for _, name := range names {
 		one := clusterConfiguration{
 			name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI,
-			reaction: reactionAdaptive, quietAfter: defaultQuietAfter,
+			reaction: reactionAdaptive, quietAfter: defaultQuietAfter, admission: admissionAudit,
 			metrics: metrics.DetailFew, alarms: true, dashboard: true,
 		}
 		for _, s := range clusterSettings() {

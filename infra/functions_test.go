@@ -25,7 +25,7 @@ func TestFunctions(t *testing.T) {
 			append([]string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}, watching...),
 		},
 		{"catalog", 512, 120, nil},
-		{"install", 256, 300, []string{"CATALOG_FUNCTION"}},
+		{"install", 256, 300, []string{"ADMISSION", "CATALOG_FUNCTION"}},
 		{"console", 1024, 30, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ const installTimeout = 12 * time.Minute
 
 // installSettings returns what install must know to accept the cluster.
 func installSettings(c *cluster) map[string]*string {
-	settings := map[string]*string{}
+	settings := map[string]*string{"ADMISSION": jsii.String(c.configuration.admission)}
 	if len(c.configuration.subnets) > 0 {
 		settings["FUNCTIONS_IN_VPC"] = jsii.String("true")
 	}

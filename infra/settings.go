@@ -20,6 +20,13 @@ const (
 	dashboardPrice = 3.00
 )
 
+// What happens to writes that the admission policies refuse.
+const (
+	admissionAudit = "audit"
+	admissionDeny  = "deny"
+	admissionOff   = "off"
+)
+
 // stackSettings returns the settings of the whole stack.
 func stackSettings() []setting[configuration] {
 	return []setting[configuration]{
@@ -152,6 +159,18 @@ func clusterSettings() []setting[clusterConfiguration] {
 				"lines to aws-auth that the deployment prints",
 			set: func(c *cluster, value any) (err error) {
 				c.authenticationMode, err = oneOf(value, modeAPI, modeConfigMap)
+				return err
+			},
+		},
+		{
+			key: "admission", fallback: "`audit`", example: admissionDeny,
+			meaning: "what happens to writes of nodes and tenants that [admission policies](security.md) refuse: `audit` marks " +
+				"them in the API server's audit log, `deny` refuses them, `off` installs no policies",
+			set: func(c *cluster, value any) (err error) {
+				if value == false {
+					value = admissionOff // as YAML reads off
+				}
+				c.admission, err = oneOf(value, admissionAudit, admissionDeny, admissionOff)
 				return err
 			},
 		},

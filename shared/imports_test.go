@@ -42,6 +42,7 @@ func layers() []layer {
 		// Facts: what Kubernetes and EC2 say about requirements, volumes, instance types and node
 		// classes, as pure functions.
 		{path: "shared/scheduling", imports: "shared/api shared/nearest", deciding: true},
+		{path: "shared/membership", imports: "shared/api shared/scheduling", deciding: true},
 		{path: "shared/volumes", imports: "shared/scheduling", deciding: true},
 		{path: "shared/quota", imports: "shared/scheduling", deciding: true},
 		{path: "shared/spread", imports: "shared/scheduling", deciding: true},
@@ -58,7 +59,11 @@ func layers() []layer {
 		{path: "shared/nodecost", imports: "shared/api shared/catalog shared/nodeclass", deciding: true},
 
 		// Decisions: a snapshot in, a plan out.
-		{path: "shared/plan", imports: "shared/api shared/catalog shared/scheduling shared/volumes", deciding: true},
+		{
+			path:     "shared/plan",
+			imports:  "shared/api shared/catalog shared/membership shared/scheduling shared/volumes",
+			deciding: true,
+		},
 		{
 			path: "shared/planner",
 			imports: "shared/api shared/catalog shared/fairness shared/guard shared/plan shared/scheduling shared/spread " +
@@ -130,8 +135,8 @@ func layers() []layer {
 		},
 		{
 			path: "shared/snapshot",
-			imports: "shared/api shared/catalog shared/disruption shared/guard shared/nodeclass shared/nodecost " +
-				"shared/plan shared/registration shared/scheduling shared/volumes",
+			imports: "shared/api shared/catalog shared/disruption shared/guard shared/membership shared/nodeclass " +
+				"shared/nodecost shared/plan shared/registration shared/scheduling shared/volumes",
 			deciding: true,
 		},
 		{path: "shared/virtual", imports: "shared/plan shared/scheduling shared/snapshot", deciding: true},
@@ -160,7 +165,7 @@ func layers() []layer {
 		{
 			path: "shared/sight",
 			imports: "shared/api shared/buffer shared/catalog shared/cluster shared/consolidation shared/disruption " +
-				"shared/fairness shared/function shared/inventory shared/kubelet shared/misfit shared/plan shared/planner/gang shared/planning " +
+				"shared/fairness shared/function shared/inventory shared/kubelet shared/membership shared/misfit shared/plan shared/planner/gang shared/planning " +
 				"shared/provisioningrequest shared/quota shared/scheduling shared/snapshot shared/spread shared/status " +
 				"shared/virtual",
 		},

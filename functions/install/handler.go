@@ -28,6 +28,7 @@ type Handler struct {
 	catalog    string // the function's name
 	inVPC      bool   // the functions are in the cluster's VPC
 	autoMode   bool   // Auto Mode may run beside Whittle
+	admission  manifests.Mode
 	connection connection
 	lambda     *lambda.Client
 	now        func() time.Time
@@ -114,6 +115,9 @@ func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[str
 		if err := client.apply(ctx, &object); err != nil {
 			return nil, err
 		}
+	}
+	if err := h.protect(ctx, client); err != nil {
+		return nil, err
 	}
 	if err := granted(ctx, client); err != nil {
 		return nil, err

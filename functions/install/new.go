@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"github.com/whittle-dev/whittle/functions/install/manifests"
 	"github.com/whittle-dev/whittle/shared/function"
 )
 
@@ -15,7 +16,8 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h := &Handler{
 		cluster: settings.Required("CLUSTER_NAME"), catalog: settings.Required("CATALOG_FUNCTION"),
 		inVPC: settings.Enabled("FUNCTIONS_IN_VPC"), autoMode: settings.Enabled("ALLOW_AUTO_MODE"),
-		now: deps.Clock(), transport: deps.Transport,
+		admission: function.Choice(settings, "ADMISSION", manifests.ModeAudit, manifests.ModeDeny, manifests.ModeOff),
+		now:       deps.Clock(), transport: deps.Transport,
 	}
 	if err := settings.Err(); err != nil {
 		return nil, err

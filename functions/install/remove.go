@@ -30,6 +30,12 @@ func (h *Handler) remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	policies, err := manifests.Admission(h.admission)
+	if err != nil {
+		return err
+	}
+	// The policies go first: without the functions nobody would see what they refuse.
+	rights = append(policies, rights...)
 	client, err := h.connection.Client(ctx)
 	var gone *types.ResourceNotFoundException
 	if errors.As(err, &gone) {

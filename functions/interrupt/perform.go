@@ -15,6 +15,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/membership"
 )
 
 const (
@@ -180,7 +181,7 @@ func (p *performer) taint(ctx context.Context, claim *api.NodeClaim) (tainted *c
 		if err != nil {
 			return tainted, ignoreGone(err)
 		}
-		if !response.Owns(claim, node) {
+		if !membership.Is(claim, node) {
 			return tainted, nil
 		}
 		tainted = node

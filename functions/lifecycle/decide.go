@@ -17,6 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/reaction"
 )
 
@@ -97,12 +98,7 @@ type facts struct {
 // buildViews puts together what belongs to each claim of the scope, in the order in which the pass
 // works on the claims.
 func buildViews(in scope, from facts) []nodeclaim.View {
-	nodes := map[string][]*corev1.Node{}
-	for i := range from.nodes {
-		if id := from.nodes[i].Spec.ProviderID; id != "" {
-			nodes[id] = append(nodes[id], &from.nodes[i])
-		}
-	}
+	members := membership.Join(from.claims, from.nodes)
 	byID, byClaim := map[string][]nodeclaim.Instance{}, map[string][]nodeclaim.Instance{}
 	for _, instance := range from.listed.instances {
 		byID[instance.ID] = append(byID[instance.ID], instance)
@@ -122,7 +118,6 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 		if claim.Status.ProviderID == "" {
 			view.Instances = slices.Concat(byClaim[claim.Name], leftovers[claim.Name])
 		} else {
-			view.Nodes = nodes[claim.Status.ProviderID]
 			id, _ := api.InstanceID(claim.Status.ProviderID)
 			view.Instances, view.Absent = byID[id], from.described.absent[id]
 			if instance, described := from.described.found[id]; described {
@@ -130,6 +125,10 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 			} else if view.Absent {
 				view.Instances = nil
 			}
+			if instance := view.Instance(); instance != nil {
+				view.HostName = instance.HostName
+			}
+			view.Nodes, view.Others = members.Nodes(claim, view.HostName)
 		}
 		view.ShiftedUntil = from.shifted[claim.Labels[api.LabelTopologyZoneID]]
 		if pool := claim.Labels[api.NodePoolLabelKey]; pool != "" {
@@ -141,6 +140,31 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 	slices.SortStableFunc(views, nodeclaim.View.Compare)
 	takeTurns(views, in.now)
 	return views
+}
+
+// instancesThatJoin are the ids of the instances whose nodes have joined and are not registered, and of
+// which EC2 has not told the host name.
+func instancesThatJoin(in scope, from facts) []string {
+	told := map[string]bool{}
+	for _, instance := range from.listed.instances {
+		told[instance.ID] = instance.HostName != ""
+	}
+	for id, instance := range from.described.found {
+		told[id] = instance.HostName != ""
+	}
+	joined := map[string]bool{}
+	for i := range from.nodes {
+		joined[from.nodes[i].Spec.ProviderID] = true
+	}
+	var ids []string
+	for i := range from.claims {
+		claim := &from.claims[i]
+		id, launched := api.InstanceID(claim.Status.ProviderID)
+		if launched && in.includes(claim) && claim.Status.NodeName == "" && joined[claim.Status.ProviderID] && !told[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // takeTurns puts the drains that go on in another order in each pass, which may come to a part of them
@@ -273,11 +297,12 @@ func defect(about corev1.ObjectReference, err error) cluster.Event {
 	}
 }
 
-// nodesOf are the nodes of the instance.
+// nodesOf are the nodes of the instance, which has no claim.
 func nodesOf(instance nodeclaim.Instance, all []corev1.Node) []*corev1.Node {
 	var nodes []*corev1.Node
 	for i := range all {
-		if all[i].Spec.ProviderID == api.ProviderID(instance.Zone, instance.ID) {
+		other := instance.HostName != "" && instance.HostName != all[i].Name
+		if all[i].Spec.ProviderID == api.ProviderID(instance.Zone, instance.ID) && !other {
 			nodes = append(nodes, &all[i])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -137,6 +138,7 @@ func (e *fakeEC2) launch(id string, tags map[string]string) {
 	maps.Copy(marked, tags)
 	e.instances = append(e.instances, fleet.Instance{
 		ID: id, Zone: "us-east-1a", State: "running", LaunchTime: time.Now().Add(-10 * time.Minute), Tags: marked,
+		HostName: "node-" + strings.TrimPrefix(id, "i-"),
 	})
 }
 

@@ -198,17 +198,21 @@ func TestAFailedPassReturnsItsError(t *testing.T) {
 			t.Error("no error")
 		}
 	})
-	t.Run("without EC2 a node joins all the same, and the error comes back", func(t *testing.T) {
+	t.Run("without EC2 a node waits for its registration, and the error comes back", func(t *testing.T) {
 		l := newLife(t)
 		l.ec2.refuse = errors.New("RequestLimitExceeded")
 		server.Claim(t, "throttled", "i-throttled")
 		server.Node(t, "node-throttled", "i-throttled")
-		l.until(t, "node-throttled", func() bool { return isReady(t, "throttled") })
+		server.Settle(t, "node-throttled")
 		if _, err := l.handle(t.Context(), wakes(t, l.tick())); !errors.Is(err, l.ec2.refuse) {
 			t.Errorf("error %v", err)
 		}
+		if name := readClaim(t, "throttled").Status.NodeName; name != "" {
+			t.Errorf("%s is registered, though EC2 has not told whose name that is", name)
+		}
 		l.ec2.refuse = nil
 		l.ec2.launch("i-throttled", nil)
+		l.until(t, "node-throttled", func() bool { return isReady(t, "throttled") })
 		server.Delete(t, api.NodeClaimsPath+"/throttled")
 		l.until(t, "node-throttled", func() bool { return readClaim(t, "throttled") == nil })
 	})

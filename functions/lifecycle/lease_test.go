@@ -87,9 +87,9 @@ func TestAPassThatMeetsAnotherTriesLater(t *testing.T) {
 func TestATickThatMeetsAnotherLeavesItTheDrains(t *testing.T) {
 	l := newLife(t)
 	l.leaving(t, "ticked")
-	l.ec2.launch("i-beside", map[string]string{api.NodeClaimTagKey: "beside-it"})
-	server.Claim(t, "beside-it", "i-beside")
-	server.Node(t, "node-beside-it", "i-beside")
+	l.ec2.launch("i-beside-it", map[string]string{api.NodeClaimTagKey: "beside-it"})
+	server.Claim(t, "beside-it", "i-beside-it")
+	server.Node(t, "node-beside-it", "i-beside-it")
 	server.Settle(t, "node-beside-it")
 	other, err := server.Client(t, nil).AcquireLease(t.Context(), leaseName, "another", l.now(), l.now().Add(leaseFor))
 	if err != nil || other == nil {

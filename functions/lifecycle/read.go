@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -92,8 +93,8 @@ type seen struct {
 	blocked      []repair.PoolHealth      // pools with too many unhealthy nodes for a repair
 	// events are those of the reading: objects that Whittle panics on, and zonal shifts.
 	events []cluster.Event
-	// failed are the readings that the pass does without. A node still registers while EC2 refuses
-	// to list instances.
+	// failed are the readings that the pass does without. Drains go on while EC2 refuses to list
+	// instances.
 	failed error
 }
 
@@ -111,6 +112,10 @@ func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 	if err != nil {
 		return nil, err
 	}
+	joining, unnamed := describeInstances(ctx, h.fleet, instancesThatJoin(in, facts{
+		claims: claims, nodes: nodes, listed: listed, described: described,
+	}))
+	described.add(joining)
 	inspected, uninspected := h.inspect(ctx, client, in, claims)
 	shifted, news := readShifts(ctx, h.shifts, in, claims, inspected.owners)
 	origins, unfound := findOrigins(ctx, client, claims, inspected.owners, h.now())
@@ -124,7 +129,7 @@ func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		scope: in, listing: listed, claims: claims, nodes: nodes, owners: inspected.owners,
 		predecessors: inspected.predecessors, origins: origins, views: views, blocked: blocked,
 		events: append(inspected.defects, news...),
-		failed: errors.Join(unlisted, undescribed, uninspected, unfound),
+		failed: errors.Join(unlisted, undescribed, unnamed, uninspected, unfound),
 	}, nil
 }
 
@@ -177,13 +182,21 @@ func describeInstances(ctx context.Context, ec2 instances, ids []string) (descri
 	return described, err
 }
 
+// add adds what EC2 said of other instances that it knows.
+func (d *description) add(more description) {
+	if d.found == nil {
+		d.found = map[string]nodeclaim.Instance{}
+	}
+	maps.Copy(d.found, more.found)
+}
+
 // instanceOf is what package nodeclaim decides by.
 func instanceOf(instance *fleet.Instance) nodeclaim.Instance {
 	return nodeclaim.Instance{
 		ID: instance.ID, Zone: instance.Zone, State: instance.State, LaunchTime: instance.LaunchTime,
 		Partition: instance.Partition, Tags: instance.Tags, SubnetID: instance.SubnetID,
 		SecurityGroupIDs: instance.SecurityGroupIDs, ReservationID: instance.ReservationID,
-		StateReason: instance.StateReason,
+		StateReason: instance.StateReason, HostName: instance.HostName,
 	}
 }
 

@@ -179,7 +179,22 @@ func (r *pass) report(ctx context.Context) {
 	for i := range view.Snapshot.NodePools {
 		r.reportIncompatible(ctx, &view.Snapshot.NodePools[i], view.Snapshot)
 	}
+	for _, uncounted := range snapshot.Uncounted(view.Objects, view.Snapshot.InstanceTypes, view.Now) {
+		r.reportUncounted(ctx, uncounted)
+	}
 	r.reportMisfits(ctx, view.Held)
+}
+
+// reportUncounted says that plans keep no room for a DaemonSet.
+func (r *pass) reportUncounted(ctx context.Context, uncounted snapshot.UncountedDaemonSet) {
+	set := uncounted.Set
+	about := corev1.ObjectReference{
+		APIVersion: "apps/v1", Kind: "DaemonSet", Namespace: set.Namespace, Name: set.Name, UID: set.UID,
+	}
+	if r.recordNew(warning(about, "DaemonSetNotCounted", uncounted.Message)) {
+		slog.WarnContext(ctx, "plans keep no room for a daemonset",
+			"DaemonSet", set.Namespace+"/"+set.Name, "error", uncounted.Message)
+	}
 }
 
 // reportMisfits says which pods the node launched for them did not serve, and that they wait. It says so as

@@ -22,7 +22,16 @@ func path(object *unstructured.Unstructured) string {
 	if namespace := object.GetNamespace(); namespace != "" {
 		path += "/namespaces/" + url.PathEscape(namespace)
 	}
-	return path + "/" + strings.ToLower(object.GetKind()) + "s/" + url.PathEscape(object.GetName())
+	return path + "/" + plural(object.GetKind()) + "/" + url.PathEscape(object.GetName())
+}
+
+// plural is the resource of a kind that install writes, such as roles of Role and policies of Policy.
+func plural(kind string) string {
+	resource := strings.ToLower(kind)
+	if stem, ends := strings.CutSuffix(resource, "y"); ends {
+		return stem + "ies"
+	}
+	return resource + "s"
 }
 
 // Apply writes the object by server-side apply. It takes over fields that another manager has set,

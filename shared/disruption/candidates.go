@@ -108,7 +108,7 @@ func (s *Cluster) movable(due map[string]repair.UnhealthyCondition, now time.Tim
 		if _, isDue := due[node.Claim.Name]; isDue && node.mayBeRepaired(now) {
 			return true
 		}
-		return node.mayBeReplaced(now) && !node.awaits(moving)
+		return node.mayBeEnded(now) && !node.awaits(moving)
 	}
 }
 
@@ -123,7 +123,7 @@ func (s *Cluster) candidate(
 		if failed == nil {
 			failed = err
 		}
-		if wanted {
+		if wanted && (policy.reason == api.DisruptionReasonUnhealthy || node.annotated(policy.reason, now) == "") {
 			return &Candidate{
 				Node: node, Pool: pool, Reason: policy.reason, urgency: urgency, announced: policy.announced,
 				bounded: policy.bounded, since: since,
@@ -147,10 +147,27 @@ func (c *Candidate) fullness() int {
 	return 1
 }
 
+// annotated is the annotation that keeps the node from being replaced for the reason, or "". The node's
+// own does not keep an expired node, because its kubelet may write it: the claim's does, unless a grace
+// period ends the node in any case.
+func (n *Node) annotated(reason api.DisruptionReason, now time.Time) string {
+	if why := protection.Unsafe(n.Node); why != "" || reason != ReasonExpired {
+		return protection.OfNode(n.Node, now)
+	}
+	if n.Claim.Spec.TerminationGracePeriod != nil {
+		return ""
+	}
+	return protection.OfClaim(n.Claim, now)
+}
+
 // mayBeReplaced tells whether the node may be replaced as far as its pods and its pool's budgets
-// allow. A node that has just become ready waits for the pods that it was launched for.
-func (n *Node) mayBeReplaced(now time.Time) bool {
-	if n.leaving() || n.replaced() || n.chosen() || n.rebooting() || !n.initialized() || n.protectedItself(now) {
+// allow, and no person keeps it.
+func (n *Node) mayBeReplaced(now time.Time) bool { return n.mayBeEnded(now) && !n.protectedItself(now) }
+
+// mayBeEnded is mayBeReplaced for a node that a person may keep. A node that has just become ready waits
+// for the pods that it was launched for.
+func (n *Node) mayBeEnded(now time.Time) bool {
+	if n.leaving() || n.replaced() || n.chosen() || n.rebooting() || !n.initialized() {
 		return false
 	}
 	return now.Sub(n.initializedAt()) >= recentlyPending && n.replaceable(now)

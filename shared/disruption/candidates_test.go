@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -130,6 +131,27 @@ func TestCandidates(t *testing.T) {
 		want    string
 		notice  string
 	}{
+		{
+			name: "an expired node's own annotation does not keep it", pool: within("true"),
+			nodes: []disruption.Node{node("a", 0, expires(time.Minute), onNode(api.DoNotDisruptAnnotationKey, "true"))}, want: "a",
+		},
+		{
+			name: "its claim's does", pool: within("true"),
+			nodes: []disruption.Node{node("a", 0, expires(time.Minute), annotated(api.DoNotDisruptAnnotationKey, "true"))},
+		},
+		{
+			name: "not with a grace period", pool: within("true"),
+			nodes: []disruption.Node{node("a", 0, expires(time.Minute), graceful, annotated(api.DoNotDisruptAnnotationKey, "true"))},
+			want:  "a",
+		},
+		{
+			name: "a drifted and expired node's own annotation does not keep it", pool: within("true"),
+			nodes: []disruption.Node{drifted("a", time.Hour, expires(0), onNode(api.DoNotDisruptAnnotationKey, "true"))}, want: "a",
+		},
+		{
+			name: "another node with its providerID keeps it", pool: within("true"),
+			nodes: []disruption.Node{node("a", 0, expires(time.Minute), graceful, onNode(protection.DisputedAnnotationKey, "b"))},
+		},
 		{name: "a recommendation replaces the node", nodes: []disruption.Node{recommended("a", time.Minute)}, want: "a"},
 		{
 			name: "a policy of Replace does too", pool: policy("Replace"),

@@ -195,7 +195,7 @@ func (n *Node) keptFrom(reason api.DisruptionReason, now time.Time) string {
 	if reason == api.DisruptionReasonUnhealthy {
 		return n.recovered()
 	}
-	if annotation := protection.OfNode(n.Node, now); annotation != "" {
+	if annotation := n.annotated(reason, now); annotation != "" {
 		return "the node got the annotation " + annotation
 	}
 	candidate := Candidate{Node: n, Reason: reason}

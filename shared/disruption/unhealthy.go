@@ -61,8 +61,7 @@ func (n *Node) doNotRepair() bool {
 	if n.Node == nil {
 		return false
 	}
-	_, shifted := n.Node.Annotations[protection.ZoneShiftedAnnotationKey]
-	return shifted || n.Node.Annotations[api.DoNotRepairAnnotationKey] == "true"
+	return protection.Unsafe(n.Node) != "" || n.Node.Annotations[api.DoNotRepairAnnotationKey] == "true"
 }
 
 // RepairDeadline is the patch that bounds the drain of an unhealthy node. It is nil if the drain ends

@@ -28,10 +28,14 @@ type Instance struct {
 	// ReservationID is the capacity reservation that a reserved instance runs in.
 	ReservationID string
 	ImageID       string
-	State         string // EC2's name: pending, running, stopping, stopped, shutting-down or terminated
-	LaunchTime    time.Time
-	Partition     int // partition of its placement group, counted from 1, or 0 without one
-	Tags          map[string]string
+	// HostName is the private DNS name, which EKS makes the name of the instance's Node. EC2 may tell it
+	// some seconds after the launch, and no more once the instance ends.
+	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Instance.html
+	HostName   string
+	State      string // EC2's name: pending, running, stopping, stopped, shutting-down or terminated
+	LaunchTime time.Time
+	Partition  int // partition of its placement group, counted from 1, or 0 without one
+	Tags       map[string]string
 	// StateReason is EC2's code and message of the last change of the state, if it tells them.
 	StateReason string
 }
@@ -190,6 +194,7 @@ func instance(described types.Instance) Instance {
 		CapacityType: api.CapacityTypeOnDemand,
 		SubnetID:     aws.ToString(described.SubnetId),
 		ImageID:      aws.ToString(described.ImageId),
+		HostName:     aws.ToString(described.PrivateDnsName),
 		LaunchTime:   aws.ToTime(described.LaunchTime),
 		Tags:         make(map[string]string, len(described.Tags)),
 	}

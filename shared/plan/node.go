@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -47,6 +48,23 @@ func (n *Node) Label(key string) string {
 	}
 	return ""
 }
+
+// Pool is the name of the NodePool that the node counts for: its claim's. It is empty for a node without a
+// claim, whose own labels are what its kubelet says.
+func (n *Node) Pool() string {
+	if n.NodeClaim == nil {
+		return ""
+	}
+	return n.NodeClaim.Labels[api.NodePoolLabelKey]
+}
+
+// Capacity is what the node counts with against the limits of its pool. It is empty for a claim of which
+// nobody has said it yet.
+func (n *Node) Capacity() corev1.ResourceList { return membership.Capacity(n.NodeClaim, n.Node) }
+
+// Allocatable is what pods may use of the node, which must have joined. It is no more than its instance can
+// have. Callers must not change it.
+func (n *Node) Allocatable() corev1.ResourceList { return membership.Allocatable(n.NodeClaim, n.Node) }
 
 // ClosedToPods reports whether no more pods may be planned for the node: see
 // scheduling.IsClosedToPods.

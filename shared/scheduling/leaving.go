@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,8 +49,8 @@ func CountsAgainstLimits(claim *api.NodeClaim, node *corev1.Node) bool {
 }
 
 // IsClosedToPods reports whether no more pods may be planned for the node. Unlike IsLeaving it is
-// also true for a node that was deleted before its claim, and for one with the taint of a
-// disruption. Where there is neither claim nor node, nothing takes pods.
+// also true for a node that was deleted before its claim, for one with the taint of a disruption, and
+// for one that is not trusted. Where there is neither claim nor node, nothing takes pods.
 func IsClosedToPods(claim *api.NodeClaim, node *corev1.Node) bool {
 	switch {
 	case IsLeaving(claim, node):
@@ -57,7 +58,22 @@ func IsClosedToPods(claim *api.NodeClaim, node *corev1.Node) bool {
 	case node == nil:
 		return claim == nil
 	}
-	return node.DeletionTimestamp != nil || IsDisruptionTainted(node)
+	return node.DeletionTimestamp != nil || IsDisruptionTainted(node) || node.Annotations[UntrustedAnnotationKey] != ""
+}
+
+// UntrustedAnnotationKey marks a node of a snapshot that gets no pods, because what its kubelet says of it
+// is not true. The value says why. It is never written to the cluster.
+const UntrustedAnnotationKey = api.OwnGroup + "/untrusted"
+
+// Mark returns the annotations with one more. The given ones, which other objects may share, stay as they
+// are.
+func Mark(annotations map[string]string, key, value string) map[string]string {
+	marked := maps.Clone(annotations)
+	if marked == nil {
+		marked = map[string]string{}
+	}
+	marked[key] = value
+	return marked
 }
 
 // IsDisruptionTainted reports whether the node carries the taint karpenter.sh/disrupted, with

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -112,7 +113,9 @@ func sourceOf(ctx context.Context, reader ObjectReader, object *api.CapacityBuff
 // boundVirtual reads the virtual pods that keep nodes, and returns those that the nodes of the objects
 // have room for, each with its node. A pod that nothing has room for keeps none. A request that
 // existing nodes have no room for yet keeps none either, unless it grows.
-func boundVirtual(ctx context.Context, reader Reader, settings *Settings, o *snapshot.Objects) ([]corev1.Pod, error) {
+func boundVirtual(
+	ctx context.Context, reader Reader, settings *Settings, o *snapshot.Objects, now time.Time,
+) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
 	if settings.ProvisioningRequests {
 		requests, err := Requests(ctx, reader, o)
@@ -135,7 +138,7 @@ func boundVirtual(ctx context.Context, reader Reader, settings *Settings, o *sna
 	if len(pods) == 0 {
 		return nil, nil
 	}
-	nodes := snapshot.Nodes(o)
+	nodes := snapshot.Nodes(o, now)
 	nodes.Pods = pods
 	if err := details(ctx, reader, nodes, plan.NeedsOf(nodes.Pods, nodes.Nodes)); err != nil {
 		return nil, err

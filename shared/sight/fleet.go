@@ -52,7 +52,7 @@ func ReadFleet(ctx context.Context, reader Reader, settings Settings, now time.T
 	}
 	f.Objects.ShieldShifted(shifted, now)
 	// Without the virtual pods their nodes would look empty, so that an error ends the reading.
-	bound, err := boundVirtual(ctx, reader, &settings, f.Objects)
+	bound, err := boundVirtual(ctx, reader, &settings, f.Objects, now)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (f *Fleet) FindNeeded(ctx context.Context, now time.Time) error {
 	if len(recent) == 0 {
 		return nil
 	}
-	nodes := snapshot.Nodes(snapshot.Without(f.Objects, f.Seen, nil, now))
+	nodes := snapshot.Nodes(snapshot.Without(f.Objects, f.Seen, nil, now), now)
 	waiting := map[string]*corev1.Pod{}
 	for _, pod := range recent {
 		nodes.Pods = append(nodes.Pods, *pod)

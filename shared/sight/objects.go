@@ -40,6 +40,7 @@ func everything(ctx context.Context, reader ObjectReader) (*snapshot.Objects, er
 		return nil, err
 	}
 	o.ForgetOwnNominations()
+	o.BoundNodes()
 	return o, nil
 }
 

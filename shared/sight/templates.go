@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
@@ -79,14 +80,11 @@ func mark(pods []*corev1.Pod, note func(*corev1.Pod)) {
 
 // nodesThat returns the names of the nodes that move says true for, with the claim of each.
 func nodesThat(move func(*api.NodeClaim, *corev1.Node) bool, o *snapshot.Objects) map[string]bool {
-	claims := map[string]*api.NodeClaim{}
-	for i := range o.NodeClaims {
-		claims[o.NodeClaims[i].Status.ProviderID] = &o.NodeClaims[i]
-	}
+	members := membership.Join(o.NodeClaims, o.Nodes)
 	names := map[string]bool{}
 	for i := range o.Nodes {
 		node := &o.Nodes[i]
-		if move(claims[node.Spec.ProviderID], node) {
+		if move(members.Claim(node), node) {
 			names[node.Name] = true
 		}
 	}

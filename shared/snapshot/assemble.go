@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -19,7 +19,7 @@ import (
 // and pods of leaving nodes that will need a place elsewhere, so that their new node is ready
 // first.
 //
-// Nodes are joined with their claims by providerID. A claim without a providerID has no capacity
+// Nodes are joined with their claims by package membership. A claim without a providerID has no capacity
 // yet and is left out; Unlaunched returns those. A claim without a node is a node in flight.
 //
 // InstanceTypes are the result of types for each NodePool, with the NodeOverlays applied and the
@@ -32,11 +32,12 @@ func Assemble(
 	o *Objects, types func(*api.NodePool) []catalog.InstanceType, extras func(*api.NodePool) float64, now time.Time,
 ) *plan.Snapshot {
 	s := &plan.Snapshot{
-		NodePools: o.NodePools, NodeClasses: o.NodeClasses, DaemonSets: daemonSets(o), Namespaces: o.Namespaces,
+		NodePools: o.NodePools, NodeClasses: o.NodeClasses, Namespaces: o.Namespaces,
 		PersistentVolumeClaims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes,
 		StorageClasses: o.StorageClasses, CSINodes: o.CSINodes,
 	}
 	s.InstanceTypes, _ = catalog.Overlays(o.NodePools, types, o.NodeOverlays)
+	s.DaemonSets = counted(o, s.InstanceTypes, now)
 	if extras != nil {
 		addExtras(o.NodePools, s.InstanceTypes, extras)
 	}
@@ -72,36 +73,22 @@ func unseen(pod *corev1.Pod, now time.Time) bool {
 }
 
 // Nodes is the planner's snapshot of the nodes alone: no pod waits, and no node can be bought.
-func Nodes(o *Objects) *plan.Snapshot {
-	return &plan.Snapshot{Nodes: nodes(o), DaemonSets: daemonSets(o), Namespaces: o.Namespaces}
+func Nodes(o *Objects, now time.Time) *plan.Snapshot {
+	return &plan.Snapshot{Nodes: nodes(o), DaemonSets: counted(o, nil, now), Namespaces: o.Namespaces}
 }
 
 // nodes joins nodes, claims and the pods bound to them.
 func nodes(o *Objects) []plan.Node {
-	claims := map[string]*api.NodeClaim{}
-	for i := range o.NodeClaims {
-		claim := &o.NodeClaims[i]
-		id := claim.Status.ProviderID
-		// Of two claims for one instance, which only a person can have written, the first by name
-		// has it.
-		if other := claims[id]; id != "" && (other == nil || strings.Compare(claim.Name, other.Name) < 0) {
-			claims[id] = claim
-		}
-	}
+	members := membership.Join(o.NodeClaims, o.Nodes)
 	bound := bound(o)
 	made := make([]plan.Node, 0, len(o.Nodes))
-	joined := map[string]bool{}
 	for i := range o.Nodes {
-		node := plan.Node{Node: &o.Nodes[i], Pods: bound[o.Nodes[i].Name]}
-		if id := o.Nodes[i].Spec.ProviderID; id != "" {
-			node.NodeClaim = claims[id]
-			joined[id] = true
-		}
-		made = append(made, node)
+		node := &o.Nodes[i]
+		made = append(made, plan.Node{Node: node, NodeClaim: members.Claim(node), Pods: bound[node.Name]})
 	}
 	for i := range o.NodeClaims {
-		if id := o.NodeClaims[i].Status.ProviderID; claims[id] == &o.NodeClaims[i] && !joined[id] {
-			made = append(made, plan.Node{NodeClaim: &o.NodeClaims[i]})
+		if claim := &o.NodeClaims[i]; members.InFlight(claim) {
+			made = append(made, plan.Node{NodeClaim: claim})
 		}
 	}
 	return made

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
+	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -41,18 +41,13 @@ func Disruption(o *Objects, certificateAuthority []byte) (*disruption.Cluster, e
 			s.Waiting = append(s.Waiting, &o.Pods[i])
 		}
 	}
-	byID := map[string]*corev1.Node{}
-	for i := range o.Nodes {
-		if id := o.Nodes[i].Spec.ProviderID; id != "" {
-			byID[id] = &o.Nodes[i]
-		}
-	}
+	members := membership.Join(o.NodeClaims, o.Nodes)
 	for i := range o.NodeClaims {
 		claim := &o.NodeClaims[i]
 		if claim.Labels[api.NodePoolLabelKey] == "" || !claim.Spec.NodeClassRef.IsEC2NodeClass() {
 			continue
 		}
-		node := disruption.Node{Claim: claim, Node: byID[claim.Status.ProviderID]}
+		node := disruption.Node{Claim: claim, Node: members.Node(claim)}
 		if node.Node != nil {
 			node.Pods = on[node.Node.Name]
 		}
@@ -99,11 +94,7 @@ func Without(o *Objects, s *disruption.Cluster, leaving []*api.NodeClaim, now ti
 
 // annotate sets an annotation of a claim that shares its annotations with another.
 func annotate(claim *api.NodeClaim, key, value string) {
-	claim.Annotations = maps.Clone(claim.Annotations)
-	if claim.Annotations == nil {
-		claim.Annotations = map[string]string{}
-	}
-	claim.Annotations[key] = value
+	claim.Annotations = scheduling.Mark(claim.Annotations, key, value)
 }
 
 // replacedInPool are the names of the claims that another one of their pool was made to replace.

@@ -108,7 +108,7 @@ func (offer *Offer) limit(made *plan.Snapshot) {
 	count := map[string]int64{}
 	for i := range made.Nodes {
 		if node := &made.Nodes[i]; scheduling.CountsAgainstLimits(node.NodeClaim, node.Node) {
-			count[node.Label(api.NodePoolLabelKey)]++
+			count[node.Pool()]++
 		}
 	}
 	made.NodePools = slices.Clone(made.NodePools)

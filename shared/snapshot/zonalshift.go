@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -19,25 +19,19 @@ func (o *Objects) ShieldShifted(shifted map[string]time.Time, now time.Time) {
 	if len(shifted) == 0 {
 		return
 	}
-	zones := map[string]string{} // of claims, by provider id
-	for i := range o.NodeClaims {
-		zones[o.NodeClaims[i].Status.ProviderID] = o.NodeClaims[i].Labels[api.LabelTopologyZoneID]
-	}
+	members := membership.Join(o.NodeClaims, o.Nodes)
 	for i := range o.Nodes {
 		node := &o.Nodes[i]
 		zone := node.Labels[api.LabelTopologyZoneID]
-		if zone == "" {
-			zone = zones[node.Spec.ProviderID]
+		if claim := members.Claim(node); claim != nil && claim.Labels[api.LabelTopologyZoneID] != "" {
+			zone = claim.Labels[api.LabelTopologyZoneID]
 		}
 		until, away := shifted[zone]
 		if !away || !now.Before(until) {
 			continue
 		}
-		node.Annotations = maps.Clone(node.Annotations)
-		if node.Annotations == nil {
-			node.Annotations = map[string]string{}
-		}
-		node.Annotations[protection.ZoneShiftedAnnotationKey] = until.UTC().Format(time.RFC3339)
+		node.Annotations = scheduling.Mark(
+			node.Annotations, protection.ZoneShiftedAnnotationKey, until.UTC().Format(time.RFC3339))
 		node.Spec.Unschedulable = true
 	}
 }

@@ -110,6 +110,13 @@ func TestLimits(t *testing.T) {
 	if got := fmt.Sprint(index.Limits("n1")); got != "map[ebs.csi.aws.com:25 odd:0]" {
 		t.Errorf("got %s", got)
 	}
+	liar := New(nil, nil, nil, []storagev1.CSINode{{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1"},
+		Spec:       storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: EBSDriver, Allocatable: count(5000)}}},
+	}})
+	if got := fmt.Sprint(liar.Limits("n1")); got != "map[ebs.csi.aws.com:128]" {
+		t.Errorf("a node that claims 5000 volumes has %s", got)
+	}
 	if index.Limits("n2") != nil {
 		t.Error("a node without CSINode has no limits that are known")
 	}

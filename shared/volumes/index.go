@@ -58,12 +58,20 @@ func New(
 // CSINode. The caller must not change the map.
 func (index *Index) Limits(nodeName string) map[string]int { return index.limits[nodeName] }
 
+// mostVolumes is the most EBS volumes that any instance type attaches. A node's own plug-in says how many its
+// node attaches, so that a compromised node may say more.
+// https://docs.aws.amazon.com/ebs/latest/userguide/volume_limits.html
+const mostVolumes = 128
+
 func limitsOf(csiNode *storagev1.CSINode) map[string]int {
 	limits := map[string]int{}
 	for i := range csiNode.Spec.Drivers {
 		driver := &csiNode.Spec.Drivers[i]
 		if driver.Allocatable != nil && driver.Allocatable.Count != nil {
 			limits[driver.Name] = max(0, int(*driver.Allocatable.Count))
+			if driver.Name == EBSDriver {
+				limits[driver.Name] = min(limits[driver.Name], mostVolumes)
+			}
 		}
 	}
 	return limits

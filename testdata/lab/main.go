@@ -43,7 +43,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	commands := map[string]func(context.Context) error{"run": run, "up": up, "down": down, "serve": serve, "bench": bench,
-		"crash": killEverywhere, "simulate": runSimulation, "contract": observeContract,
+		"crash": killEverywhere, "attacks": tryAttacks, "simulate": runSimulation, "contract": observeContract,
 		"prepare": prepare, "controllers": controllers}
 	for name := range experiments() {
 		commands[name] = func(ctx context.Context) error { return measure(ctx, name) }

@@ -103,7 +103,7 @@ func whatIs(n *plan.Node, a *About, now time.Time) []string {
 		lines = append(lines, strings.Join(about, ", "))
 	}
 	if n.NodeClaim != nil {
-		line := fmt.Sprintf("nodeclaim %q of nodepool %q", n.NodeClaim.Name, n.Label(api.NodePoolLabelKey))
+		line := fmt.Sprintf("nodeclaim %q of nodepool %q", n.NodeClaim.Name, n.Pool())
 		if !n.NodeClaim.CreationTimestamp.IsZero() {
 			line += ", " + age(now.Sub(n.NodeClaim.CreationTimestamp.Time)) + " old"
 		}
@@ -159,7 +159,7 @@ func whyExists(n *plan.Node, s *plan.Snapshot) []string {
 		lines = append(lines, fmt.Sprintf("it was launched for %s, of which %d run on it", count(len(planned), "pod"), here))
 	}
 	for i := range s.NodePools {
-		if pool := &s.NodePools[i]; pool.Name == n.Label(api.NodePoolLabelKey) && pool.Spec.Replicas != nil {
+		if pool := &s.NodePools[i]; pool.Name == n.Pool() && pool.Spec.Replicas != nil {
 			lines = append(lines, fmt.Sprintf("nodepool %q keeps %s (spec.replicas)", pool.Name,
 				count(int(*pool.Spec.Replicas), "node")))
 		}
@@ -294,13 +294,13 @@ func AboutPool(name string, pools []api.NodePool, s *consolidation.Input, decide
 	nodes, used := 0, corev1.ResourceList{}
 	for j := range s.Cluster.Nodes {
 		n := &s.Cluster.Nodes[j]
-		if n.Label(api.NodePoolLabelKey) != name {
+		if n.Pool() != name {
 			continue
 		}
 		nodes++
 		price, extras := priceOf(n.Name(), decided)
 		a.PricePerHour, a.ExtrasPerHour = a.PricePerHour+price, a.ExtrasPerHour+extras
-		for resource, quantity := range capacityOf(n) {
+		for resource, quantity := range n.Capacity() {
 			sum := used[resource]
 			sum.Add(quantity)
 			used[resource] = sum
@@ -318,13 +318,6 @@ func AboutPool(name string, pools []api.NodePool, s *consolidation.Input, decide
 	a.add("Can it launch nodes?", launches(pool, s.Cluster)...)
 	a.add("What may disrupt its nodes now?", disrupts(pool, s, decided)...)
 	return a
-}
-
-func capacityOf(n *plan.Node) corev1.ResourceList {
-	if n.Node != nil {
-		return n.Node.Status.Capacity
-	}
-	return n.NodeClaim.Status.Capacity
 }
 
 func launches(pool *api.NodePool, s *plan.Snapshot) []string {

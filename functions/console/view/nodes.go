@@ -11,18 +11,14 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// nodes joins claims and nodes by provider id.
+// nodes joins claims and nodes.
 func nodes(objects *Cluster) []Node {
-	byProvider := map[string]*corev1.Node{}
-	for i := range objects.Nodes {
-		if id := objects.Nodes[i].Spec.ProviderID; id != "" {
-			byProvider[id] = &objects.Nodes[i]
-		}
-	}
+	members := membership.Join(objects.NodeClaims, objects.Nodes)
 	byNode := map[string][]*corev1.Pod{}
 	for i := range objects.Pods {
 		if pod := &objects.Pods[i]; pod.Spec.NodeName != "" && !scheduling.IsTerminal(pod) {
@@ -34,7 +30,7 @@ func nodes(objects *Cluster) []Node {
 	costs := nodecost.Of(objects.Catalog, objects.NodeClasses, objects.NodePools)
 	for i := range objects.NodeClaims {
 		claim := &objects.NodeClaims[i]
-		node := byProvider[claim.Status.ProviderID]
+		node := members.Node(claim)
 		claimed[node] = true
 		made := ofClaim(claim, node, byNode, objects.Catalog)
 		if made.PricePerHour > 0 {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/membership"
 )
 
 // Selection is the part of a cluster that somebody asks about.
@@ -30,17 +31,16 @@ func (s Selection) Of(all *Cluster) *Cluster {
 	if s.Nodes == nil {
 		return &some
 	}
-	byProvider := map[string]labels.Set{}
+	members := membership.Join(all.NodeClaims, all.Nodes)
 	some.Nodes = slices.DeleteFunc(slices.Clone(all.Nodes), func(node corev1.Node) bool {
-		byProvider[node.Spec.ProviderID] = node.Labels
 		return !s.Nodes.Matches(labels.Set(node.Labels))
 	})
 	some.NodeClaims = slices.DeleteFunc(slices.Clone(all.NodeClaims), func(claim api.NodeClaim) bool {
-		set, joined := byProvider[claim.Status.ProviderID]
-		if !joined || claim.Status.ProviderID == "" {
-			set = claim.Labels
+		set := claim.Labels
+		if node := members.Node(&claim); node != nil {
+			set = node.Labels
 		}
-		return !s.Nodes.Matches(set)
+		return !s.Nodes.Matches(labels.Set(set))
 	})
 	return &some
 }

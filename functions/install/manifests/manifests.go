@@ -17,7 +17,7 @@ import (
 // SystemNamespace holds the state that Whittle keeps between invocations.
 const SystemNamespace = "whittle-system"
 
-//go:embed crds/*.yaml namespace.yaml rbac/*.yaml
+//go:embed crds/*.yaml namespace.yaml rbac/*.yaml admission/*.yaml
 var files embed.FS
 
 // CRDs returns the CustomResourceDefinitions of NodePool, NodeClaim, NodeOverlay, EC2NodeClass and
@@ -47,11 +47,40 @@ func RBAC() ([]unstructured.Unstructured, error) {
 	return read("rbac/*.yaml")
 }
 
+// Mode says what happens to a write that an admission policy refuses.
+type Mode string
+
+const (
+	// ModeOff installs no policy.
+	ModeOff Mode = "off"
+	// ModeAudit lets the write through, and marks it in the API server's audit log.
+	ModeAudit Mode = "audit"
+	// ModeDeny refuses the write.
+	ModeDeny Mode = "deny"
+)
+
+// Admission returns the admission policies with their bindings. The mode is that of the policies on what
+// others write. A policy on Whittle's own functions always refuses.
+func Admission(mode Mode) ([]unstructured.Unstructured, error) {
+	objects, err := read("admission/*.yaml")
+	if err != nil || mode != ModeDeny {
+		return objects, err
+	}
+	for i := range objects {
+		if objects[i].GetKind() == "ValidatingAdmissionPolicyBinding" {
+			if err := unstructured.SetNestedStringSlice(objects[i].Object, []string{"Deny"}, "spec", "validationActions"); err != nil {
+				return nil, fmt.Errorf("the binding %q: %w", objects[i].GetName(), err)
+			}
+		}
+	}
+	return objects, nil
+}
+
 // Hash changes with every change of a manifest. It is a property of the stack's custom resource, so
 // that CloudFormation then installs again.
 func Hash() string {
 	sum := sha256.New()
-	for _, pattern := range []string{"crds/*.yaml", "namespace.yaml", "rbac/*.yaml"} {
+	for _, pattern := range []string{"crds/*.yaml", "namespace.yaml", "rbac/*.yaml", "admission/*.yaml"} {
 		for _, name := range names(pattern) {
 			content := content(name)
 			// The length separates one file's end from the next one's start.

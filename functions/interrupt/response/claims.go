@@ -44,12 +44,6 @@ func (c *claimIndex) about(detail events.Detail) []*api.NodeClaim {
 	return found
 }
 
-// Owns returns whether the node is the claim's. A new machine may have taken the name of the
-// claim's node.
-func Owns(claim *api.NodeClaim, node *corev1.Node) bool {
-	return node.Spec.ProviderID == claim.Status.ProviderID
-}
-
 // Taint returns the patch that keeps new pods and load balancers off the node. It returns nil for
 // a node that has the taint. Lifecycle would need a second call for the label.
 func Taint(node *corev1.Node) map[string]any {

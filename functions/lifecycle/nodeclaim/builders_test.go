@@ -119,6 +119,7 @@ func ready(n *corev1.Node) {
 func joined(n *corev1.Node) {
 	ready(n)
 	n.Labels[api.NodeRegisteredLabelKey] = "true"
+	n.Labels[api.NodePoolLabelKey] = "default"
 	n.Finalizers = []string{api.TerminationFinalizer}
 	n.Spec.Taints = nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/membership"
 )
 
 const (
@@ -22,9 +23,13 @@ const (
 )
 
 // checkConsistency compares an initialized node with what its claim was made for. Pods were planned
-// by the claim, so that a smaller node leaves some of them without a place.
+// by the claim, so that a smaller node leaves some of them without a place. One that claims to be larger
+// would get pods that it cannot run. A node that others pretend to be is reported before that, too.
 func (p *pass) checkConsistency() {
 	if p.node == nil || !p.is(api.ConditionTypeInitialized) {
+		if issues := p.strangers(); len(issues) > 0 {
+			p.reportConsistency(issues)
+		}
 		return
 	}
 	names := []corev1.ResourceName{
@@ -44,7 +49,23 @@ func (p *pass) checkConsistency() {
 		}
 	}
 	slices.Sort(issues)
-	p.reportConsistency(issues)
+	for _, excess := range membership.Overstated(p.claim, p.node) {
+		issues = append(issues, "the kubelet reports "+excess+": Whittle plans no pods for the node, "+
+			"find out who has changed it")
+	}
+	p.reportConsistency(append(issues, p.strangers()...))
+}
+
+// strangers says which nodes have the claim's providerID without being its node. A kubelet that has lost
+// its own node can write itself one.
+func (p *pass) strangers() []string {
+	issues := make([]string, len(p.view.Others))
+	for i, node := range p.view.Others {
+		issues[i] = "node " + node.Name + " has the same providerID and is not the instance's: " +
+			"find out which machine runs its kubelet, and delete the node"
+	}
+	slices.Sort(issues)
+	return issues
 }
 
 // reportStuckDrain reports a drain that has lasted for long.

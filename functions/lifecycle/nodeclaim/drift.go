@@ -34,7 +34,7 @@ func (p *pass) checkDrift() {
 
 // machine is what EC2 reports of the instance; nil where it reports nothing.
 func (p *pass) machine() *drift.Machine {
-	instance := p.view.instance()
+	instance := p.view.Instance()
 	if instance == nil {
 		return nil
 	}

@@ -84,7 +84,7 @@ func (p *pass) lost() bool {
 	if len(p.view.Nodes) > 1 || p.node != nil && disruption.IsReady(p.node) {
 		return false
 	}
-	if instance := p.view.instance(); instance != nil {
+	if instance := p.view.Instance(); instance != nil {
 		return instance.isEnding() || instance.State == stateStopped
 	}
 	return p.absent()

@@ -143,7 +143,7 @@ func (p *pass) awaitInstance() {
 		return
 	}
 	id, _ := api.InstanceID(p.claim.Status.ProviderID)
-	instance := p.view.instance()
+	instance := p.view.Instance()
 	if !p.isShifted() && (p.view.Absent || instance != nil && !instance.isEnding()) {
 		p.do(Terminate{InstanceID: id})
 	}

@@ -25,7 +25,7 @@ func outOfService() corev1.Taint {
 // ended reports whether nothing runs on the instance any more, for good: EC2 describes it as
 // terminated, or does not know its id.
 func (p *pass) ended() bool {
-	if instance := p.view.instance(); instance != nil {
+	if instance := p.view.Instance(); instance != nil {
 		return instance.State == stateTerminated
 	}
 	return p.absent()
@@ -42,7 +42,7 @@ func (p *pass) absent() bool {
 // or terminated, or does not know it and the node is not ready. While it is stopping or shutting
 // down, pods may still run.
 func (p *pass) halted() bool {
-	if instance := p.view.instance(); instance != nil {
+	if instance := p.view.Instance(); instance != nil {
 		return instance.IsHalted()
 	}
 	return p.absent()
@@ -52,7 +52,7 @@ func (p *pass) halted() bool {
 // nothing runs on the instance. Only of a terminated instance one answer is enough, because no
 // instance leaves that state.
 func (p *pass) confirm() {
-	instance := p.view.instance()
+	instance := p.view.Instance()
 	id, launched := api.InstanceID(p.claim.Status.ProviderID)
 	if launched && (instance == nil || instance.State == stateStopped) {
 		p.do(RequireHalted{InstanceID: id})

@@ -17,7 +17,12 @@ import (
 
 // view is the view of a tick.
 func view(c *api.NodeClaim, nodes ...*corev1.Node) View {
-	return View{Claim: c, Cluster: "prod", Tick: true, Nodes: nodes}
+	if api.ConditionTrue(c.Status.Conditions, api.ConditionTypeInitialized) {
+		for _, node := range nodes {
+			node.Labels[api.NodeInitializedLabelKey] = "true"
+		}
+	}
+	return View{Claim: c, Cluster: "prod", Tick: true, Nodes: nodes, HostName: "node-1"}
 }
 
 // vanished is a claim of an hour whose node has been gone for a while.
@@ -88,6 +93,25 @@ func inGroup(c *api.NodeClaim) { c.Labels[api.LabelPlacementGroupID] = "pg-1" }
 
 func listed(v View, instances ...Instance) View {
 	v.InstancesListed, v.Instances = true, instances
+	return v
+}
+
+// unnamed is a view of whose instance EC2 has not told the host name.
+func unnamed(v View) View {
+	v.HostName = ""
+	return v
+}
+
+// strange is a view with a node that has the claim's providerID and is not its own.
+func strange(v View, other *corev1.Node) View {
+	v.Others = append(v.Others, other)
+	return v
+}
+
+// mislabelled is a view whose kubelet has changed the labels of its node.
+func mislabelled(v View) View {
+	v.Nodes[0].Labels[api.NodePoolLabelKey] = "richer"
+	delete(v.Nodes[0].Labels, api.NodeInitializedLabelKey)
 	return v
 }
 
@@ -349,6 +373,23 @@ func TestJoining(t *testing.T) {
 			view: listed(view(claim(inGroup, tagged), node()), named(instance("running"))),
 			want: "patch node annotations,finalizers,labels,ownerReferences,taints\npatch status", again: joinPause,
 			wantEvents: "NodeClaim Registered"},
+		{name: "a node is not registered before EC2 has told the instance's name",
+			view: unnamed(view(claim(), node())), want: "patch status", again: joinPause,
+			condition: api.ConditionTypeRegistered, status: "Unknown NodeNotFound"},
+		{name: "a node of another name is not the claim's, and is reported",
+			view: strange(view(claim()), node(func(n *corev1.Node) { n.Name = "thief" })), want: "patch status", again: joinPause,
+			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed",
+			wantEvents: "NodeClaim FailedConsistencyCheck"},
+		{name: "a second node of a registered claim is reported",
+			view: strange(view(claim(initialized), node(joined)), node(joined)), want: "patch status",
+			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed",
+			wantEvents: "NodeClaim FailedConsistencyCheck"},
+		{name: "a node that claims more processors than its instance has is reported",
+			view: view(claim(initialized, expects("2", "8Gi", "4")), node(joined, has("1000", "8Gi", "4"))), want: "patch status",
+			condition: api.ConditionTypeConsistentStateFound, status: "False ConsistencyCheckFailed",
+			wantEvents: "NodeClaim FailedConsistencyCheck"},
+		{name: "labels that a kubelet has changed or removed are restored",
+			view: mislabelled(view(claim(initialized), node(joined))), want: "patch node labels"},
 		{name: "a node that is not ready stays while EC2 runs its instance",
 			view: listed(view(claim(initialized, tagged), node(joined, notReadyNode)), named(instance("running")))},
 	} {

@@ -123,7 +123,7 @@ func TestPodsAreNominatedBeforeTheNodeTakesAny(t *testing.T) {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
 		node.Spec.ProviderID = claim.Status.ProviderID
 		node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
-		return nodeclaim.View{Claim: &claim, Nodes: []*corev1.Node{node}, Expected: []*corev1.Pod{&pod}}
+		return nodeclaim.View{Claim: &claim, HostName: "node-1", Nodes: []*corev1.Node{node}, Expected: []*corev1.Pod{&pod}}
 	}
 	leavingNode := func(v *nodeclaim.View) { v.Nodes[0].DeletionTimestamp = &metav1.Time{Time: noon} }
 	for name, test := range map[string]struct {

@@ -54,6 +54,9 @@ func (p *pass) register() {
 		p.reportMissingTaint()
 		return
 	}
+	if !p.proven() {
+		return
+	}
 	if !p.placed() {
 		return
 	}
@@ -72,6 +75,17 @@ func (p *pass) register() {
 func (p *pass) registrable() bool {
 	return len(p.view.Nodes) == 1 && (slices.ContainsFunc(p.node.Spec.Taints, isUnregistered) ||
 		p.node.Labels[api.NodeRegisteredLabelKey] == "true")
+}
+
+// proven reports whether the node is known to be the claim's. EC2 has to tell the instance's name before
+// the node gets what its claim holds for it.
+func (p *pass) proven() bool {
+	if p.view.hostName() == "" {
+		p.condition(api.ConditionTypeRegistered, conditionUnknown, api.ReasonNodeNotFound,
+			"EC2 has not told the instance's private DNS name yet, by which node "+p.node.Name+" is known to be its own")
+		return false
+	}
+	return p.view.proves(p.node)
 }
 
 func (p *pass) reportSeveralNodes() {
@@ -156,7 +170,7 @@ func (p *pass) placed() bool {
 	if !InPartition(p.claim) {
 		return true
 	}
-	instance := p.view.instance()
+	instance := p.view.Instance()
 	if instance == nil {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 // is news. Nothing else tells it: the launch itself succeeded. Where the cause outlives the instance,
 // it refuses the class before the claim shows the reason, so that a pass that dies does it again.
 func (p *pass) explainEnd() bool {
-	instance := p.view.instance()
+	instance := p.view.Instance()
 	byUs := p.is(api.ConditionTypeInstanceTerminating)
 	joined := p.claim.Status.NodeName != "" || p.node != nil
 	if instance == nil || !instance.isEnding() || instance.StateReason == "" || byUs || joined {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/membership"
 )
 
 // Strays returns the instances of the cluster that no claim has. The answer of their launch was
@@ -118,17 +119,15 @@ func StrayLeases(leases []coordinationv1.Lease, nodes []corev1.Node, now time.Ti
 // ReleaseOrphans returns, for each deleted node that has no claim any more, the steps that remove
 // Whittle's finalizer.
 func ReleaseOrphans(nodes []corev1.Node, claims []api.NodeClaim) [][]Step {
-	claimed := map[string]bool{}
-	for i := range claims {
-		if id := claims[i].Status.ProviderID; id != "" {
-			claimed[id] = true
-		}
-	}
+	members := membership.Join(claims, nodes)
 	var orphans [][]Step
 	for i := range nodes {
 		node := &nodes[i]
 		held := slices.Contains(node.Finalizers, api.TerminationFinalizer)
-		if node.DeletionTimestamp == nil || claimed[node.Spec.ProviderID] || !held {
+		// Before the registration nobody knows which of several nodes is the claim's.
+		stranger := members.Stranger(node)
+		claimed := members.Claim(node) != nil || stranger != nil && stranger.Status.NodeName == ""
+		if node.DeletionTimestamp == nil || claimed || !held {
 			continue
 		}
 		orphans = append(orphans, []Step{removeFinalizer(node), deletedNode(node.Name)})

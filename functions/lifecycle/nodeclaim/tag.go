@@ -13,7 +13,7 @@ import (
 // that they are missing. Instances of old Karpenters lack the cluster, and an automation may strip
 // any tag. The annotations, which Karpenter reads, say what EC2 has shown.
 func (p *pass) tag() {
-	instance := p.view.instance()
+	instance := p.view.Instance()
 	if p.node == nil || instance == nil || instance.isEnding() || p.reportUnmarked(instance) {
 		return
 	}

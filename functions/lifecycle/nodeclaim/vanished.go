@@ -1,6 +1,7 @@
 package nodeclaim
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/membership"
 )
 
 // nodeReturnTimeout is how long the instance of a vanished node may take to join again. Its pods
@@ -35,12 +37,20 @@ func (p *pass) unregister() {
 			nodeReturnTimeout.String()+", the instance is terminated")
 }
 
-// hold restores the finalizer of a registered node. Without it a deleted node would vanish, and its
-// pods with it.
+// hold restores the finalizer of a registered node, without which a deleted node would vanish, and its
+// pods with it. It restores the labels by which others choose the node: its kubelet may remove them.
 func (p *pass) hold() {
-	if p.node != nil && p.node.DeletionTimestamp == nil &&
-		!slices.Contains(p.node.Finalizers, api.TerminationFinalizer) {
+	if p.node == nil || p.node.DeletionTimestamp != nil {
+		return
+	}
+	if !slices.Contains(p.node.Finalizers, api.TerminationFinalizer) {
 		p.node.Finalizers = append(p.node.Finalizers, api.TerminationFinalizer)
+	}
+	if labels := membership.Labels(p.claim, p.node); labels != nil {
+		if p.node.Labels == nil {
+			p.node.Labels = map[string]string{}
+		}
+		maps.Copy(p.node.Labels, labels)
 	}
 }
 

@@ -1,6 +1,7 @@
 package nodeclaim
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,10 @@ type Instance struct {
 	LaunchTime time.Time
 	// Partition is the number of the partition in the placement group, from 1; zero for none.
 	Partition int
-	Tags      map[string]string
+	// HostName is the private DNS name, which EKS makes the name of the instance's Node; empty where EC2
+	// has not told it.
+	HostName string
+	Tags     map[string]string
 	// The following fields show drift.
 	SubnetID         string
 	SecurityGroupIDs []string
@@ -54,7 +58,11 @@ type View struct {
 	Tick bool
 	// Report asks for events about lasting hindrances. Written in every pass they would bury others.
 	Report bool
-	Nodes  []*corev1.Node // those with the claim's provider id: one, or none
+	Nodes  []*corev1.Node // the claim's own: one, or none
+	// HostName is the private DNS name of the claim's instance; empty where EC2 has not told it.
+	HostName string
+	// Others are nodes with the claim's provider id that are not its own.
+	Others []*corev1.Node
 	// Instances is the one with the claim's provider id. For a claim without a provider id they are
 	// those with its name in a tag, and its Leftovers; terminated ones are missing.
 	Instances []Instance
@@ -89,8 +97,8 @@ type View struct {
 	HeldVolumes map[string]bool
 }
 
-// instance is the one with the claim's provider id, if EC2 told of it.
-func (v *View) instance() *Instance {
+// Instance is the one with the claim's provider id, if EC2 told of it.
+func (v *View) Instance() *Instance {
 	id, _ := api.InstanceID(v.Claim.Status.ProviderID)
 	for i := range v.Instances {
 		if v.Instances[i].ID == id {
@@ -99,6 +107,14 @@ func (v *View) instance() *Instance {
 	}
 	return nil
 }
+
+// hostName is the name of the claim's own node: the one that was registered, or EC2's word; empty where
+// neither is known.
+func (v *View) hostName() string { return cmp.Or(v.Claim.Status.NodeName, v.HostName) }
+
+// proves reports whether the node's name shows that its kubelet runs on the claim's instance. A kubelet
+// writes its providerID itself, but EKS lets it in under the host name of its instance only.
+func (v *View) proves(node *corev1.Node) bool { return node.Name == v.hostName() }
 
 // WantsPods reports whether the pods and volumes on the claim's node decide anything. They do before a
 // reboot, and once the claim is deleted. They do not while the instance was drained and terminated and
@@ -110,7 +126,7 @@ func (v *View) WantsPods() bool {
 	if !api.ConditionTrue(v.Claim.Status.Conditions, api.ConditionTypeInstanceTerminating) {
 		return true
 	}
-	instance := v.instance()
+	instance := v.Instance()
 	return v.Absent || instance != nil && instance.IsHalted()
 }
 

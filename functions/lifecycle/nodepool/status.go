@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
+	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -70,14 +71,10 @@ func setRepairBlocked(conditions *[]metav1.Condition, pool *api.NodePool, blocke
 	api.RemoveCondition(conditions, api.ConditionTypeNodeRepairBlocked)
 }
 
-// sum adds up the pool's claims that have an instance and are not deleted. An initialized node
-// counts with its own capacity, any other with what its claim expects. As in Karpenter the usual
-// resources are listed even when they are zero.
+// sum adds up the pool's claims that have an instance and are not deleted, as limits count them. As in
+// Karpenter the usual resources are listed even when they are zero.
 func sum(pool string, seen Seen) (nodes int64, total corev1.ResourceList) {
-	byID := map[string]*corev1.Node{}
-	for i := range seen.Nodes {
-		byID[seen.Nodes[i].Spec.ProviderID] = &seen.Nodes[i]
-	}
+	members := membership.Join(seen.Claims, seen.Nodes)
 	total = corev1.ResourceList{}
 	for _, name := range []corev1.ResourceName{
 		corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage,
@@ -90,12 +87,7 @@ func sum(pool string, seen Seen) (nodes int64, total corev1.ResourceList) {
 			continue
 		}
 		nodes++
-		capacity := claim.Status.Capacity
-		initialized := api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized)
-		if node := byID[claim.Status.ProviderID]; node != nil && initialized {
-			capacity = node.Status.Capacity
-		}
-		for name, quantity := range capacity {
+		for name, quantity := range membership.Capacity(claim, members.Node(claim)) {
 			sum := total[name]
 			sum.Add(quantity)
 			total[name] = sum

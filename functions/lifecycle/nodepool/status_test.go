@@ -130,7 +130,7 @@ func TestTheSumOfThePoolsNodes(t *testing.T) {
 	}
 	resources := status["resources"].(map[string]any)
 	cpu, nodes := resources["cpu"].(resource.Quantity), resources["nodes"].(resource.Quantity)
-	if cpu.String() != "9500m" || nodes.String() != "3" {
+	if cpu.String() != "10500m" || nodes.String() != "3" {
 		t.Errorf("cpu %s, nodes %s", cpu.String(), nodes.String())
 	}
 	if memory, present := resources["memory"].(resource.Quantity); !present || !memory.IsZero() {

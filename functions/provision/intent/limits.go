@@ -27,7 +27,7 @@ type Withdrawal struct {
 // read. Two claims that were written at the same time may exceed them together. Only provision
 // launches, so that its check before the launch keeps the limits. The snapshot must have all claims.
 //
-// A claim counts as in the planner: with its node's capacity, or with the most that one of its
+// A claim counts as in the planner: with the capacity in its status, or with the most that one of its
 // types has. Claims that leave do not count. Claims that others of the pool replace do not count against
 // these others, which take their room, so that a pool at its limit can replace its nodes. A claim whose
 // pods come to other nodes may stay after all, and counts. Everything counts in a pool with a fixed
@@ -111,7 +111,7 @@ func countedNodes(pool *api.NodePool, snapshot *plan.Snapshot) []*plan.Node {
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
 		leaves := pool.Spec.Replicas == nil && scheduling.IsLeaving(node.NodeClaim, node.Node)
-		if node.Label(api.NodePoolLabelKey) == pool.Name && !leaves {
+		if node.Pool() == pool.Name && !leaves {
 			counted = append(counted, node)
 		}
 	}
@@ -134,17 +134,14 @@ func without(amounts, less corev1.ResourceList) corev1.ResourceList {
 	return left
 }
 
-// capacityOf is what the node takes of limits: what the node says, else what its claim says, else the
+// capacityOf is what the node takes of limits: what its claim says, else what the node says, else the
 // most of each resource among the types that the claim allows.
 func capacityOf(node *plan.Node, types func(*api.NodeClaim) []catalog.InstanceType) corev1.ResourceList {
-	capacity := corev1.ResourceList{}
-	switch claim := node.NodeClaim; {
-	case node.Node != nil && len(node.Node.Status.Capacity) > 0:
-		capacity = node.Node.Status.Capacity.DeepCopy()
-	case claim == nil:
-	case len(claim.Status.Capacity) > 0:
-		capacity = claim.Status.Capacity.DeepCopy()
-	default:
+	capacity := node.Capacity().DeepCopy()
+	if capacity == nil {
+		capacity = corev1.ResourceList{}
+	}
+	if claim := node.NodeClaim; len(capacity) == 0 && claim != nil {
 		for _, typ := range allowed(claim, types(claim)) {
 			for name, quantity := range typ.Capacity {
 				if present, ok := capacity[name]; !ok || present.Cmp(quantity) < 0 {

@@ -64,7 +64,7 @@ func TestClaimsThatExceedALimitTogetherAreWithdrawn(t *testing.T) {
 		{"the younger goes", cpu("7"), []api.NodeClaim{younger, elder, launched, other}, "a-younger"},
 		{"none fits", cpu("5"), []api.NodeClaim{launched, elder, younger}, "z-elder a-younger"},
 		{"a claim counts with its greatest type", cpu("11"), []api.NodeClaim{launched, flexible, younger}, "flexible"},
-		{"a node counts with what it says", cpu("5"), []api.NodeClaim{joined, elder}, ""},
+		{"a node counts with what its claim says", cpu("5"), []api.NodeClaim{joined, elder}, "z-elder"},
 		{"a claim that ends does not count, and is not withdrawn again", cpu("2"), []api.NodeClaim{ending, elder}, ""},
 		{"a node that is replaced leaves its room to its replacement", cpu("4"), []api.NodeClaim{replaced, replacing}, ""},
 		{"it leaves none to other claims", cpu("4"), []api.NodeClaim{replaced, replacing, younger}, "a-younger"},

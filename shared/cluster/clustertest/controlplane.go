@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -94,7 +95,8 @@ func (c *ControlPlane) client(config *rest.Config) (*cluster.Client, error) {
 	return cluster.NewForConfig(endpoint, config)
 }
 
-// Install applies what the function install applies: definitions, namespace and rights.
+// Install applies what the function install applies: definitions, namespace and rights, and the admission
+// policies so that they refuse.
 func (c *ControlPlane) Install(ctx context.Context) error {
 	client, err := c.Client()
 	if err != nil {
@@ -112,7 +114,11 @@ func (c *ControlPlane) Install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	objects := append(append(definitions, namespace), rights...)
+	policies, err := manifests.Admission(manifests.ModeDeny)
+	if err != nil {
+		return err
+	}
+	objects := slices.Concat(definitions, []unstructured.Unstructured{namespace}, rights, policies)
 	for i := range objects {
 		if err := client.Apply(ctx, &objects[i]); err != nil {
 			return err

@@ -59,7 +59,7 @@ func (e *Evaluator) condensed(n *state.Node) *plan.Node {
 		return condensed
 	}
 	object := *n.Source.Node
-	object.Status.Allocatable = object.Status.Allocatable.DeepCopy()
+	object.Status.Allocatable = n.Source.Allocatable().DeepCopy()
 	for _, pod := range omitted {
 		scheduling.EachRequest(pod, func(name corev1.ResourceName, quantity *resource.Quantity) {
 			if left, ok := object.Status.Allocatable[name]; ok {

@@ -225,7 +225,7 @@ func (f *Fleet) FreeOf(n *Node) resource.Vector {
 // allocatable is the Node's list. Before the node has joined, it is the claim's list.
 func (n *Node) allocatable() corev1.ResourceList {
 	if n.Source.Node != nil {
-		return n.Source.Node.Status.Allocatable
+		return n.Source.Allocatable()
 	}
 	return n.Source.NodeClaim.Status.Allocatable
 }

@@ -126,7 +126,7 @@ func (f *Fleet) newNode(source *plan.Node, nominated map[string][]*corev1.Pod) *
 	} else if source.NodeClaim != nil {
 		n.Name = source.NodeClaim.Name
 	}
-	n.Pool = f.pools[n.Label(api.NodePoolLabelKey)]
+	n.Pool = f.pools[n.Source.Pool()]
 	n.domains = f.domainsOf(n)
 	n.Price, n.Extras = n.Pool.priceOf(n)
 	for _, object := range nominated[n.Name] {

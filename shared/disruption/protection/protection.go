@@ -64,19 +64,44 @@ func OfPod(pod *corev1.Pod, now time.Time) (Protection, error) {
 // from. The value is the end of the shift. It is never written to the cluster.
 const ZoneShiftedAnnotationKey = api.OwnGroup + "/zone-shifted-until"
 
+// DisputedAnnotationKey marks a node of a snapshot whose claim's providerID other nodes have too. The value
+// names them. It is never written to the cluster.
+const DisputedAnnotationKey = api.OwnGroup + "/disputed"
+
+// Unsafe is why no disruption of the node is safe, or "". Neither an annotation of a person nor the state
+// of the node changes that.
+func Unsafe(node *corev1.Node) string {
+	if until, shifted := node.Annotations[ZoneShiftedAnnotationKey]; shifted {
+		return "a zonal shift away from the node's zone until " + until
+	}
+	if others, disputed := node.Annotations[DisputedAnnotationKey]; disputed {
+		return "another node with its providerID: " + others
+	}
+	return ""
+}
+
 // OfNode is the annotation by which a person keeps the node from being disrupted, with its value,
 // or "". It is karpenter.sh/do-not-disrupt, "true" or a Go duration from the node's creation, or
 // Cluster Autoscaler's scale-down-disabled.
 func OfNode(node *corev1.Node, now time.Time) string {
-	if until, shifted := node.Annotations[ZoneShiftedAnnotationKey]; shifted {
-		return "a zonal shift away from the node's zone until " + until
+	if why := Unsafe(node); why != "" {
+		return why
 	}
-	value := node.Annotations[api.DoNotDisruptAnnotationKey]
+	return ofAnnotations(&node.ObjectMeta, now)
+}
+
+// OfClaim is OfNode for the annotations of a NodeClaim, which no kubelet can write.
+func OfClaim(claim *api.NodeClaim, now time.Time) string {
+	return ofAnnotations(&claim.ObjectMeta, now)
+}
+
+func ofAnnotations(object *metav1.ObjectMeta, now time.Time) string {
+	value := object.Annotations[api.DoNotDisruptAnnotationKey]
 	period, err := time.ParseDuration(value)
 	switch {
-	case value == protects, err == nil && now.Before(node.CreationTimestamp.Add(period)):
+	case value == protects, err == nil && now.Before(object.CreationTimestamp.Add(period)):
 		return api.DoNotDisruptAnnotationKey + ": " + value
-	case node.Annotations[api.ScaleDownDisabledAnnotationKey] == protects:
+	case object.Annotations[api.ScaleDownDisabledAnnotationKey] == protects:
 		return api.ScaleDownDisabledAnnotationKey + ": " + protects
 	}
 	return ""

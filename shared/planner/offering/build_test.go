@@ -499,11 +499,13 @@ func TestLimits(t *testing.T) {
 	node := func(name, pool string, cores int64) plan.Node {
 		n := stagetest.Node(name, "a", cores)
 		n.Node.Status.Capacity = n.Node.Status.Allocatable
-		n.Node.Labels[api.NodePoolLabelKey] = pool
+		n.NodeClaim = &api.NodeClaim{}
+		n.NodeClaim.Name, n.NodeClaim.Labels = name, map[string]string{api.NodePoolLabelKey: pool}
+		n.NodeClaim.Status.Capacity = n.Node.Status.Capacity
 		return n
 	}
 	leaving := node("leaving", "default", 3)
-	leaving.Node.DeletionTimestamp = &metav1.Time{}
+	leaving.NodeClaim.DeletionTimestamp = &metav1.Time{}
 	claim := &api.NodeClaim{}
 	claim.Name, claim.Labels = "claim", map[string]string{api.NodePoolLabelKey: "default"}
 	claim.Spec.NodeClassRef = s.NodePools[0].Spec.Template.Spec.NodeClassRef

@@ -51,17 +51,11 @@ func (ix *Index) ClaimAllocatable(claim *api.NodeClaim, types []*catalog.Instanc
 	return least
 }
 
-// capacityOf is a node's capacity, for limits: what the node says, else what its claim says, else
-// the greatest amount of each resource among the types that the claim allows.
+// capacityOf is a node's capacity, for limits: what its claim says, else what the node says, else the
+// greatest amount of each resource among the types that the claim allows.
 func (ix *Index) capacityOf(node *plan.Node) corev1.ResourceList {
-	if node.Node != nil && len(node.Node.Status.Capacity) > 0 {
-		return node.Node.Status.Capacity
-	}
-	if node.NodeClaim == nil {
-		return nil
-	}
-	if len(node.NodeClaim.Status.Capacity) > 0 {
-		return node.NodeClaim.Status.Capacity
+	if capacity := node.Capacity(); len(capacity) > 0 || node.NodeClaim == nil {
+		return capacity
 	}
 	most := corev1.ResourceList{}
 	for _, typ := range ix.ClaimTypes(node.NodeClaim) {

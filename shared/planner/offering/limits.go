@@ -35,7 +35,7 @@ func (ix *Index) readLimits() {
 	}
 	for i := range ix.Work.Snapshot.Nodes {
 		node := &ix.Work.Snapshot.Nodes[i]
-		pool := byName[node.Label(api.NodePoolLabelKey)]
+		pool := byName[node.Pool()]
 		if pool == nil || len(pool.Limits) == 0 || !scheduling.CountsAgainstLimits(node.NodeClaim, node.Node) {
 			continue
 		}

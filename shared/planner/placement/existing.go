@@ -71,7 +71,7 @@ func (s *State) readNode(node *plan.Node, daemonSets []*offering.DaemonSet) *Exi
 	e := &ExistingNode{Node: node, initialized: node.Initialized()}
 	var allocatable corev1.ResourceList
 	if e.initialized {
-		e.labels, allocatable = node.Requirements(), node.Node.Status.Allocatable
+		e.labels, allocatable = node.Requirements(), node.Allocatable()
 	} else {
 		allocatable = s.readInFlight(e)
 	}
@@ -144,7 +144,7 @@ func (s *State) readInFlight(e *ExistingNode) corev1.ResourceList {
 		plan.OverrideLabels(e.labels, node.Labels)
 	}
 	plan.AddNames(e.labels, node)
-	for name, quantity := range node.Status.Allocatable {
+	for name, quantity := range e.Node.Allocatable() {
 		// A node reports no devices before their plug-in runs. The claim knows how many it will have.
 		if !quantity.IsZero() {
 			allocatable[name] = quantity

@@ -17,18 +17,11 @@ func (c *checker) usedBy(name string) amounts {
 			continue
 		}
 		used[api.ResourceNodes]++
-		capacity := amounts{}
-		if n.NodeClaim != nil {
-			capacity.add(amountsOf(n.NodeClaim.Status.Capacity))
+		capacity := amountsOf(n.NodeClaim.Status.Capacity)
+		if len(capacity) == 0 && n.Node != nil {
+			capacity = amountsOf(n.Node.Status.Capacity)
 		}
-		if n.Node != nil {
-			for resource, amount := range amountsOf(n.Node.Status.Capacity) {
-				if amount > 0 {
-					capacity[resource] = amount
-				}
-			}
-		}
-		if len(capacity) == 0 && n.NodeClaim != nil {
+		if len(capacity) == 0 {
 			capacity = c.guessCapacity(n.NodeClaim)
 		}
 		used.add(capacity)
@@ -54,9 +47,6 @@ func (c *checker) guessCapacity(claim *api.NodeClaim) amounts {
 }
 
 func poolOf(n *plan.Node) string {
-	if n.Node != nil && n.Node.Labels[api.NodePoolLabelKey] != "" {
-		return n.Node.Labels[api.NodePoolLabelKey]
-	}
 	if n.NodeClaim != nil {
 		return n.NodeClaim.Labels[api.NodePoolLabelKey]
 	}

@@ -93,6 +93,11 @@ func ask(root string, arguments ...string) (string, error) {
 // Write writes the overlay into a folder and returns the file for the go command's option -overlay.
 // Root is the project's folder. More are replacements after those of the simulation itself.
 func Write(root, folder string, more ...Replacement) (string, error) {
+	return Plain(root, folder, slices.Concat(fixed(), virtual(), more)...)
+}
+
+// Plain is Write without the replacements of the simulation.
+func Plain(root, folder string, replacements ...Replacement) (string, error) {
 	o := &overlay{root: root, folder: folder, files: map[string]string{}}
 	var err error
 	if o.goroot, err = ask(root, "env", "GOROOT"); err != nil {
@@ -101,7 +106,7 @@ func Write(root, folder string, more ...Replacement) (string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
-	for _, one := range slices.Concat(fixed(), virtual(), more) {
+	for _, one := range replacements {
 		if err := o.replace(one); err != nil {
 			return "", err
 		}
