@@ -103,18 +103,9 @@ func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[str
 			return nil, err
 		}
 	}
-	namespace, err := manifests.Namespace()
+	rights, err := grant(ctx, client)
 	if err != nil {
 		return nil, err
-	}
-	rights, err := manifests.RBAC()
-	if err != nil {
-		return nil, err
-	}
-	for _, object := range append([]unstructured.Unstructured{namespace}, rights...) {
-		if err := client.apply(ctx, &object); err != nil {
-			return nil, err
-		}
 	}
 	if err := h.protect(ctx, client); err != nil {
 		return nil, err
@@ -127,11 +118,29 @@ func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[str
 	}
 	slog.InfoContext(
 		ctx, "installed", "cluster", h.cluster, "definitions", applied, "kept", len(definitions)-applied, "rights",
-		len(rights),
+		rights,
 	)
 	return map[string]any{
-		"Definitions": applied, "KeptDefinitions": len(definitions) - applied, "Rights": len(rights),
+		"Definitions": applied, "KeptDefinitions": len(definitions) - applied, "Rights": rights,
 	}, nil
+}
+
+// grant applies the namespace and the rights, and returns their number.
+func grant(ctx context.Context, client *settling) (int, error) {
+	namespace, err := manifests.Namespace()
+	if err != nil {
+		return 0, err
+	}
+	rights, err := manifests.RBAC()
+	if err != nil {
+		return 0, err
+	}
+	for _, object := range append([]unstructured.Unstructured{namespace}, rights...) {
+		if err := client.apply(ctx, &object); err != nil {
+			return 0, err
+		}
+	}
+	return len(rights), nil
 }
 
 // define applies a definition, unless another manager's exists and serves Whittle's version.

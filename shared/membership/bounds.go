@@ -72,8 +72,8 @@ func Overstated(claim *api.NodeClaim, node *corev1.Node) []string {
 }
 
 // Bounded is the Node as decisions see it. Its capacity is no more than its claim and its instance type
-// allow. The labels that Whittle decides, and those that follow from the instance, are the claim's. It is the Node itself where nothing
-// differs, and a copy otherwise.
+// allow. The labels that Whittle decides, and those that follow from the instance, are the claim's. It is
+// the Node itself where nothing differs, and a copy otherwise.
 func Bounded(claim *api.NodeClaim, node *corev1.Node) *corev1.Node {
 	bounded := node
 	change := func() *corev1.Node {

@@ -59,7 +59,8 @@ func TestAPoolWhoseNodesDoNotJoinGetsOneAtATime(t *testing.T) {
 		}
 		offer := snapshot.NewOffer(o, catalogtest.Catalog(t), catalog.Observed{}, now)
 		assembled := offer.Assemble(o, now)
-		if paused := test.made == 0; paused != (len(assembled.PausedPools) == 1) || paused == (len(assembled.NodePools) == 1) ||
+		if paused := test.made == 0; paused != (len(assembled.PausedPools) == 1) ||
+			paused == (len(assembled.NodePools) == 1) ||
 			len(assembled.InstanceTypes[pool.Name]) == 0 {
 			t.Errorf("%+v: %d pools, %d paused ones, %d types", test, len(assembled.NodePools), len(assembled.PausedPools),
 				len(assembled.InstanceTypes[pool.Name]))

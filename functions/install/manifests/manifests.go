@@ -68,7 +68,8 @@ func Admission(mode Mode) ([]unstructured.Unstructured, error) {
 	}
 	for i := range objects {
 		if objects[i].GetKind() == "ValidatingAdmissionPolicyBinding" {
-			if err := unstructured.SetNestedStringSlice(objects[i].Object, []string{"Deny"}, "spec", "validationActions"); err != nil {
+			err := unstructured.SetNestedStringSlice(objects[i].Object, []string{"Deny"}, "spec", "validationActions")
+			if err != nil {
 				return nil, fmt.Errorf("the binding %q: %w", objects[i].GetName(), err)
 			}
 		}

@@ -13,7 +13,8 @@ import (
 // AwaitsPods reports whether the node of the view is about to take the pods that its claim was
 // planned for.
 func (v *View) AwaitsPods() bool {
-	return len(v.Nodes) == 1 && v.proves(v.Nodes[0]) && v.Nodes[0].DeletionTimestamp == nil && v.Claim.DeletionTimestamp == nil &&
+	return len(v.Nodes) == 1 && v.proves(v.Nodes[0]) &&
+		v.Nodes[0].DeletionTimestamp == nil && v.Claim.DeletionTimestamp == nil &&
 		v.Claim.Annotations[api.NominatedPodsAnnotationKey] != "" &&
 		!api.ConditionTrue(v.Claim.Status.Conditions, api.ConditionTypeInitialized)
 }

@@ -114,8 +114,9 @@ func All() []Attack {
 			Actor: function, Tries: "forges the status of pods with lifecycle's right to nominate",
 			Bound:   "an admission policy, whatever the setting",
 			Package: "./functions/install/attacks", Test: "TestWhatLifecycleMayWriteOnPods",
-			Fault: replace("functions/install/manifests/admission/pods.yaml", "validationActions: [Deny]",
-				"validationActions: [Audit]"),
+			Fault: replace(policies, `read("admission/*.yaml")
+	if err != nil || mode`, `read("admission/nodes.yaml")
+	if err != nil || mode`),
 		},
 	}
 }
