@@ -46,6 +46,7 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 	access := newAccess(c, functions, nodes)
 	install := newInstall(c, functions, access)
 	newRules(c, queues, install)
+	closeQueues(c, queues, functions)
 	newSchedules(c, functions, install)
 	alarms := newAlarms(c, queues.dead, functions)
 	newQueries(c, functions)

@@ -71,6 +71,9 @@ type clusterConfiguration struct {
 	// kmsKey is the ARN of the key for queues and logs; empty for the services' own keys.
 	kmsKey string
 
+	// redriveRoles are the ARNs of roles that may move dead letters back to the queues.
+	redriveRoles []string
+
 	// volumeKeys are the ARNs of the user's keys that encrypt volumes of nodes.
 	volumeKeys []string
 

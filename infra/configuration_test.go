@@ -47,6 +47,7 @@ func TestReadConfiguration(t *testing.T) {
 		c.permissionBoundary = "arn:aws:iam::123456789012:policy/boundary"
 		c.kmsKey = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 		c.volumeKeys = []string{c.kmsKey, "arn:aws:kms:us-east-1:111122223333:key/shared"}
+		c.redriveRoles = []string{"arn:aws:iam::123456789012:role/operators", "arn:aws:iam::123456789012:role/a/b"}
 		c.preferencePolicy, c.minValuesPolicy, c.disableDryRun = "Ignore", "BestEffort", "true"
 		c.nodeClassCEL, c.rebootForRepair = "true", true
 		c.eventBus = "arn:aws:events:us-east-1:111122223333:event-bus/shared"
@@ -77,6 +78,7 @@ func TestReadConfiguration(t *testing.T) {
 				"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary",
 				"kmsKey":             "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
 				"volumeKeys":         "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab, arn:aws:kms:us-east-1:111122223333:key/shared",
+				"redriveRoles":       "arn:aws:iam::123456789012:role/operators,arn:aws:iam::123456789012:role/a/b",
 				"preferencePolicy":   "Ignore", "minValuesPolicy": "BestEffort", "disableDryRun": "true",
 				"nodeClassCEL":             "true",
 				"rebootForRepair":          "true",
@@ -119,6 +121,9 @@ clusters:
     volumeKeys:
     - arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
     - arn:aws:kms:us-east-1:111122223333:key/shared
+    redriveRoles:
+    - arn:aws:iam::123456789012:role/operators
+    - arn:aws:iam::123456789012:role/a/b
     preferencePolicy: Ignore
     minValuesPolicy: BestEffort
     disableDryRun: true
@@ -316,6 +321,10 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"subnets alone", prod("subnets", "subnet-0a1b2c3d"), []string{`cluster "prod"`, "subnets without securityGroups"}},
 		{"security groups alone", prod("securityGroups", "sg-0a1b2c3d"), []string{`cluster "prod"`, "name its subnets"}},
 		{"a role's name", prod("nodeRole", "nodes"), []string{"context nodeRole", `"nodes"`, "arn:aws:iam::"}},
+		{
+			"a user among roles", prod("redriveRoles", "arn:aws:iam::123456789012:user/operator"),
+			[]string{"context redriveRoles", "user/operator"},
+		},
 		{
 			"an alias among keys", prod("volumeKeys", "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab,alias/nodes"),
 			[]string{"context volumeKeys", "alias/nodes", ":key/"},

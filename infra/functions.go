@@ -60,6 +60,8 @@ type function struct {
 	name   string
 	role   awsiam.Role
 	lambda awslambda.Function
+	// sends are the queues that the function sends to.
+	sends []awssqs.Queue
 }
 
 // functions holds a cluster's functions.
@@ -84,7 +86,9 @@ type functionProperties struct {
 	// concurrency is the most invocations at once from the queue. 0 leaves it to Lambda.
 	concurrency float64
 	environment map[string]*string
-	// statements are the rights besides those for the function's log and queue.
+	// sends are the queues that the function sends to. No other function may.
+	sends []awssqs.Queue
+	// statements are the rights besides those for the function's log and queues.
 	statements []awsiam.PolicyStatement
 }
 
@@ -116,7 +120,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"LIFECYCLE_QUEUE_URL": q.lifecycle.QueueUrl(),
 				"DISRUPT_QUEUE_URL":   q.disrupt.QueueUrl(),
 			},
-			statements: tickerStatements(q),
+			sends: []awssqs.Queue{q.provision, q.lifecycle, q.disrupt},
 		}),
 		provision: newFunction(c, functionProperties{
 			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision, recursive: true,
@@ -138,7 +142,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 			}, startsWatch(c)),
-			statements: provisionStatements(c, q, nodes),
+			sends:      []awssqs.Queue{q.provision, q.lifecycle},
+			statements: provisionStatements(c, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
 			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: passes,
@@ -151,6 +156,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"METRICS":                    written,
 			}),
+			sends:      []awssqs.Queue{q.provision, q.lifecycle},
 			statements: interruptStatements(c, q),
 		}),
 		lifecycle: newFunction(c, functionProperties{
@@ -166,7 +172,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 			}, startsWatch(c)),
-			statements: lifecycleStatements(c, q, nodes),
+			sends:      []awssqs.Queue{q.provision, q.lifecycle},
+			statements: lifecycleStatements(c, nodes),
 		}),
 		disrupt: newFunction(c, functionProperties{
 			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt, recursive: true,
@@ -189,7 +196,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"TERMINATE_FIRST":            jsii.String(strings.Join(c.configuration.terminateFirst, ",")),
 				"REBOOT_FOR_REPAIR":          enabled(c.configuration.rebootForRepair),
 			}),
-			statements: disruptStatements(c, q),
+			sends:      []awssqs.Queue{q.disrupt, q.lifecycle, q.provision},
+			statements: disruptStatements(c),
 		}),
 		watch: newFunction(c, functionProperties{
 			name: "watch", id: "Watch", timeout: watchTimeout, recursive: true, once: true,
@@ -201,7 +209,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"METRICS":                    written,
 			}, startsWatch(c)),
-			statements: watchStatements(c, q),
+			sends:      []awssqs.Queue{q.provision, q.lifecycle, q.disrupt},
+			statements: watchStatements(c),
 		}),
 		catalog: catalog,
 		install: newFunction(c, functionProperties{
@@ -264,6 +273,9 @@ func newFunction(c *cluster, p functionProperties) function {
 	scope := constructs.NewConstruct(c.scope, jsii.String(p.id))
 	logs := newLog(c, scope, p.name)
 	statements := append([]awsiam.PolicyStatement{writeLog(logs)}, p.statements...)
+	if len(p.sends) > 0 {
+		statements = append(statements, sendMessages(p.sends...))
+	}
 	if p.queue != nil {
 		statements = append(statements, readQueue(p.queue))
 	}
@@ -334,7 +346,7 @@ func newFunction(c *cluster, p functionProperties) function {
 		}
 		awslambda.NewEventSourceMapping(scope, jsii.String("Messages"), mapping)
 	}
-	return function{name: p.name, role: role, lambda: lambda}
+	return function{name: p.name, role: role, lambda: lambda, sends: p.sends}
 }
 
 // newLog adds a function's log group. CloudFormation deletes it with the stack.

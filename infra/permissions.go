@@ -32,16 +32,11 @@ func arn(rest string) *string {
 	return awscdk.Fn_Sub(jsii.String("arn:${AWS::Partition}:"+rest), nil)
 }
 
-func tickerStatements(q queues) []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{sendMessages(q.provision, q.lifecycle, q.disrupt)}
-}
-
-func provisionStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyStatement {
+func provisionStatements(c *cluster, nodes nodeRoles) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
 		describeRegion(append(classSelections(), "Instances")...),
 		readParameters(c),
-		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, readShifts(c)...)
 	statements = append(statements, startWatch(c)...)
@@ -56,18 +51,17 @@ func provisionStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 
 func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
-		describeCluster(c), sendMessages(q.provision, q.lifecycle),
+		describeCluster(c),
 		// A failed message comes back after a second or two.
 		allow("Postpone", jsii.Strings("sqs:ChangeMessageVisibility"), []*string{q.interrupt.QueueArn()}, nil),
 	}
 }
 
-func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyStatement {
+func lifecycleStatements(c *cluster, nodes nodeRoles) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
 		describeRegion(append(classSelections(), "Instances", "InstanceStatus", "LaunchTemplates")...),
 		readParameters(c),
-		sendMessages(q.provision, q.lifecycle),
 	}
 	statements = append(statements, readShifts(c)...)
 	statements = append(statements, startWatch(c)...)
@@ -81,13 +75,12 @@ func lifecycleStatements(c *cluster, q queues, nodes nodeRoles) []awsiam.PolicyS
 	return append(statements, useNodeRole(c, nodes)...)
 }
 
-func disruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
-	statements := append(readShifts(c), describeCluster(c), sendMessages(q.disrupt, q.lifecycle, q.provision))
-	return append(statements, publishEvents(c)...)
+func disruptStatements(c *cluster) []awsiam.PolicyStatement {
+	return append(append(readShifts(c), describeCluster(c)), publishEvents(c)...)
 }
 
-func watchStatements(c *cluster, q queues) []awsiam.PolicyStatement {
-	return append(startWatch(c), describeCluster(c), sendMessages(q.provision, q.lifecycle, q.disrupt))
+func watchStatements(c *cluster) []awsiam.PolicyStatement {
+	return append(startWatch(c), describeCluster(c))
 }
 
 // publishEvents allows sending Whittle's own events to the bus, and no others.

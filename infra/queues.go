@@ -1,9 +1,11 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -91,6 +93,33 @@ func newQueue(c *cluster, name, id string, p queueProperties, deadLetters *[]aws
 		EnforceSSL:          jsii.Bool(true),
 		DeadLetterQueue:     &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(p.receives)},
 	})
+}
+
+// closeQueues refuses messages of everybody except AWS services, for which each queue's policy names
+// the rules, and the roles of the functions that send there. An identity policy that allows sending
+// to all queues of the account would otherwise be enough to end nodes by forged events. A condition
+// of aws:PrincipalArn holds for all sessions of a role.
+func closeQueues(c *cluster, q queues, all functions) {
+	for _, to := range []awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt} {
+		senders := jsii.Strings(c.configuration.redriveRoles...)
+		for _, f := range all.all() {
+			if slices.Contains(f.sends, to) {
+				*senders = append(*senders, f.role.RoleArn())
+			}
+		}
+		when := map[string]any{"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"}}
+		if len(*senders) > 0 {
+			when["ArnNotEquals"] = map[string]any{"aws:PrincipalArn": *senders}
+		}
+		to.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			Sid:        jsii.String("Others"),
+			Effect:     awsiam.Effect_DENY,
+			Principals: &[]awsiam.IPrincipal{awsiam.NewAnyPrincipal()},
+			Actions:    jsii.Strings("sqs:SendMessage"),
+			Resources:  &[]*string{to.QueueArn()},
+			Conditions: &when,
+		}))
+	}
 }
 
 // seconds converts a duration of whole seconds.

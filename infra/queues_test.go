@@ -2,6 +2,7 @@ package main
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -150,5 +151,59 @@ func TestOnlyRulesSendFromOutside(t *testing.T) {
 	}
 	if grants != 2 {
 		t.Errorf("%d grants in queue policies, want those of provision and interrupt", grants)
+	}
+}
+
+// TestQueuesRefuseOthers checks that a queue refuses everybody whose role does not send to it by its
+// own policy: rights on all queues of the account are not enough.
+func TestQueuesRefuseOthers(t *testing.T) {
+	const operators = "arn:aws:iam::123456789012:role/operators"
+	template := chosen(t, map[string]any{"redriveRoles": operators})
+	senders := map[string][]string{} // by queue
+	for _, name := range functionNames() {
+		id, role := functionRole(t, template, name)
+		for _, s := range statements(t, role) {
+			if s.sid != "Send" {
+				continue
+			}
+			for _, queue := range references(s.resources) {
+				senders[queue] = append(senders[queue], id)
+			}
+		}
+	}
+	closed := 0
+	for id, policy := range template.ofType("AWS::SQS::QueuePolicy") {
+		queue := references(policy.Properties["Queues"])[0]
+		for _, item := range policy.Properties["PolicyDocument"].(map[string]any)["Statement"].([]any) {
+			s := item.(map[string]any)
+			if s["Sid"] != "Others" {
+				continue
+			}
+			closed++
+			when := s["Condition"].(map[string]any)
+			if s["Effect"] != "Deny" || s["Action"] != "sqs:SendMessage" ||
+				!reflect.DeepEqual(s["Principal"], map[string]any{"AWS": "*"}) ||
+				!reflect.DeepEqual(references(s["Resource"]), []string{queue}) ||
+				!reflect.DeepEqual(when["BoolIfExists"], map[string]any{"aws:PrincipalIsAWSService": "false"}) {
+				t.Errorf("%s: %v", id, s)
+			}
+			excepted := when["ArnNotEquals"].(map[string]any)["aws:PrincipalArn"]
+			got := references(excepted)
+			slices.Sort(got)
+			slices.Sort(senders[queue])
+			if !slices.Equal(got, senders[queue]) {
+				t.Errorf("%s excepts %v, want the roles that send there: %v", id, got, senders[queue])
+			}
+			texts, several := excepted.([]any)
+			if !several {
+				texts = []any{excepted}
+			}
+			if texts[0] != operators {
+				t.Errorf("%s excepts %v, want %s too", id, excepted, operators)
+			}
+		}
+	}
+	if want := len(queueNames()); closed != want {
+		t.Errorf("%d queues refuse others, want %d", closed, want)
 	}
 }

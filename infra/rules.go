@@ -65,7 +65,7 @@ func ec2Pattern(detailTypes ...string) map[string]any {
 	return map[string]any{"source": []string{"aws.ec2"}, "detail-type": detailTypes}
 }
 
-// newRules adds the rules that feed the queues. A queue's policy accepts messages from its rules only.
+// newRules adds the rules that feed the queues. Of AWS services, a queue's policy accepts its rules only.
 func newRules(c *cluster, q queues, install awscdk.CustomResource) {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Rule"))
 	var arns []*string

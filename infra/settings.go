@@ -203,6 +203,11 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.volumeKeys, err = keys(value); return err },
 		},
 		{
+			key: "redriveRoles", example: "arn:aws:iam::123456789012:role/operators",
+			meaning: "ARNs of roles that may move dead letters back. The queues refuse messages of everybody else",
+			set:     func(c *cluster, value any) (err error) { c.redriveRoles, err = roles(value); return err },
+		},
+		{
 			key: "terminateFirst", example: "Drifted,Unhealthy",
 			meaning: "reasons, `Drifted` and `Unhealthy`, for which a node may end before its replacement. It does so only " +
 				"where a full reservation, or the limit of a pool with replicas, leaves no other way",

@@ -246,6 +246,20 @@ func keys(value any) ([]string, error) {
 	return given, nil
 }
 
+// roles accepts a list of ARNs of roles.
+func roles(value any) ([]string, error) {
+	given, err := list(value)
+	if err != nil {
+		return nil, err
+	}
+	for _, role := range given {
+		if _, err := arnOf(role, "iam", "role/"); err != nil {
+			return nil, err
+		}
+	}
+	return given, nil
+}
+
 // imageParameters accepts a list of absolute parameter names. A name may end in *.
 func imageParameters(value any) ([]string, error) {
 	names, err := list(value)

@@ -135,6 +135,25 @@ func (s *Service) send(c *wire.Call, queue string, o outgoing) (sent, error) {
 	return sent{o.ID, m.ID, m.BodyMD5()}, nil
 }
 
+// refuse returns an error for a caller whom the queue's policy denies to send.
+func (s *Service) refuse(c *wire.Call, queue string) error {
+	principal := c.Caller.RoleARN
+	if principal == "" {
+		principal = c.Caller.ARN
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.find(queue)
+	if err != nil {
+		return asAnswer(err)
+	}
+	if q.attributes.policy.denies(sender{principalARN: principal}, "sqs:SendMessage", q.arn) {
+		return wire.Errorf("AccessDeniedException", http.StatusBadRequest, "User: %s is not authorized to perform: "+
+			"sqs:sendmessage on resource: %s with an explicit deny in a resource-based policy", c.Caller.ARN, q.arn)
+	}
+	return nil
+}
+
 // senderID is the role's session as AWS writes it behind the unique id, or the account for the
 // operator.
 func senderID(caller wire.Caller) string {
@@ -151,6 +170,9 @@ func (s *Service) sendMessage(_ context.Context, c *wire.Call) (*wire.Response, 
 		outgoing
 	}
 	if err := c.DecodeJSON(&in); err != nil {
+		return nil, err
+	}
+	if err := s.refuse(c, in.QueueURL); err != nil {
 		return nil, err
 	}
 	in.ID = ""

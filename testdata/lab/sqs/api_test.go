@@ -260,3 +260,49 @@ func TestQueueResource(t *testing.T) {
 		}
 	}
 }
+
+// TestTheQueuesPolicyRefusesCallers sends as two roles whose own policies allow it, to a queue that
+// excepts one of them from its deny.
+func TestTheQueuesPolicyRefusesCallers(t *testing.T) {
+	const ours = "arn:aws:iam::" + account + ":role/ours"
+	caller := wire.Caller{AccountID: account, RoleARN: ours}
+	server := wire.NewServer()
+	server.Identify(func(string, string) (wire.Caller, error) { return caller, nil })
+	s := New(Options{AccountID: account, Region: "us-east-1", Endpoint: server.URL})
+	t.Cleanup(func() { _ = s.Close() })
+	client := awssqs.NewFromConfig(wiretest.Listen(t, server, s))
+	url, err := s.CreateQueue("work", map[string]string{"Policy": `{"Statement":[{"Effect":"Deny","Principal":"*",` +
+		`"Action":"sqs:SendMessage","Resource":"*","Condition":{"ArnNotEquals":{"aws:PrincipalArn":"` + ours + `"}}}]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	single := func() error {
+		_, err := client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("a")})
+		return err
+	}
+	several := func() error {
+		_, err := client.SendMessageBatch(t.Context(), &awssqs.SendMessageBatchInput{
+			QueueUrl: &url,
+			Entries:  []types.SendMessageBatchRequestEntry{{Id: aws.String("1"), MessageBody: aws.String("a")}},
+		})
+		return err
+	}
+	for _, send := range []func() error{single, several} {
+		caller = wire.Caller{AccountID: account, RoleARN: ours}
+		if err := send(); err != nil {
+			t.Errorf("the excepted role: %v", err)
+		}
+		for _, other := range []wire.Caller{
+			{AccountID: account, RoleARN: ours + "2"}, {AccountID: account, ARN: "arn:aws:iam::" + account + ":root"},
+		} {
+			caller = other
+			var refused smithy.APIError
+			if err := send(); !errors.As(err, &refused) || !strings.HasPrefix(refused.ErrorCode(), "AccessDenied") {
+				t.Errorf("%+v: %v, want a refusal", other, err)
+			}
+		}
+	}
+	if got := receive(t, s, "work", 0); len(got) != 2 {
+		t.Errorf("the queue has %d messages, want those of the excepted role", len(got))
+	}
+}

@@ -92,6 +92,9 @@ func (s *Service) sendMessageBatch(_ context.Context, c *wire.Call) (*wire.Respo
 		return nil, answerError("BatchRequestTooLong",
 			"Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maximumMessageBytes, size)
 	}
+	if err := s.refuse(c, in.QueueURL); err != nil {
+		return nil, err
+	}
 	return runBatch(in.Entries, func(o outgoing) string {
 		return o.ID
 	}, func(o outgoing) (sent, error) { return s.send(c, in.QueueURL, o) })

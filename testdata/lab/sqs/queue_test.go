@@ -449,3 +449,35 @@ func TestUnkindDelivery(t *testing.T) {
 		}
 	})
 }
+
+func TestADenyKeepsOthersOut(t *testing.T) {
+	const ticker, queue = "arn:aws:iam::123456789012:role/ticker", "arn:aws:sqs:us-east-1:123456789012:q"
+	rule := sender{service: "events.amazonaws.com", sourceARN: "arn:aws:events:us-east-1:123456789012:rule/spot"}
+	deny := func(condition string) string {
+		return `{"Statement":[{"Effect":"Deny","Principal":{"AWS":"*"},"Action":"sqs:SendMessage","Resource":"` + queue +
+			`","Condition":{` + condition + `}}]}`
+	}
+	others := deny(`"BoolIfExists":{"aws:PrincipalIsAWSService":"false"},` +
+		`"ArnNotEquals":{"aws:PrincipalArn":["` + ticker + `"]}`)
+	for _, test := range []struct {
+		name, policy string
+		by           sender
+		denied       bool
+	}{
+		{"a role that the condition names", others, sender{principalARN: ticker}, false},
+		{"another role", others, sender{principalARN: ticker + "2"}, true},
+		{"a rule", others, rule, false},
+		{"a rule, where services are not excepted", deny(`"ArnNotEquals":{"aws:PrincipalArn":"` + ticker + `"}`), rule, true},
+		{"no policy", "", sender{principalARN: ticker}, false},
+		{"a condition that is not known", deny(`"Null":{"aws:PrincipalTag/a":"true"}`), sender{principalARN: ticker}, true},
+		{"plain HTTP, which nobody uses here", deny(`"Bool":{"aws:SecureTransport":"false"}`), rule, false},
+	} {
+		parsed, err := parsePolicy(test.policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parsed.denies(test.by, "sqs:SendMessage", queue); got != test.denied {
+			t.Errorf("%s: denied %t, want %t", test.name, got, test.denied)
+		}
+	}
+}
