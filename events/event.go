@@ -16,6 +16,8 @@ const (
 type Event struct {
 	// ID is the event's id. A repeated delivery has the same id.
 	ID string
+	// Source is who sent the event, such as aws.ec2. Each kind of event has one source.
+	Source string
 	// Time is the time of the incident, which may be well before the delivery.
 	Time time.Time
 	// Account is the id of the AWS account of the incident.
@@ -102,7 +104,28 @@ func decode(text []byte) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	return Event{ID: e.ID, Time: happened, Account: e.Account, Region: e.Region, Detail: detail}, nil
+	return Event{
+		ID: e.ID, Source: e.Source, Time: happened, Account: e.Account, Region: e.Region, Detail: detail,
+	}, nil
+}
+
+// CheckOrigin returns an error that names the field by which an event is not one of the account and
+// region, or not of the source that sends its kind. Such an event needs no retry. A Health event is
+// also of the region that it is about: backup regions have copies.
+func (e Event) CheckOrigin(account, region string) error {
+	if want := e.Detail.source(); e.Source != want {
+		return wrong("source", e.Source, want)
+	}
+	if e.Account != account {
+		return wrong("account", e.Account, account)
+	}
+	if change, ok := e.Detail.(*ScheduledChange); ok && change.Region == region {
+		return nil
+	}
+	if e.Region != region {
+		return wrong("region", e.Region, region)
+	}
+	return nil
 }
 
 // readers returns the function that reads the detail of a kind of event.
@@ -124,7 +147,8 @@ func readers(detailType string) (func(envelope) (Detail, error), bool) {
 	return nil, false
 }
 
-// MarshalJSON writes the event in EventBridge's current form.
+// MarshalJSON writes the event in EventBridge's current form. An event without a source gets that of
+// its kind.
 func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Detail == nil {
 		return nil, fmt.Errorf("encoding event %q: %w", e.ID, missing("detail", "what happened"))
@@ -137,8 +161,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if resources == nil {
 		resources = []string{}
 	}
+	source := e.Source
+	if source == "" {
+		source = e.Detail.source()
+	}
 	return json.Marshal(envelope{
-		Version: "0", ID: e.ID, DetailType: e.Detail.DetailType(), Source: e.Detail.source(), Account: e.Account,
+		Version: "0", ID: e.ID, DetailType: e.Detail.DetailType(), Source: source, Account: e.Account,
 		Time: writeTime(e.Time), Region: e.Region, Resources: resources, Detail: detail,
 	})
 }

@@ -24,29 +24,29 @@ func samples() map[string]Event {
 	const account, region = "123456789012", "us-east-1"
 	return map[string]Event{
 		"spotinterruption.json": {
-			ID: "5d7c1f0e-8a43-4f0b-9d55-2c1e7a60b9f1", Time: at("2026-03-14T09:26:53Z"), Account: account, Region: region,
+			ID: "5d7c1f0e-8a43-4f0b-9d55-2c1e7a60b9f1", Source: SourceEC2, Time: at("2026-03-14T09:26:53Z"), Account: account, Region: region,
 			Detail: &SpotInterruption{InstanceID: "i-0a1b2c3d4e5f60718", Action: ActionTerminate},
 		},
 		"rebalancerecommendation.json": {
-			ID: "b3f2a9d4-6c1e-4a7f-8f1d-0e9b5c7a2d63", Time: at("2026-03-14T09:20:11Z"), Account: account, Region: region,
+			ID: "b3f2a9d4-6c1e-4a7f-8f1d-0e9b5c7a2d63", Source: SourceEC2, Time: at("2026-03-14T09:20:11Z"), Account: account, Region: region,
 			Detail: &RebalanceRecommendation{InstanceID: "i-0b2c3d4e5f6071829"},
 		},
 		"statechange.json": {
-			ID: "0f4e6f6b-52a8-4c0e-b0f7-9a3d1c2b8e75", Time: at("2026-03-14T09:28:40Z"), Account: account, Region: region,
+			ID: "0f4e6f6b-52a8-4c0e-b0f7-9a3d1c2b8e75", Source: SourceEC2, Time: at("2026-03-14T09:28:40Z"), Account: account, Region: region,
 			Detail: &StateChange{InstanceID: "i-0c3d4e5f60718293a", State: StateShuttingDown},
 		},
 		"scheduledchange.json": {
-			ID: "2b8e4d17-93c5-4b60-8a7d-1f0c6e5d4b3a", Time: at("2026-03-01T06:00:00Z"), Account: account, Region: region,
+			ID: "2b8e4d17-93c5-4b60-8a7d-1f0c6e5d4b3a", Source: SourceHealth, Time: at("2026-03-01T06:00:00Z"), Account: account, Region: region,
 			Detail: &ScheduledChange{
 				InstanceIDs: []string{"i-0f60718293a4b5c6d"}, Code: "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED",
 				Status:    HealthStatusUpcoming,
 				StartTime: at("2026-03-15T06:00:00Z"), EndTime: at("2026-03-15T08:00:00Z"),
 				EventARN:        "arn:aws:health:us-east-1::event/EC2/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED_5c1d",
-				CommunicationID: "6f0d2c9b7a-1", AffectedAccount: account, Page: 1, TotalPages: 1,
+				CommunicationID: "6f0d2c9b7a-1", AffectedAccount: account, Region: region, Page: 1, TotalPages: 1,
 			},
 		},
 		"scheduledchange_older.json": {
-			ID: "e4c3b2a1-7d6e-4f58-9a0b-8c7d6e5f4a3b", Time: at("2026-03-01T06:00:00Z"), Account: account, Region: region,
+			ID: "e4c3b2a1-7d6e-4f58-9a0b-8c7d6e5f4a3b", Source: SourceHealth, Time: at("2026-03-01T06:00:00Z"), Account: account, Region: region,
 			Detail: &ScheduledChange{
 				InstanceIDs: []string{"i-0718293a4b5c6d7e8"}, Code: "AWS_EC2_INSTANCE_STOP_SCHEDULED",
 				StartTime:       at("2026-03-05T15:10:09Z"),
@@ -55,14 +55,14 @@ func samples() map[string]Event {
 			},
 		},
 		"capacityreservationinterruption.json": {
-			ID: "7e1d9c34-0b6a-4f52-a1c8-3d5e8f7b2a90", Time: at("2026-03-14T11:00:00Z"), Account: account, Region: region,
+			ID: "7e1d9c34-0b6a-4f52-a1c8-3d5e8f7b2a90", Source: SourceEC2, Time: at("2026-03-14T11:00:00Z"), Account: account, Region: region,
 			Detail: &CapacityReservationInterruption{
 				InstanceID: "i-0d4e5f60718293a4b", Action: ActionTerminate, TerminationTime: at("2026-03-14T11:02:00Z"),
 				AvailabilityZoneID: "use1-az1", Lifecycle: "interruptible-capacity-reservation",
 			},
 		},
 		"capacityblockexpiration.json": {
-			ID: "c9a8b7d6-1e2f-4a3b-8c4d-5e6f70819203", Time: at("2026-03-14T10:50:00Z"), Account: account, Region: region,
+			ID: "c9a8b7d6-1e2f-4a3b-8c4d-5e6f70819203", Source: SourceEC2, Time: at("2026-03-14T10:50:00Z"), Account: account, Region: region,
 			Detail: &CapacityBlockExpiration{ReservationID: "cr-0e5f60718293a4b5c", EndDate: at("2026-03-14T11:30:00Z")},
 		},
 	}
@@ -394,4 +394,38 @@ func readSample(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestCheckOrigin asks whether an event is of AWS, the account and the region.
+func TestCheckOrigin(t *testing.T) {
+	const account, region = "123456789012", "us-east-1"
+	for file, event := range samples() {
+		if err := event.CheckOrigin(account, region); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		for field, damage := range map[string]func(*Event){
+			"source":  func(e *Event) { e.Source = "nobody" },
+			"account": func(e *Event) { e.Account = "000000000000" },
+			"region": func(e *Event) {
+				e.Region = "mars-1"
+				if change, ok := e.Detail.(*ScheduledChange); ok {
+					other := *change
+					other.Region = "mars-1"
+					e.Detail = &other
+				}
+			},
+		} {
+			forged := event
+			damage(&forged)
+			var wrong *FieldError
+			if err := forged.CheckOrigin(account, region); !errors.As(err, &wrong) || wrong.Field != field {
+				t.Errorf("%s: a foreign %s gives %v", file, field, err)
+			}
+		}
+	}
+	backup := samples()["scheduledchange.json"]
+	backup.Region = "us-west-2"
+	if err := backup.CheckOrigin(account, region); err != nil {
+		t.Errorf("a copy from the backup region: %v", err)
+	}
 }

@@ -121,6 +121,9 @@ func decodeAndCheck(t *testing.T, text []byte) {
 	if err != nil {
 		t.Fatalf("%v in %s", err, written)
 	}
+	if event.Source == "" {
+		event.Source = event.Detail.source() // as it is written
+	}
 	if !reflect.DeepEqual(again, event) {
 		t.Errorf("got  %+v %+v\nfrom %+v %+v\nby way of %s", again, again.Detail, event, event.Detail, written)
 	}

@@ -54,6 +54,8 @@ type ScheduledChange struct {
 	// CommunicationID identifies this announcement of the change. It is empty in the older form.
 	// Two regions may deliver the same announcement.
 	CommunicationID string
+	// Region is the region of the instances. It is empty in the older form.
+	Region string
 	// AffectedAccount is the account of the instances.
 	AffectedAccount string
 	// Page and TotalPages count from one. A change with many entities has several pages.
@@ -141,6 +143,7 @@ func (d *ScheduledChange) MarshalJSON() ([]byte, error) {
 		StatusCode: string(d.Status), AffectedAccount: text(d.AffectedAccount),
 		Page: text(strconv.Itoa(d.Page)), TotalPages: text(strconv.Itoa(d.TotalPages)),
 		BackupEvent:      text(strconv.FormatBool(d.Backup)),
+		EventRegion:      d.Region,
 		AffectedEntities: []affectedEntity{},
 	}
 	for _, id := range d.InstanceIDs {
@@ -169,8 +172,8 @@ func readScheduledChange(e envelope) (Detail, error) {
 	}
 	d := &ScheduledChange{
 		Code: in.EventTypeCode, EventARN: in.EventARN, CommunicationID: in.CommunicationID,
-		AffectedAccount: string(in.AffectedAccount),
-		Backup:          strings.EqualFold(string(in.BackupEvent), "true"),
+		AffectedAccount: string(in.AffectedAccount), Region: in.EventRegion,
+		Backup: strings.EqualFold(string(in.BackupEvent), "true"),
 	}
 	if d.AffectedAccount == "" {
 		d.AffectedAccount = e.Account

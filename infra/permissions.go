@@ -52,6 +52,8 @@ func provisionStatements(c *cluster, nodes nodeRoles) []awsiam.PolicyStatement {
 func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		describeCluster(c),
+		// EC2 is asked whether an event that names many nodes is true.
+		describeRegion("InstanceStatus", "CapacityReservations"),
 		// A failed message comes back after a second or two.
 		allow("Postpone", jsii.Strings("sqs:ChangeMessageVisibility"), []*string{q.interrupt.QueueArn()}, nil),
 	}

@@ -88,6 +88,7 @@ func TestActions(t *testing.T) {
 		}),
 		"interrupt": slices.Concat(
 			log, receive, []string{"sqs:SendMessage", "sqs:ChangeMessageVisibility", "eks:DescribeCluster"},
+			[]string{"ec2:DescribeInstanceStatus", "ec2:DescribeCapacityReservations"},
 		),
 		"lifecycle": slices.Concat(log, receive, []string{
 			"sqs:SendMessage", "eks:DescribeCluster", "ssm:GetParameters",

@@ -134,7 +134,7 @@ func (h *Handler) retrying(
 func (h *Handler) aside(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
 	now := h.now()
 	var kept []comeback
-	for i, read := range decode(ctx, batch) {
+	for i, read := range h.decode(ctx, batch) {
 		record := batch.Records[i]
 		if after := keepFor(ageOf(record, now)); after > 0 && !read.ignored {
 			kept = append(kept, comeback{received(record), after})

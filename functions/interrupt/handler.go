@@ -29,6 +29,15 @@ type sender interface {
 	ShowAgain(ctx context.Context, url string, after time.Duration, messages ...queue.Received) error
 }
 
+// fleet is what interrupt asks EC2 about events that name many claims. Every error may be tried
+// again.
+type fleet interface {
+	// Announced lists the instances for which EC2 has announced work.
+	Announced(ctx context.Context) (map[string]bool, error)
+	// ReservationEnd returns when a capacity reservation ends, and zero where EC2 knows no end.
+	ReservationEnd(ctx context.Context, id string) (time.Time, error)
+}
+
 // Handler is the function in one container. What it remembers from one invocation to the next is a
 // cache.
 type Handler struct {
@@ -41,6 +50,9 @@ type Handler struct {
 	sender                          sender
 	now                             func() time.Time
 	metrics                         *metrics.Recorder
+	// account and region are those of the function. Events of others are dropped.
+	account, region string
+	fleet           fleet
 
 	// askedProvision and askedLifecycle are a warm container's cache: the last wake-up that it
 	// sent to each function.
@@ -64,7 +76,7 @@ type message struct {
 func (h *Handler) handle(ctx context.Context, batch lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
-	messages := decode(ctx, batch)
+	messages := h.decode(ctx, batch)
 	if len(actionable(messages)) > 0 {
 		performer := h.act(work, messages)
 		// The wake-up uses the reserve as well: the other functions go on with what was begun.
@@ -106,8 +118,9 @@ func (h *Handler) measure(messages []*message, failed int) {
 }
 
 // decode reads the messages. AWS adds kinds of events, so that a message of an unknown kind is
-// done: another attempt would not know it either.
-func decode(ctx context.Context, batch lambdaevents.SQSEvent) []*message {
+// done: another attempt would not know it either. So is a message that AWS did not send, or not about
+// this account and region: the rules pass on no such event, so that somebody else wrote it.
+func (h *Handler) decode(ctx context.Context, batch lambdaevents.SQSEvent) []*message {
 	var messages []*message
 	for _, record := range batch.Records {
 		event, err := events.Decode([]byte(record.Body))
@@ -115,6 +128,11 @@ func decode(ctx context.Context, batch lambdaevents.SQSEvent) []*message {
 		if errors.Is(err, events.ErrUnknown) {
 			slog.InfoContext(ctx, "ignoring event", "message", record.MessageId, "reason", err.Error())
 			read.err, read.ignored = nil, true
+		} else if err == nil {
+			if foreign := event.CheckOrigin(h.account, h.region); foreign != nil {
+				slog.WarnContext(ctx, "dropping foreign event", "message", record.MessageId, "reason", foreign.Error())
+				read.ignored = true
+			}
 		}
 		messages = append(messages, read)
 	}
@@ -178,9 +196,35 @@ func (h *Handler) act(ctx context.Context, messages []*message) *performer {
 	return p
 }
 
-// respond decides about the claims and carries out the responses.
+// respond decides about the claims and carries out the responses. Messages that EC2 has to confirm
+// fail when it cannot be asked, and the others go on.
 func (h *Handler) respond(ctx context.Context, p *performer, messages []*message, claims []api.NodeClaim) {
-	p.perform(ctx, messages, response.Decide(eventsOf(messages), claims, p.now))
+	evidence := h.confirm(ctx, messages, claims)
+	messages = actionable(messages)
+	p.perform(ctx, messages, response.Decide(eventsOf(messages), claims, evidence, p.now))
+}
+
+// confirm asks EC2 about the events that name many claims. It notes at their messages what failed.
+func (h *Handler) confirm(ctx context.Context, messages []*message, claims []api.NodeClaim) response.Evidence {
+	evidence := response.Evidence{Ends: map[string]time.Time{}}
+	for _, doubt := range response.Doubts(eventsOf(messages), claims) {
+		message := messages[doubt.Event]
+		var err error
+		if block, ok := doubt.Detail.(*events.CapacityBlockExpiration); ok {
+			evidence.Ends[block.ReservationID], err = h.fleet.ReservationEnd(ctx, block.ReservationID)
+		} else if evidence.Announced == nil {
+			evidence.Announced, err = h.fleet.Announced(ctx)
+		}
+		if err != nil {
+			message.err = fmt.Errorf("asking EC2 about an event that names %d nodeclaims: %w", len(doubt.Claims), err)
+			continue
+		}
+		if unconfirmed := doubt.Unconfirmed(evidence, h.now()); unconfirmed > 0 {
+			slog.WarnContext(ctx, "EC2 does not confirm an event", "message", message.record.MessageId,
+				"messageKind", doubt.Detail.DetailType(), "named", len(doubt.Claims), "unconfirmed", unconfirmed)
+		}
+	}
+	return evidence
 }
 
 // fail notes at the messages that none of them is done.

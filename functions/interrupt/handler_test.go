@@ -70,6 +70,7 @@ func newHandler(t *testing.T, cut *functiontest.Cut) (*Handler, *mailbox) {
 	client := server.Client(t, wrap)
 	mail := &mailbox{shown: map[string]time.Duration{}}
 	return &Handler{
+		account: "123456789012", region: "us-east-1", fleet: silentFleet{},
 		cluster: "test", interrupt: "i", provision: "p", lifecycle: "l", sender: mail, now: time.Now,
 		connect: func(context.Context) (kubernetes, error) { return edge{client}, nil },
 	}, mail

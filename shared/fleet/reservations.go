@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -52,6 +53,26 @@ func (d *Discoverer) capacityReservations(
 		}
 	}
 	return found, nil
+}
+
+// ReservationEnd returns when a capacity reservation ends. It is zero for a reservation without an
+// end, and for one that does not exist.
+func (c *Client) ReservationEnd(ctx context.Context, id string) (time.Time, error) {
+	out, err := c.ec2.DescribeCapacityReservations(
+		ctx, &ec2.DescribeCapacityReservationsInput{CapacityReservationIds: []string{id}},
+	)
+	if code(err) == "InvalidCapacityReservationId.NotFound" {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading the end of capacity reservation %s: %w", id, err)
+	}
+	for _, described := range out.CapacityReservations {
+		if described.EndDate != nil {
+			return *described.EndDate, nil
+		}
+	}
+	return time.Time{}, nil
 }
 
 func capacityReservation(described types.CapacityReservation) nodeclass.CapacityReservation {

@@ -11,6 +11,7 @@ import (
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -189,5 +190,37 @@ func TestDiscoverFindsThePlacementGroup(t *testing.T) {
 				t.Errorf("asked %v", given.asked)
 			}
 		})
+	}
+}
+
+func TestReservationEnd(t *testing.T) {
+	a := newAccount(t)
+	answer := func(items string) string {
+		return `<DescribeCapacityReservationsResponse><capacityReservationSet>` + items +
+			`</capacityReservationSet></DescribeCapacityReservationsResponse>`
+	}
+	given := a.answering(map[string]string{})
+	client := fleet.New(a.ec2, "prod")
+	for _, test := range []struct {
+		name, answer string
+		want         time.Time
+		fails        bool
+	}{
+		{
+			"a block", answer(`<item><capacityReservationId>cr-0a</capacityReservationId>` +
+				`<endDate>2030-01-02T03:04:05Z</endDate></item>`), time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), false,
+		},
+		{"no end", answer(`<item>` + noEnd + `</item>`), time.Time{}, false},
+		{"gone", failure("InvalidCapacityReservationId.NotFound"), time.Time{}, false},
+		{"denied", failure("UnauthorizedOperation"), time.Time{}, true},
+	} {
+		given.byAction["DescribeCapacityReservations"] = test.answer
+		got, err := client.ReservationEnd(t.Context(), "cr-0a")
+		if !got.Equal(test.want) || (err != nil) != test.fails {
+			t.Errorf("%s: %v, %v, want %v", test.name, got, err, test.want)
+		}
+	}
+	if last := given.asked[len(given.asked)-1].Get("CapacityReservationId.1"); last != "cr-0a" {
+		t.Errorf("asked for %q", last)
 	}
 }

@@ -36,11 +36,32 @@ func statusFilters() []types.Filter {
 	return []types.Filter{
 		{Name: aws.String("system-status.status"), Values: impaired},
 		{Name: aws.String("instance-status.status"), Values: impaired},
-		{Name: aws.String("event.code"), Values: []string{
-			string(types.EventCodeInstanceReboot), string(types.EventCodeSystemReboot), string(types.EventCodeSystemMaintenance),
-			string(types.EventCodeInstanceRetirement), string(types.EventCodeInstanceStop),
-		}},
+		workFilter(),
 	}
+}
+
+// workFilter selects the instances with announced work.
+func workFilter() types.Filter {
+	return types.Filter{Name: aws.String("event.code"), Values: []string{
+		string(types.EventCodeInstanceReboot), string(types.EventCodeSystemReboot), string(types.EventCodeSystemMaintenance),
+		string(types.EventCodeInstanceRetirement), string(types.EventCodeInstanceStop),
+	}}
+}
+
+// Announced lists the ids of the account's instances in the region for which EC2 has announced work
+// that it has not done yet, including instances of others.
+func (c *Client) Announced(ctx context.Context) (map[string]bool, error) {
+	listed, err := c.statuses(ctx, workFilter())
+	if err != nil {
+		return nil, fmt.Errorf("reading the announced work on instances: %w", err)
+	}
+	found := map[string]bool{}
+	for _, one := range listed {
+		if len(status(one).Events) > 0 {
+			found[aws.ToString(one.InstanceId)] = true
+		}
+	}
+	return found, nil
 }
 
 // Statuses lists, by id, the instances of the account and region that fail a status check or have

@@ -37,6 +37,10 @@ func TestStatusesListWhatIsWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	announced, err := client.Announced(t.Context())
+	if err != nil || len(announced) != 1 || !announced[ids["retired"]] {
+		t.Errorf("announced work for %v, %v, want %s", announced, err, ids["retired"])
+	}
 	statuses, err := client.Statuses(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestTheLatestWordOfHealthCounts(t *testing.T) {
 	} {
 		c := claim("a", "i-1", "")
 		for _, event := range test.order {
-			apply(t, &c, response.Decide([]events.Event{event}, []api.NodeClaim{c}, now))
+			apply(t, &c, response.Decide([]events.Event{event}, []api.NodeClaim{c}, response.Evidence{}, now))
 		}
 		if _, departs := disruption.DepartureOf(&c); departs != test.departs {
 			t.Errorf("%s: the claim has %v", test.name, c.Annotations)
@@ -55,7 +55,7 @@ func TestAResolvedEntityHasNoDeparture(t *testing.T) {
 	later.InstanceIDs, later.ResolvedIDs = []string{"i-2"}, []string{"i-1"}
 	for _, event := range []events.Event{announce, {Time: now, Detail: &later}} {
 		for i := range claims {
-			apply(t, &claims[i], response.Decide([]events.Event{event}, claims[i:i+1], now))
+			apply(t, &claims[i], response.Decide([]events.Event{event}, claims[i:i+1], response.Evidence{}, now))
 		}
 	}
 	_, first := disruption.DepartureOf(&claims[0])
@@ -70,7 +70,7 @@ func TestAPastStartGivesPodsTheirTime(t *testing.T) {
 	event := events.Event{Time: now, Detail: &events.ScheduledChange{
 		InstanceIDs: []string{"i-1"}, Status: events.HealthStatusUpcoming, StartTime: now.Add(-7 * 24 * time.Hour),
 		EventARN: "arn:a"}}
-	responses := response.Decide([]events.Event{event}, []api.NodeClaim{c}, now)
+	responses := response.Decide([]events.Event{event}, []api.NodeClaim{c}, response.Evidence{}, now)
 	apply(t, &c, responses)
 	want := now.Add(time.Hour).UTC().Format(time.RFC3339)
 	got := c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey]

@@ -33,14 +33,22 @@ type Cause struct {
 
 // Decide returns a response for each claim of Whittle's that an event is about, in the order in
 // which the events name them. It ignores events about foreign instances, and claims of other
-// node classes.
-func Decide(batch []events.Event, claims []api.NodeClaim, now time.Time) []*Response {
+// node classes. An event that names many claims has an effect on those for which the evidence
+// confirms it.
+func Decide(batch []events.Event, claims []api.NodeClaim, evidence Evidence, now time.Time) []*Response {
 	own := index(claims)
+	doubtful := map[int]bool{}
+	for _, doubt := range Doubts(batch, claims) {
+		doubtful[doubt.Event] = true
+	}
 	effects := map[string][]effect{} // by the claim's name
 	var order []*api.NodeClaim
 	for i, event := range batch {
 		for _, part := range partsOf(event) {
 			for _, claim := range own.about(part.Detail) {
+				if doubtful[i] && !evidence.confirms(part.Detail, claim, now) {
+					continue
+				}
 				if effects[claim.Name] == nil {
 					order = append(order, claim)
 				}

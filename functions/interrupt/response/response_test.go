@@ -60,7 +60,7 @@ func TestEventsAreAboutTheClaimsThatTheyName(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := ""
-			for _, one := range response.Decide(batch(test.detail), claims, now) {
+			for _, one := range response.Decide(batch(test.detail), claims, response.Evidence{}, now) {
 				got += one.Claim.Name
 			}
 			if got != test.want {
@@ -74,14 +74,14 @@ func TestAClaimThatIsBeingDeletedIsNotDeletedAgain(t *testing.T) {
 	warned := batch(&events.SpotInterruption{InstanceID: "i-1"})
 	deleted := claim("a", "i-1", "")
 	deleted.DeletionTimestamp = &metav1.Time{Time: now}
-	got := response.Decide(warned, []api.NodeClaim{deleted}, now)[0]
+	got := response.Decide(warned, []api.NodeClaim{deleted}, response.Evidence{}, now)[0]
 	if got.Ends || len(got.Steps) > 0 || len(got.Notices) > 0 || len(got.Records(nil)) > 0 {
 		t.Errorf("a deleted claim gets %+v", got)
 	}
 	if want := []response.Cause{{Event: 0, Look: true, Shortage: true}}; !slices.Equal(got.Causes, want) {
 		t.Errorf("causes %+v, want %+v", got.Causes, want)
 	}
-	got = response.Decide(warned, []api.NodeClaim{claim("a", "i-1", "")}, now)[0]
+	got = response.Decide(warned, []api.NodeClaim{claim("a", "i-1", "")}, response.Evidence{}, now)[0]
 	if want := (response.End{DetailType: warned[0].Detail.DetailType(), Reason: "SpotInterrupted"}); !got.Ends ||
 		len(got.Steps) != 1 || got.Steps[0] != want {
 		t.Errorf("a live claim gets %+v", got)
@@ -92,7 +92,7 @@ func TestAClaimsStepsMarkBeforeTheyEnd(t *testing.T) {
 	got := response.Decide(batch(&events.RebalanceRecommendation{InstanceID: "i-1"},
 		&events.CapacityReservationInterruption{InstanceID: "i-1", TerminationTime: now.Add(5 * time.Minute)},
 		&events.CapacityReservationInterruption{InstanceID: "i-1", TerminationTime: now.Add(2 * time.Minute)},
-	), []api.NodeClaim{claim("a", "i-1", "cr-1")}, now)[0]
+	), []api.NodeClaim{claim("a", "i-1", "cr-1")}, response.Evidence{}, now)[0]
 	var steps []string
 	for _, step := range got.Steps {
 		switch step := step.(type) {
@@ -125,7 +125,8 @@ func TestAClaimsStepsMarkBeforeTheyEnd(t *testing.T) {
 func TestAnInterruptedReservationAloneIsMarked(t *testing.T) {
 	of := claim("a", "i-1", "cr-1")
 	of.Labels[api.CapacityTypeLabelKey] = api.CapacityTypeReserved
-	responses := response.Decide(batch(&events.CapacityReservationInterruption{InstanceID: "i-1"}), []api.NodeClaim{of}, now)
+	warned := batch(&events.CapacityReservationInterruption{InstanceID: "i-1"})
+	responses := response.Decide(warned, []api.NodeClaim{of}, response.Evidence{}, now)
 	marks := response.Unavailable(responses, now)
 	if len(marks.Until) != 1 || !marks.HasReservation("cr-1", now) || marks.HasReservation("cr-2", now) {
 		t.Errorf("marks %+v", marks)
@@ -135,7 +136,7 @@ func TestAnInterruptedReservationAloneIsMarked(t *testing.T) {
 func TestOfferingsThatEC2TakesBackAreMarked(t *testing.T) {
 	responses := response.Decide(batch(
 		&events.SpotInterruption{InstanceID: "i-1"}, &events.StateChange{InstanceID: "i-2", State: events.StateStopping},
-	), []api.NodeClaim{claim("a", "i-1", ""), claim("b", "i-2", "")}, now)
+	), []api.NodeClaim{claim("a", "i-1", ""), claim("b", "i-2", "")}, response.Evidence{}, now)
 	marks := response.Unavailable(responses, now)
 	if len(marks.Until) != 1 || !marks.Has(api.CapacityTypeSpot, "m5.large", "us-east-1a", now) {
 		t.Errorf("marks %+v", marks)

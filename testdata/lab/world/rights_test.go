@@ -30,18 +30,21 @@ func resolving(sid string) bool {
 // statement and action.
 func unused() map[string]string {
 	const unusedProfile = "writes down since when nothing has used a profile: of two sweeps, half an hour apart"
+	const large = "confirms events that name more than ten nodes, and these worlds have fewer"
 	const silent = "logs what goes wrong, and nothing has"
 	return map[string]string{
 		"provision Describe ec2:DescribeInstances": "finds what an invocation had launched that died before it wrote " +
 			"it down",
-		"provision Fleets ec2:DescribeFleets":         "finds it where EC2's answer to the repeated launch names the fleet only",
-		"lifecycle TagProfile iam:TagInstanceProfile": unusedProfile,
-		"ticker Log logs:CreateLogStream":             silent,
-		"ticker Log logs:PutLogEvents":                silent,
-		"watch StartWatch lambda:InvokeFunction":      "hands over after 14 minutes, which no world lasts",
-		"lifecycle StartWatch lambda:InvokeFunction":  "provision finds most work before, and has started the watch",
-		"console Log logs:CreateLogStream":            silent,
-		"console Log logs:PutLogEvents":               silent,
+		"interrupt Describe ec2:DescribeInstanceStatus":       large,
+		"interrupt Describe ec2:DescribeCapacityReservations": large,
+		"provision Fleets ec2:DescribeFleets":                 "finds it where EC2's answer to the repeated launch names the fleet only",
+		"lifecycle TagProfile iam:TagInstanceProfile":         unusedProfile,
+		"ticker Log logs:CreateLogStream":                     silent,
+		"ticker Log logs:PutLogEvents":                        silent,
+		"watch StartWatch lambda:InvokeFunction":              "hands over after 14 minutes, which no world lasts",
+		"lifecycle StartWatch lambda:InvokeFunction":          "provision finds most work before, and has started the watch",
+		"console Log logs:CreateLogStream":                    silent,
+		"console Log logs:PutLogEvents":                       silent,
 		"provision TagProfile iam:TagInstanceProfile": "IAM asks for it to make a profile with tags; the local AWS asks " +
 			"for the making alone",
 	}
