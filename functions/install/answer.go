@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -33,12 +36,40 @@ func physicalIDAfter(event cfn.Event, cluster string, err error) string {
 	return event.PhysicalResourceID
 }
 
+// bucketHost matches the addresses of S3, with the bucket in the host's name or in the path. Other
+// services of AWS have hosts of the same domains, and so have their users' machines.
+var bucketHost = regexp.MustCompile(
+	`^([a-z0-9][a-z0-9.-]*\.)?s3([.-](dualstack\.)?[a-z]{2}(-[a-z]+)+-[0-9]+)?\.amazonaws\.com(\.cn)?$`)
+
+// checkAnswerURL returns an error for a URL that CloudFormation does not give: its answers go to a
+// bucket by HTTPS. The endpoint is that of another AWS, such as the local one, or empty.
+func checkAnswerURL(given, endpoint string) error {
+	asked, err := url.Parse(given)
+	if err != nil {
+		return errors.New("ResponseURL is not a URL: nothing is done")
+	}
+	if other, err := url.Parse(endpoint); endpoint != "" && err == nil && asked.Scheme == other.Scheme &&
+		asked.Host == other.Host {
+		return nil
+	}
+	if asked.Scheme != "https" || asked.User != nil || !bucketHost.MatchString(strings.TrimSuffix(asked.Host, ":443")) {
+		return fmt.Errorf("ResponseURL %s://%s is not an address of S3 by HTTPS, where CloudFormation waits for answers: "+
+			"nothing is done", asked.Scheme, asked.Host)
+	}
+	return nil
+}
+
 // Handle does what CloudFormation asks for, and sends it the outcome. The error is that of sending. A
-// run by hand has nobody to answer, so that it returns the outcome.
+// run by hand has nobody to answer, so that it returns the outcome. An event that wants its answer
+// elsewhere than CloudFormation is not from there.
 func (h *Handler) Handle(ctx context.Context, event cfn.Event) (any, error) {
 	if event.ResponseURL == "" {
 		_, data, err := h.handle(ctx, event)
 		return data, err
+	}
+	if err := checkAnswerURL(event.ResponseURL, h.endpoint); err != nil {
+		slog.ErrorContext(ctx, "the request failed", "request", event.RequestType, "id", event.PhysicalResourceID, "error", err)
+		return nil, err
 	}
 	// This answer counts if the handler panics. Without one CloudFormation waits for an hour.
 	response := cfn.NewResponse(&event)

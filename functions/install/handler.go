@@ -34,6 +34,8 @@ type Handler struct {
 	now        func() time.Time
 	// transport takes the answers to CloudFormation; nil for the network.
 	transport http.RoundTripper
+	// endpoint is that of another AWS, which also takes answers; empty for AWS's own.
+	endpoint string
 }
 
 // connection finds the cluster.
@@ -48,7 +50,7 @@ func (h *Handler) handle(ctx context.Context, event cfn.Event) (physicalID strin
 	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
 	if event.RequestType == cfn.RequestDelete {
-		return event.PhysicalResourceID, nil, h.remove(ctx, event.PhysicalResourceID)
+		return event.PhysicalResourceID, nil, h.remove(ctx, event)
 	}
 	data, err = h.install(ctx, event.RequestType)
 	err = h.advised(event, err)

@@ -400,6 +400,7 @@ func TestCloudFormationIsToldTheOutcome(t *testing.T) {
 	event := creation
 	event.ResponseURL, event.StackID, event.RequestID, event.LogicalResourceID = bucket.URL, "stack", "request", "Install"
 	i := newInstallation(t)
+	i.endpoint = bucket.URL
 	if _, err := i.Handle(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}

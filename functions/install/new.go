@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
@@ -26,6 +27,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.endpoint = aws.ToString(loaded.BaseEndpoint)
 	h.connection = deps.Connection(loaded, h.cluster)
 	h.lambda = lambda.NewFromConfig(loaded)
 	return h, nil

@@ -3,8 +3,10 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
+	"github.com/aws/aws-lambda-go/cfn"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 	"github.com/aws/smithy-go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,12 +19,24 @@ import (
 const removal = "kubectl delete clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces " +
 	"-l app.kubernetes.io/name=whittle"
 
-// remove deletes the rights, if the id is that of a completed installation. Definitions, the
-// namespace and NodePools stay: with a definition, Kubernetes would delete every NodePool and so
-// every node. Rights that stay harm nobody, because their groups lose all members with the stack.
-// Only a cluster that answers can therefore fail a deletion.
-func (h *Handler) remove(ctx context.Context, id string) error {
-	if id != "" && id != installedID(h.cluster) { // a run by hand has no id
+// removeProperty is the property of an event by which a person orders the removal. Its value is the
+// cluster's name, so that no event without thought takes the rights of all functions.
+const removeProperty = "RemoveRightsOf"
+
+// remove deletes the rights, if the id is that of a completed installation, or if a person orders it
+// in an event without an id. Definitions, the namespace and NodePools stay: with a definition,
+// Kubernetes would delete every NodePool and so every node. Rights that stay harm nobody, because
+// their groups lose all members with the stack. Only a cluster that answers can therefore fail a
+// deletion.
+func (h *Handler) remove(ctx context.Context, event cfn.Event) error {
+	id := event.PhysicalResourceID
+	ordered := id == "" && event.ResourceProperties[removeProperty] == h.cluster
+	if id == "" && !ordered {
+		return fmt.Errorf(
+			"the event names no installation, and nothing is removed: to remove the rights of all functions by hand, "+
+				"write %q: {%q: %q} into it", "ResourceProperties", removeProperty, h.cluster)
+	}
+	if !ordered && id != installedID(h.cluster) {
 		slog.InfoContext(ctx, "this installation did not complete: nothing is removed", "id", id, "remedy", removal)
 		return nil
 	}

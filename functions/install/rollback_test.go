@@ -135,7 +135,7 @@ func TestALongReasonFitsIntoTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := logged(t)
 			i := newInstallation(t)
-			i.connection = failing{errors.New("the cause: " + long)}
+			i.connection, i.endpoint = failing{errors.New("the cause: " + long)}, bucket.URL
 			if _, err := i.Handle(t.Context(), event); err != nil {
 				t.Fatal(err)
 			}
