@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -130,7 +131,11 @@ func objects(t *testing.T) dynamic.Interface {
 
 func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 	version := object.GroupVersionKind().GroupVersion()
-	return version.WithResource(strings.ToLower(object.GetKind()) + "s")
+	resource := strings.ToLower(object.GetKind()) + "s"
+	if stem, ends := strings.CutSuffix(resource, "ys"); ends {
+		resource = stem + "ies"
+	}
+	return version.WithResource(resource)
 }
 
 // installed returns the objects that an installation applies after the definitions.
@@ -144,7 +149,11 @@ func installed(t *testing.T) []unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]unstructured.Unstructured{namespace}, rights...)
+	policies, err := manifests.Admission(manifests.ModeAudit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat([]unstructured.Unstructured{namespace}, policies, rights)
 }
 
 func definitions(t *testing.T) []unstructured.Unstructured {

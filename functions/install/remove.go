@@ -16,8 +16,8 @@ import (
 )
 
 // removal is the command by which a person removes what a deletion left.
-const removal = "kubectl delete clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces " +
-	"-l app.kubernetes.io/name=whittle"
+const removal = "kubectl delete clusterroles,clusterrolebindings,roles,rolebindings,validatingadmissionpolicies," +
+	"validatingadmissionpolicybindings --all-namespaces -l app.kubernetes.io/name=whittle"
 
 // removeProperty is the property of an event by which a person orders the removal. Its value is the
 // cluster's name, so that no event without thought takes the rights of all functions.

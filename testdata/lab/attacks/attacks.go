@@ -111,6 +111,38 @@ func All() []Attack {
 			Package: "./functions/install/attacks", Test: "TestWhatATenantMayWrite", Fault: auditsOnly,
 		},
 		{
+			Actor: principal, Tries: "sends a forged event to a queue, with `sqs:SendMessage` on everything",
+			Bound:   "the queue's policy denies it to all but the rules and the functions that send there",
+			Package: "./infra", Test: "TestQueuesRefuseOthers",
+			Fault: replace("infra/queues.go", "awsiam.Effect_DENY", "awsiam.Effect_ALLOW"),
+		},
+		{
+			Actor: principal, Tries: "has an event of another account, region or source delivered",
+			Bound:   "interrupt drops messages that its rules could not have sent",
+			Package: "./functions/interrupt", Test: "TestForeignMessagesAreDropped",
+			Fault: replace("functions/interrupt/handler.go", "foreign != nil {", "foreign != nil && h.region == \"\" {"),
+		},
+		{
+			Actor: principal, Tries: "has one event name every node of a cluster",
+			Bound:   "more than ten NodeClaims end only where EC2 says the same of each",
+			Package: "./functions/interrupt/response", Test: "TestOneMessageEndsFewNodes",
+			Fault: replace("functions/interrupt/response/doubt.go", "const MaximumNamed = 10", "const MaximumNamed = 1 << 30"),
+		},
+		{
+			Actor: principal, Tries: "invokes install with a deletion, so that every function loses its rights",
+			Bound:   "a deletion names the installed id, or orders the removal by name",
+			Package: "./functions/install", Test: "TestRemovalIsOrdered",
+			Fault: replace("functions/install/remove.go", "if !ordered && id != installedID(h.cluster) {",
+				"if !ordered && id == installedID(h.cluster) {"),
+		},
+		{
+			Actor: principal, Tries: "invokes install with an address of its own for the answer",
+			Bound:   "install answers S3's addresses, and does nothing for others",
+			Package: "./functions/install", Test: "TestAForeignAnswerDoesNothing",
+			Fault: replace("functions/install/answer.go", `if asked.Scheme != "https" || asked.User != nil || !`,
+				`if asked.Scheme == "none" && !`),
+		},
+		{
 			Actor: function, Tries: "forges the status of pods with lifecycle's right to nominate",
 			Bound:   "an admission policy, whatever the setting",
 			Package: "./functions/install/attacks", Test: "TestWhatLifecycleMayWriteOnPods",
