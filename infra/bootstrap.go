@@ -61,7 +61,7 @@ func fileHash(path string) (string, error) {
 }
 
 // releaseFolder returns the absolute path of the folder with a release's functions as zips, and the
-// SHA-256 of install's.
+// SHA-256 of install's. Each zip has the sum that the release lists.
 func releaseFolder(release, architecture string) (folder, installHash string, err error) {
 	folder = filepath.Join(release, "functions", architecture)
 	for _, name := range functionNames() {
@@ -74,6 +74,13 @@ func releaseFolder(release, architecture string) (folder, installHash string, er
 		if err := archive.Close(); err != nil || !hasBootstrap {
 			return "", "", fmt.Errorf("release: %s.zip in %s has no file bootstrap: unpack the release again", name, folder)
 		}
+	}
+	var archives []string
+	for _, name := range functionNames() {
+		archives = append(archives, archiveName(architecture, name))
+	}
+	if err := checkSums(release, archives); err != nil {
+		return "", "", err
 	}
 	if folder, err = filepath.Abs(folder); err != nil {
 		return "", "", fmt.Errorf("release: finding the folder %q: %w", release, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"errors"
+	"fmt"
 	"flag"
 	"maps"
 	"os"
@@ -524,8 +525,41 @@ func TestAReleaseIsDeployedWithoutABuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	var sums strings.Builder
 	for _, name := range functionNames() {
 		write(name, "bootstrap")
+		sum, err := fileHash(filepath.Join(release, "functions", "arm64", name+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&sums, "%s  functions/arm64/%s.zip\n", sum, name)
+	}
+	list := filepath.Join(release, "SHA256SUMS")
+	refused := func(what, content, want string) {
+		t.Helper()
+		if err := os.WriteFile(list, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := readConfiguration(func(key string) any { return map[string]any{"clusters": "prod", "release": release}[key] })
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
+	}
+	all := sums.String()
+	refused("a release without the sum of a file", all[:len(all)/2], "it was changed after the release")
+	refused("a changed zip", strings.Replace(all, all[:8], "00000000", 1), "it was changed after the release")
+	refused("two sums of a file", all+all, "the second of one")
+	if err := os.Remove(list); err != nil {
+		t.Fatal(err)
+	}
+	_, unlisted := readConfiguration(func(key string) any {
+		return map[string]any{"clusters": "prod", "release": release}[key]
+	})
+	if unlisted == nil || !strings.Contains(unlisted.Error(), "SHA256SUMS is not in") {
+		t.Errorf("without sums: %v", unlisted)
+	}
+	if err := os.WriteFile(list, []byte(all), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	template := synthesizeWith(t, map[string]any{"clusters": "prod", "release": release})
 	if n := len(template.ofType("AWS::Lambda::Function")); n != 9 {

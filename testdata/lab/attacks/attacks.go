@@ -126,7 +126,7 @@ func All() []Attack {
 			Actor: principal, Tries: "has one event name every node of a cluster",
 			Bound:   "more than ten NodeClaims end only where EC2 says the same of each",
 			Package: "./functions/interrupt/response", Test: "TestOneMessageEndsFewNodes",
-			Fault: replace("functions/interrupt/response/doubt.go", "const MaximumNamed = 10", "const MaximumNamed = 1 << 30"),
+			Fault: replace("functions/interrupt/response/doubt.go", "len(named) > MaximumNamed {", "len(named) > 1<<30 {"),
 		},
 		{
 			Actor: principal, Tries: "invokes install with a deletion, so that every function loses its rights",

@@ -68,7 +68,7 @@ func Prepare(ctx context.Context, out io.Writer) (*Environment, error) {
 	for _, command := range [][]string{
 		{python, "-m", "venv", folder},
 		{
-			e.Python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:",
+			e.Python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes",
 			"-r", list,
 		},
 	} {
