@@ -58,6 +58,8 @@ type clusterConfiguration struct {
 
 	// nodeRole is the ARN of an existing role for the nodes. If it is empty, the stack makes one.
 	nodeRole string
+	// nodeCNI and nodeSSM give the role of nodes the rights of the VPC CNI and of Session Manager.
+	nodeCNI, nodeSSM bool
 	// windowsNodes makes a second role, for nodes that run Windows.
 	windowsNodes bool
 	// authenticationMode is API (also for API_AND_CONFIG_MAP) or CONFIG_MAP.
@@ -146,7 +148,7 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 	for _, name := range names {
 		one := clusterConfiguration{
 			name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI,
-			reaction: reactionAdaptive, quietAfter: defaultQuietAfter, admission: admissionAudit,
+			reaction: reactionAdaptive, quietAfter: defaultQuietAfter, admission: admissionAudit, nodeCNI: true,
 			metrics: metrics.DetailFew, alarms: true, dashboard: true,
 		}
 		for _, s := range clusterSettings() {

@@ -25,7 +25,7 @@ func TestReadConfiguration(t *testing.T) {
 		return clusterConfiguration{
 			name: name, interval: 10 * time.Second, logRetention: 14, authenticationMode: "API",
 			reaction: "adaptive", quietAfter: 5 * time.Minute, metrics: metrics.DetailFew, alarms: true, dashboard: true,
-			admission: "audit",
+			admission: "audit", nodeCNI: true,
 		}
 	}
 	changed := func(name string, change func(*clusterConfiguration)) clusterConfiguration {
@@ -44,7 +44,7 @@ func TestReadConfiguration(t *testing.T) {
 			"subnet-0a1b2c3d", "subnet-4e5f6a7b",
 		}, []string{"sg-0a1b2c3d"}, "sg-4e5f6a7b"
 		c.nodeRole, c.authenticationMode = "arn:aws:iam::123456789012:role/team/nodes", "CONFIG_MAP"
-		c.allowAutoMode, c.admission = true, "deny"
+		c.allowAutoMode, c.admission, c.nodeCNI, c.nodeSSM = true, "deny", false, true
 		c.permissionBoundary = "arn:aws:iam::123456789012:policy/boundary"
 		c.kmsKey = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 		c.volumeKeys = []string{c.kmsKey, "arn:aws:kms:us-east-1:111122223333:key/shared"}
@@ -75,7 +75,7 @@ func TestReadConfiguration(t *testing.T) {
 				"metrics": "full", "alarms": "true", "dashboard": "false",
 				"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d",
 				"clusterSecurityGroup": "sg-4e5f6a7b", "nodeRole": "arn:aws:iam::123456789012:role/team/nodes",
-				"authenticationMode": "CONFIG_MAP", "allowAutoMode": "true", "admission": "deny",
+				"authenticationMode": "CONFIG_MAP", "allowAutoMode": "true", "admission": "deny", "nodeCNI": "false", "nodeSSM": "true",
 				"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary",
 				"kmsKey":             "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
 				"volumeKeys":         "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab, arn:aws:kms:us-east-1:111122223333:key/shared",
@@ -117,6 +117,8 @@ clusters:
     authenticationMode: CONFIG_MAP
     allowAutoMode: true
     admission: deny
+    nodeCNI: false
+    nodeSSM: true
     permissionBoundary: arn:aws:iam::123456789012:policy/boundary
     kmsKey: arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
     volumeKeys:

@@ -49,12 +49,14 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 	// These are the policies of an EKS node. The pull-only policy replaces the wider one for
 	// registries.
 	// https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html
-	for _, name := range []string{
-		"AmazonEKSWorkerNodePolicy",
-		"AmazonEKS_CNI_Policy",
-		"AmazonEC2ContainerRegistryPullOnly",
-		"AmazonSSMManagedInstanceCore",
-	} {
+	names := []string{"AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"}
+	if c.configuration.nodeCNI {
+		names = append(names, "AmazonEKS_CNI_Policy")
+	}
+	if c.configuration.nodeSSM {
+		names = append(names, "AmazonSSMManagedInstanceCore")
+	}
+	for _, name := range names {
 		policies = append(policies, awsiam.ManagedPolicy_FromAwsManagedPolicyName(jsii.String(name)))
 		known = append(
 			known,

@@ -149,6 +149,18 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set:     func(c *cluster, value any) (err error) { c.nodeRole, err = arnOf(value, "iam", "role/"); return err },
 		},
 		{
+			key: "nodeCNI", fallback: "`true`", example: "false",
+			meaning: "`false` takes AmazonEKS_CNI_Policy off the role of nodes, by which root on a node may change other nodes' " +
+				"network interfaces. The VPC CNI then needs a role of its own, or no pod gets an address",
+			set: func(c *cluster, value any) (err error) { c.nodeCNI, err = truth(value); return err },
+		},
+		{
+			key: "nodeSSM", fallback: "`false`", example: "true",
+			meaning: "`true` puts AmazonSSMManagedInstanceCore on the role of nodes. Session Manager and SSM's patches need " +
+				"it. Root on a node may then read the account's parameters",
+			set: func(c *cluster, value any) (err error) { c.nodeSSM, err = truth(value); return err },
+		},
+		{
 			key: "windowsNodes", fallback: "`false`", example: "true",
 			meaning: "`true` makes a second role, for classes whose nodes run Windows",
 			set:     func(c *cluster, value any) (err error) { c.windowsNodes, err = truth(value); return err },

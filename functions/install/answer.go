@@ -68,7 +68,8 @@ func (h *Handler) Handle(ctx context.Context, event cfn.Event) (any, error) {
 		return data, err
 	}
 	if err := checkAnswerURL(event.ResponseURL, h.endpoint); err != nil {
-		slog.ErrorContext(ctx, "the request failed", "request", event.RequestType, "id", event.PhysicalResourceID, "error", err)
+		slog.ErrorContext(ctx, "the request failed", "request", event.RequestType, "id", event.PhysicalResourceID,
+			"error", err)
 		return nil, err
 	}
 	// This answer counts if the handler panics. Without one CloudFormation waits for an hour.

@@ -29,9 +29,11 @@ const (
 // account is the local AWS with one cluster, prod, and the SDK's clients to it.
 type account struct {
 	service *ec2.Service
-	ec2     *awsec2.Client
-	ssm     *awsssm.Client
-	iam     *awsiam.Client
+	// parameters has what people write, such as the ids of their images.
+	parameters *ssm.Service
+	ec2        *awsec2.Client
+	ssm        *awsssm.Client
+	iam        *awsiam.Client
 
 	mutex sync.Mutex
 	calls []string // actions, in their order
@@ -53,7 +55,7 @@ func newAccount(t *testing.T) *account {
 	t.Cleanup(func() { _ = service.Close() })
 	service.RegisterCluster("prod", kubernetes)
 
-	a := &account{service: service}
+	a := &account{service: service, parameters: parameters}
 	server := wire.NewServer()
 	for _, part := range []interface{ Register(*wire.Server) }{people, parameters, service} {
 		part.Register(server)

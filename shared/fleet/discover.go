@@ -204,10 +204,25 @@ func (d *Discoverer) termImages(
 	switch {
 	case term.Owner != "":
 		input.Owners = []string{term.Owner}
-	case term.ID == "" && value == "":
-		input.Owners = []string{"self", "amazon"} // otherwise an image of anybody with that name would match
+	case term.ID == "" && !isPublic(term.SSMParameter):
+		// Otherwise an image of anybody would match who has taken the name, or who may write the parameter.
+		input.Owners = []string{"self", "amazon"}
 	}
-	return d.describe(ctx, input)
+	found, err := d.describe(ctx, input)
+	if err == nil && value != "" && len(found) == 0 {
+		return nil, fmt.Errorf("the image %s in the SSM parameter %s of spec.amiSelectorTerms does not exist, or belongs to "+
+			"neither this account nor Amazon: correct the parameter, or name the owner in the term", value, term.SSMParameter)
+	}
+	return found, err
+}
+
+// isPublic reports whether the name or the ARN is that of a parameter of AWS, which nobody else can write.
+func isPublic(parameter string) bool {
+	name := parameter
+	if _, ofARN, isARN := strings.Cut(parameter, ":parameter"); isARN {
+		name = ofARN
+	}
+	return strings.HasPrefix(name, "/aws/service/")
 }
 
 // parameterValues returns the values of SSM parameters by name. It omits missing parameters,

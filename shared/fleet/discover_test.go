@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
+	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
 func (a *account) discoverer() *fleet.Discoverer {
@@ -83,6 +84,47 @@ func TestDiscoverFindsWhatTheClassSelects(t *testing.T) {
 		if !api.ConditionTrue(status.Conditions, condition) {
 			t.Errorf("%s: %+v", condition, api.GetCondition(status.Conditions, condition))
 		}
+	}
+}
+
+// Who may write a parameter of the account must not choose an image of another account for all nodes.
+func TestAnOwnParameterNamesAnImageOfTheAccount(t *testing.T) {
+	a := newAccount(t)
+	a.role(t, "nodes")
+	image := func(name, owner string) string {
+		id, err := a.service.RegisterImage(ec2.Image{
+			Name: name, Family: ec2.FamilyAL2023, Architecture: "arm64", OwnerID: owner, Public: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	own, foreign := image("golden", ""), image("golden", "999999999999")
+	for _, test := range []struct {
+		name, parameter, value, owner string
+		found                         bool
+	}{
+		{"an image of the account", "/images/golden", own, "", true},
+		{"one of Amazon", "/images/amazon", a.image(t, "arm64"), "", true},
+		{"one of another account", "/images/foreign", foreign, "", false},
+		{"one of another account in a name like AWS's", "/mine/aws/service/foreign", foreign, "", false},
+		{"one of another account that the term names", "/images/named", foreign, "999999999999", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a.parameters.Set(test.parameter, test.value)
+			changed := class()
+			changed.Spec.AMIFamily = aws.String("AL2023")
+			changed.Spec.AMISelectorTerms = []api.AMISelectorTerm{{SSMParameter: test.parameter, Owner: test.owner}}
+			facts := discover(t, a, changed)
+			if found := len(facts.Images) == 1; found != test.found {
+				t.Errorf("images %+v", facts.Images)
+			}
+			if message := facts.ImagesProblem.Message; !test.found && (!strings.Contains(message, test.parameter) ||
+				!strings.Contains(message, "name the owner")) {
+				t.Errorf("problem %q", message)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,8 +75,9 @@ func (s *Service) publish(version string, release imageRelease) {
 	}
 }
 
-// RegisterImage adds an image of the account's own and gives its id. Name and architecture are
-// needed; an image without devices boots from 20 GiB at /dev/xvda, as one of Amazon Linux does.
+// RegisterImage adds an image of the account's own, or of the owner that it names, and gives its id.
+// Name and architecture are needed; an image without devices boots from 20 GiB at /dev/xvda, as one of
+// Amazon Linux does.
 func (s *Service) RegisterImage(image Image) (string, error) {
 	if image.Name == "" || !slices.Contains([]string{"x86_64", "arm64"}, image.Architecture) {
 		return "", fmt.Errorf("image %q with the architecture %q: want a name, and x86_64 or arm64", image.Name,
@@ -92,14 +94,16 @@ func (s *Service) RegisterImage(image Image) (string, error) {
 	return s.addImage(image)
 }
 
-// addImage adds an image of the account's own, whose name must be new there.
+// addImage adds an image of the account's own, whose name must be new there, or of the account that it
+// names.
 func (s *Service) addImage(image Image) (string, error) {
 	for _, other := range s.images {
-		if other.Name == image.Name && other.OwnerID == s.config.AccountID {
+		if image.OwnerID == "" && other.Name == image.Name && other.OwnerID == s.config.AccountID {
 			return "", fmt.Errorf("image %q exists already: it is %s", image.Name, other.ID)
 		}
 	}
-	image.ID, image.OwnerID, image.OwnerAlias, image.Created = s.identity.next("ami"), s.config.AccountID, "", time.Now()
+	image.OwnerID = cmp.Or(image.OwnerID, s.config.AccountID)
+	image.ID, image.OwnerAlias, image.Created = s.identity.next("ami"), "", time.Now()
 	image.Tags = maps.Clone(image.Tags)
 	if image.Tags == nil {
 		image.Tags = map[string]string{}
