@@ -23,8 +23,8 @@ import (
 // instances would have to be found.
 const MaximumBatch = 100
 
-// SettledAfter is how long after a claim of a batch was deleted EC2 shows every instance that was
-// launched for the batch. A pass that read the claim before may go on for a minute. EC2 may show an
+// SettledAfter is how long after a claim was deleted EC2 shows every instance that was launched for it,
+// or for its batch. A pass that read the claim before may go on for a minute. EC2 may show an
 // instance half a minute late.
 const SettledAfter = 90 * time.Second
 

@@ -81,13 +81,10 @@ func (p *pass) endUnlaunched() {
 	// go before everything that was launched for it is listed, because the other claims launch again
 	// where nothing is listed.
 	//
-	// EC2 shows an instance late that it did not show to provision either. A claim that went before would
-	// leave it, and the limits of its pool would not count it.
-	within := listedWithin
-	if _, batched := batchToken(p.claim); batched || p.claim.Annotations[api.UnseenSinceAnnotationKey] != "" {
-		within = launch.SettledAfter
-	}
-	surely := p.view.InstancesListed && p.now.Sub(p.claim.DeletionTimestamp.Time) >= within
+	// A pass of provision that read the claim before may go on for a minute and launch, and may end before
+	// it notes anything. EC2 shows the instance late. A claim that went before would leave it, and the
+	// limits of its pool would not count it.
+	surely := p.view.InstancesListed && p.now.Sub(p.claim.DeletionTimestamp.Time) >= launch.SettledAfter
 	// An instance that shuts down is listed until it has ended.
 	if len(p.view.Instances) == 0 && surely {
 		p.release()

@@ -100,10 +100,10 @@ func TestEnd(t *testing.T) {
 		{name: "a claim that only another finalizer holds is left alone",
 			view: View{Claim: claim(initialized, deleted(0), func(c *api.NodeClaim) { c.Finalizers = []string{"other"} })}},
 
-		{name: "a claim deleted before its launch waits until EC2 would show an instance",
-			view: listed(view(claim(unlaunched, deleted(20*time.Second)))), again: drainPause},
+		{name: "a claim deleted during its launch waits until EC2 would show an instance that nobody noted",
+			view: listed(view(claim(unlaunched, deleted(launch.SettledAfter-time.Second)))), again: drainPause},
 		{name: "a claim deleted before its launch ends when EC2 shows none",
-			view: listed(view(claim(unlaunched, deleted(listedWithin)))), want: "patch claim finalizers"},
+			view: listed(view(claim(unlaunched, deleted(launch.SettledAfter)))), want: "patch claim finalizers"},
 		{name: "a claim of a batch waits until all that may have been asked for it is seen",
 			view: listed(view(claim(unlaunched, ofBatch, deleted(launch.SettledAfter-time.Second)))), again: drainPause},
 		{name: "a claim of a batch ends then",
