@@ -64,15 +64,16 @@ func (r *Run) unsettledEmpties() []string {
 }
 
 // unrepaired lists nodes whose hardware has failed for long. A pool with more of them than repair may replace
-// keeps them.
+// keeps them. A machine that failed before it joined is no node: the end of its registration gives it up.
 func (r *Run) unrepaired() []string {
 	var problems []string
 	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
 		id, launched := api.InstanceID(claim.Status.ProviderID)
-		if !launched || r.machines[id] == nil || !r.machines[id].failed || claim.DeletionTimestamp != nil {
+		m := r.machines[id]
+		if !launched || m == nil || !m.failed || !m.joined || claim.DeletionTimestamp != nil {
 			continue
 		}
-		since := time.Since(r.machines[id].failedAt)
+		since := time.Since(m.failedAt)
 		if since >= repairPatience+r.weather.slowestBoot && !r.repairIsBlocked(claim.Status.NodeName) {
 			problems = append(problems, fmt.Sprintf("the hardware of nodeclaim %s has failed for %s", claim.Name,
 				since.Truncate(time.Second)))
