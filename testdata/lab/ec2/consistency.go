@@ -24,6 +24,8 @@ type Consistency struct {
 	// TemplateLag is the longest time until a replica knows a new launch template. Until then launches
 	// with the template are refused.
 	TemplateLag time.Duration
+	// NameLag is the longest time that an instance runs without a private DNS name.
+	NameLag time.Duration
 	// Forget is how long a replica shows an instance after it has learned that it is terminated. 0
 	// means Timing.KeepTerminated.
 	Forget time.Duration
@@ -157,9 +159,18 @@ func (v *volume) seenTags(from view) map[string]string {
 	return tags
 }
 
+// nameKnown reports whether EC2 tells the private DNS name of an instance, as a call sees it. EC2 documents that
+// there is none before the instance runs, and blanks it while the instance stops. It is called with the
+// lock held.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Instance.html
+func (s *Service) nameKnown(i *instance) bool {
+	named := i.ran.Add(draw.Between(s.consistency.Seed, 0, s.consistency.NameLag, i.ID, "name"))
+	return i.State != Pending && i.State != Stopping && !s.config.Now().Before(named)
+}
+
 // settle tells all replicas all changes so far.
 func (i *instance) settle() {
-	i.visible = time.Time{}
+	i.visible, i.ran = time.Time{}, time.Time{}
 	i.shown.Settle()
 	i.shownTags.Settle()
 	for n := range i.volumes {

@@ -152,6 +152,30 @@ func TestBurstsRefuseSomeActions(t *testing.T) {
 	}
 }
 
+func TestTheNameOfAnInstanceIsToldLate(t *testing.T) {
+	clock := time.Unix(1_000_000, 0)
+	a := newAccount(t, func(c *ec2.Config) {
+		c.Consistency = ec2.Consistency{Seed: 3, NameLag: 10 * time.Second}
+		c.Now = func() time.Time { return clock }
+	})
+	id := a.run(t, "")
+	describe := func() types.Instance {
+		out, err := a.DescribeInstances(t.Context(), &awsec2.DescribeInstancesInput{InstanceIds: []string{id}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Reservations[0].Instances[0]
+	}
+	eventually(t, "it runs", func() bool { return describe().State.Name == types.InstanceStateNameRunning })
+	if early := text(describe().PrivateDnsName); early != "" {
+		t.Errorf("EC2 tells the name %s at once", early)
+	}
+	clock = clock.Add(10 * time.Second)
+	if text(describe().PrivateDnsName) == "" {
+		t.Error("EC2 does not tell the name after ten seconds")
+	}
+}
+
 func TestANewLaunchTemplateIsKnownLate(t *testing.T) {
 	clock := time.Unix(1_000_000, 0)
 	a := newAccount(t, func(c *ec2.Config) {

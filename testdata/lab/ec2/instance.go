@@ -83,7 +83,7 @@ type instance struct {
 	securityGroups []string
 	data           launchTemplateData
 	volumes        []volume
-	visible        time.Time
+	visible, ran   time.Time // when it shows, and when it last began to run
 	reasonMessage  string
 	// stateChanges lets a timer notice that the state it was set for has ended.
 	stateChanges, tagChanges int
@@ -121,6 +121,9 @@ func (i *instance) copied() Instance {
 func (s *Service) enter(i *instance, state State, reason, message string) {
 	i.State = state
 	i.stateChanges++
+	if state == Running {
+		i.ran = s.config.Now()
+	}
 	if reason != "" {
 		i.Reason, i.reasonMessage = reason, message
 	}

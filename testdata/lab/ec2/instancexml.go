@@ -86,7 +86,7 @@ func describeMetadata(i *instance) *instanceMetadata {
 // describeAttached adds network and volumes.
 func (s *Service) describeAttached(i *instance, x *instanceXML) {
 	x.SubnetID, x.VpcID, x.PrivateIPAddress = i.SubnetID, s.vpc.id, i.PrivateIPAddress
-	if i.State != Stopping { // EC2 blanks the name while an instance stops
+	if s.nameKnown(i) {
 		x.PrivateDNSName = i.PrivateDNSName
 	}
 	for _, id := range i.securityGroups {

@@ -66,8 +66,10 @@ func (r *Run) openAccount(types []builtin.InstanceType) error {
 	r.ec2, err = ec2.New(ec2.Config{
 		AccountID: accountID, Region: region, InstanceTypes: types, Parameters: parameters, InstanceProfiles: people,
 		Machines: r, Events: r, Seed: r.options.Seed, SilentRepeats: w.silentRepeats,
-		Timing:      ec2.Timing{Pending: w.pending, ShuttingDown: w.shuttingDown, Stopping: time.Minute},
-		Consistency: ec2.Consistency{Seed: r.options.Seed, Lag: w.awsLag, TemplateLag: w.awsLag / 6, Forget: w.forget},
+		Timing: ec2.Timing{Pending: w.pending, ShuttingDown: w.shuttingDown, Stopping: time.Minute},
+		Consistency: ec2.Consistency{
+			Seed: r.options.Seed, Lag: w.awsLag, TemplateLag: w.awsLag / 6, NameLag: w.awsLag / 6, Forget: w.forget,
+		},
 	})
 	if err != nil {
 		return err

@@ -46,6 +46,8 @@ const (
 	forget = time.Minute
 	// templateLag is how long EC2 may refuse launches with a new launch template.
 	templateLag = 10 * time.Second
+	// nameLag is how long an instance may run before EC2 tells its private DNS name.
+	nameLag = 10 * time.Second
 	// shuttingDown is how long an instance takes to end, pending how long it takes to run.
 	shuttingDown, stopping, pending = 3 * time.Minute, time.Minute, 10 * time.Second
 	// leastPropagation and mostPropagation are the delays of IAM.
@@ -84,7 +86,8 @@ func (m Mode) EC2(c ec2.Config) ec2.Config {
 // Consistency is the lag of describe calls.
 func (m Mode) Consistency() ec2.Consistency {
 	return ec2.Consistency{
-		Seed: m.Seed, Lag: m.scaled(describeLag), TemplateLag: m.scaled(templateLag), Forget: forget,
+		Seed: m.Seed, Lag: m.scaled(describeLag), TemplateLag: m.scaled(templateLag), NameLag: m.scaled(nameLag),
+		Forget: forget,
 	}
 }
 
