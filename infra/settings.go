@@ -150,8 +150,8 @@ func clusterSettings() []setting[clusterConfiguration] {
 		},
 		{
 			key: "nodeCNI", fallback: "`true`", example: "false",
-			meaning: "`false` takes AmazonEKS_CNI_Policy off the role of nodes, by which root on a node may change other nodes' " +
-				"network interfaces. The VPC CNI then needs a role of its own, or no pod gets an address",
+			meaning: "`false` takes AmazonEKS_CNI_Policy off the role of nodes, by which root on a node may change other " +
+				"nodes' network interfaces. The VPC CNI then needs a role of its own, or no pod gets an address",
 			set: func(c *cluster, value any) (err error) { c.nodeCNI, err = truth(value); return err },
 		},
 		{
