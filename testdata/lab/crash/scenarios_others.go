@@ -155,5 +155,28 @@ func (w *World) rights(present bool) string {
 			return fmt.Sprintf("clusterrole %s is there still (%v)", name, err)
 		}
 	}
+	return w.policies(present)
+}
+
+// policies describes admission policies in the cluster that should exist and do not, or the reverse.
+func (w *World) policies(present bool) string {
+	objects, err := manifests.Admission(manifests.ModeAudit)
+	if err != nil {
+		return err.Error()
+	}
+	for i := range objects {
+		name := objects[i].GetName()
+		if objects[i].GetKind() != "ValidatingAdmissionPolicy" {
+			continue
+		}
+		policies := w.core.AdmissionregistrationV1().ValidatingAdmissionPolicies()
+		_, err := policies.Get(context.Background(), name, metav1.GetOptions{})
+		switch {
+		case present && err != nil:
+			return fmt.Sprintf("admission policy %s: %v", name, err)
+		case !present && !apierrors.IsNotFound(err):
+			return fmt.Sprintf("admission policy %s is there still (%v)", name, err)
+		}
+	}
 	return ""
 }

@@ -60,7 +60,12 @@ var (
 		anything}
 	Roles        = &Kind{rbacv1.GroupName, "v1", "roles", "Role", true, false, false, anything}
 	RoleBindings = &Kind{rbacv1.GroupName, "v1", "rolebindings", "RoleBinding", true, false, false, anything}
-	Reviews      = &Kind{"authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false, false, false,
+	// The model keeps admission policies, and lets everything in.
+	AdmissionPolicies = &Kind{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicies",
+		"ValidatingAdmissionPolicy", false, true, false, anything}
+	AdmissionBindings = &Kind{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings",
+		"ValidatingAdmissionPolicyBinding", false, false, false, anything}
+	Reviews = &Kind{"authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false, false, false,
 		anything}
 	ServiceAccounts = &Kind{"", "v1", "serviceaccounts", "ServiceAccount", true, false, false,
 		func() any { return new(corev1.ServiceAccount) }}
@@ -114,6 +119,7 @@ func kinds() []*Kind {
 		Budgets, StorageClasses, Attachments, CSINodes, NodeClaims, NodePools, NodeOverlays, NodeClasses,
 		PodTemplates, CapacityBuffers, Requests, PodGroups, Deployments, ReplicaSets, ServiceAccounts,
 		Provisioners, NodeTemplates, Definitions, ClusterRoles, ClusterRoleBindings, Roles, RoleBindings, Reviews,
+		AdmissionPolicies, AdmissionBindings,
 	}
 }
 
