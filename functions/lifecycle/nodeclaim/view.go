@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
+	"github.com/whittle-dev/whittle/shared/membership"
 )
 
 // Instance is an EC2 instance.
@@ -114,7 +115,9 @@ func (v *View) hostName() string { return cmp.Or(v.Claim.Status.NodeName, v.Host
 
 // proves reports whether the node's name shows that its kubelet runs on the claim's instance. A kubelet
 // writes its providerID itself, but EKS lets it in under the host name of its instance only.
-func (v *View) proves(node *corev1.Node) bool { return node.Name == v.hostName() }
+func (v *View) proves(node *corev1.Node) bool {
+	return membership.Named(v.Claim, v.HostName, node.Name)
+}
 
 // WantsPods reports whether the pods and volumes on the claim's node decide anything. They do before a
 // reboot, and once the claim is deleted. They do not while the instance was drained and terminated and

@@ -30,7 +30,8 @@ func All() []Attack {
 	return []Attack{
 		{
 			Actor: node, Tries: "reports a thousand processors, so that the pods of other nodes move to it",
-			Bound:   "a node has at most what its claim and its instance type know. One that says more gets no pods, and is reported",
+			Bound: "a node has at most what its claim and its instance type know. One that says more gets no pods, and is " +
+				"reported",
 			Package: "./shared/consolidation", Test: "TestANodeThatClaimsToBeLargeGetsNoPods",
 			Fault: replace("shared/plan/node.go", "return membership.Allocatable(n.NodeClaim, n.Node)",
 				"return n.Node.Status.Allocatable"),
@@ -59,15 +60,16 @@ func All() []Attack {
 			Actor: node, Tries: "joins with the providerID of an instance that has not joined, to get its labels and pods",
 			Bound:   "lifecycle registers a node only under the name that EC2 gives the instance",
 			Package: "./functions/lifecycle", Test: "TestAThiefGetsNothingOfAnothersClaim",
-			Fault: append(replace("shared/membership/join.go", "\tif name == \"\" {\n\t\treturn all, nil\n",
-				"\tif claim.Status.NodeName == \"\" {\n\t\treturn all, nil\n"),
-				replace("functions/lifecycle/nodeclaim/view.go", "return node.Name == v.hostName()", "return true")...),
+			Fault: append(replace("shared/membership/join.go", "if claim.Status.NodeName == \"\" && hostName == \"\" {",
+				"if claim.Status.NodeName == \"\" {"),
+				replace("shared/membership/join.go", "|| launched && name == id", "|| launched")...),
 		},
 		{
 			Actor: node, Tries: "joins with the providerID of another node, so that the other is removed as an empty one",
 			Bound:   "the registered name decides whose node it is. Nothing disrupts a claim with two nodes, and it is reported",
 			Package: "./shared/snapshot", Test: "TestASecondNodeWithTheProviderIDOfAnother",
-			Fault: replace("shared/membership/join.go", "\t\tif node.Name == name {\n", "\t\tif node.Name != name {\n"),
+			Fault: replace("shared/membership/join.go", "if Named(claim, hostName, node.Name) {",
+				"if !Named(claim, hostName, node.Name) {"),
 		},
 		{
 			Actor: node, Tries: "loses its finalizer while it is drained, and comes back as another",
@@ -83,7 +85,8 @@ func All() []Attack {
 			Actor: node, Tries: "annotates itself with do-not-disrupt, to outlive `expireAfter`",
 			Bound:   "an expired node's own annotation keeps it no longer",
 			Package: "./shared/disruption", Test: "TestCandidates",
-			Fault: replace("shared/disruption/candidates.go", `why != "" || reason != ReasonExpired {`, `why != "" || reason != "" {`),
+			Fault: replace("shared/disruption/candidates.go", `why != "" || reason != ReasonExpired {`,
+				`why != "" || reason != "" {`),
 		},
 		{
 			Actor: node, Tries: "removes the labels by which it is a candidate",
