@@ -17,7 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// Decide sets Candidate and Ineligible of each node with a NodeClaim. The cluster is the snapshot
+// Decide sets Candidate, Ineligible and Vacant of each node with a NodeClaim. The cluster is the snapshot
 // that the fleet was read from.
 func Decide(f *state.Fleet, cluster *plan.Snapshot, budgets []policyv1.PodDisruptionBudget) {
 	c := newChecks(cluster, budgets, f.Now)
@@ -25,6 +25,7 @@ func Decide(f *state.Fleet, cluster *plan.Snapshot, budgets []policyv1.PodDisrup
 		if n.Source.NodeClaim != nil {
 			n.Ineligible = c.refusal(n)
 			n.Candidate = n.Ineligible.IsZero()
+			n.Vacant = c.vacant(n)
 		}
 	}
 }
@@ -71,6 +72,12 @@ func (c *checks) refusal(n *state.Node) state.Refusal {
 		}
 	}
 	return state.Refusal{}
+}
+
+// vacant reports whether only time keeps the node, which has no pod and expects none. A pod that moved there
+// would keep it, and would be evicted for nothing where its own node is as good.
+func (c *checks) vacant(n *state.Node) bool {
+	return n.Ineligible.Because == state.Unsettled && n.IsEmpty() && c.starting(n).IsZero() && c.coming(n) == ""
 }
 
 // starting refuses nodes that are not in normal operation.

@@ -3,7 +3,8 @@
 //
 // It is the state of the pipeline of package consolidation. New reads a snapshot once. Apply is the
 // only change afterwards, and Reset takes all changes back. Other packages read the exported fields
-// and write none, except Node.Candidate and Node.Ineligible, which package eligibility writes once.
+// and write none, except Node.Candidate, Node.Ineligible and Node.Vacant, which package eligibility
+// writes once.
 //
 // Terms:
 //   - A candidate is a node that may be deleted.

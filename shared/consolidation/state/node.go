@@ -31,6 +31,9 @@ type Node struct {
 	Nominated int
 	// Leaving says that the node's end was ordered or prepared before any step.
 	Leaving bool
+	// Vacant says that the node is empty and goes by itself once it has been so for long enough. Package
+	// eligibility sets it. No pod moves there.
+	Vacant bool
 	// Launched is the claim of a node that a step launches. It is nil for all other nodes.
 	Launched *plan.PlannedNodeClaim
 

@@ -196,12 +196,12 @@ func (f *Fleet) Reset() {
 	f.serial = 0
 }
 
-// Remaining returns the nodes that can take pods: they are neither removed, nor leaving, nor in
-// except.
+// Remaining returns the nodes that can take pods: they are neither removed, nor leaving, nor vacant, nor
+// in except.
 func (f *Fleet) Remaining(except map[*Node]bool) []*Node {
 	remaining := make([]*Node, 0, len(f.Nodes))
 	for _, n := range f.Nodes {
-		if !n.Removed && !except[n] && !n.Leaving {
+		if !n.Removed && !except[n] && !n.Leaving && !n.Vacant {
 			remaining = append(remaining, n)
 		}
 	}
