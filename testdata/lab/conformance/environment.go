@@ -68,8 +68,8 @@ func Prepare(ctx context.Context, out io.Writer) (*Environment, error) {
 	for _, command := range [][]string{
 		{python, "-m", "venv", folder},
 		{
-			e.Python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes",
-			"-r", list,
+			e.Python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:",
+			"--require-hashes", "-r", list,
 		},
 	} {
 		if text, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
