@@ -186,7 +186,10 @@ func (r *region) launchImage(t *testing.T, image, instanceType, userData string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return aws.ToString(out.Instances[0].InstanceId), aws.ToString(out.Instances[0].PrivateDnsName)
+	// EC2 tells the name once the instance runs.
+	id = aws.ToString(out.Instances[0].InstanceId)
+	name, _ = r.service.PrivateDNSName(id)
+	return id, name
 }
 
 func (r *region) eventually(t *testing.T, id, what string, holds func(context.Context) bool) {
