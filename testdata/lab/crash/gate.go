@@ -31,7 +31,9 @@ var (
 // the caller where a trial asks for it, and has the trial check each call that was carried out.
 type gate struct {
 	awsURL, kubernetesURL string
-	authority             []byte // PEM; the authority of the gate's certificate
+	// answerURL is where CloudFormation waits for answers.
+	answerURL string
+	authority []byte // PEM; the authority of the gate's certificate
 
 	lag     *apiproxy.Lag // to the API server, with all rights
 	times   *times
@@ -243,6 +245,7 @@ func (g *gate) open(admin *rest.Config) error {
 	}
 	kubernetes, err := g.serve(&http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute, TLSConfig: certificate.TLS()})
 	g.awsURL, g.kubernetesURL = "http://"+aws, "https://"+kubernetes
+	g.answerURL = g.awsURL + responsePath
 	return err
 }
 

@@ -108,7 +108,8 @@ func (m *model) renew(ctx context.Context) error {
 	server := &url.URL{Scheme: "https", Host: modelHost}
 	w.gate = &gate{
 		kubernetesURL: server.String(), authority: []byte(modelAuthority), lag: apiproxy.NewLag(m, server),
-		awsURL: "https://sqs." + region + ".amazonaws.com",
+		awsURL:    "https://sqs." + region + ".amazonaws.com",
+		answerURL: "https://cloudformation-custom-resource-response.s3." + region + ".amazonaws.com" + responsePath,
 	}
 	// No client of a trial waits for another one's.
 	if err := w.connect(&rest.Config{Host: server.String(), Transport: m, QPS: -1}, runtime.ContentTypeJSON); err != nil {

@@ -114,7 +114,7 @@ func installScenarios() []Scenario {
 	scenario := func(kind cfn.RequestType, present bool, arrange func(*stage)) Scenario {
 		return Scenario{
 			Function: "install", Name: string(kind), Ticked: nobody(), Arrange: arrange,
-			Event: func(s *stage) any { return installEvent(kind, s.world.gate.awsURL+responsePath) },
+			Event: func(s *stage) any { return installEvent(kind, s.world.gate.answerURL) },
 			Done: func(t *trial, _ *state) string {
 				if t.world.account.answered == 0 {
 					return "CloudFormation has no answer"
