@@ -62,7 +62,7 @@ func All() []Attack {
 			Package: "./functions/lifecycle", Test: "TestAThiefGetsNothingOfAnothersClaim",
 			Fault: append(replace("shared/membership/join.go", "if claim.Status.NodeName == \"\" && hostName == \"\" {",
 				"if claim.Status.NodeName == \"\" {"),
-				replace("shared/membership/join.go", "|| launched && name == id", "|| launched")...),
+				replace("shared/membership/join.go", "launched && name == id", "launched && id != name+name")...),
 		},
 		{
 			Actor: node, Tries: "joins with the providerID of another node, so that the other is removed as an empty one",
