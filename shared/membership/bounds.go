@@ -148,31 +148,21 @@ func Allocatable(claim *api.NodeClaim, node *corev1.Node) corev1.ResourceList {
 	return bounded
 }
 
-// boundList returns the amounts within their bounds, and whether any exceeded its bound.
-func boundList(claim *api.NodeClaim, said corev1.ResourceList) (corev1.ResourceList, bool) {
-	bounded := said
-	lower := func(name corev1.ResourceName, to resource.Quantity) {
-		if len(bounded) == 0 || quantityOf(said, name).Cmp(to) <= 0 {
-			return
+// boundList returns the amounts within their bounds, and whether any exceeded its bound. The given list stays
+// as it is.
+func boundList(claim *api.NodeClaim, said corev1.ResourceList) (bounded corev1.ResourceList, less bool) {
+	bounded = said
+	for name, quantity := range said {
+		most, limited := bound(claim, name)
+		if !limited || quantity.Cmp(most) <= 0 {
+			continue
 		}
-		bounded = maps.Clone(bounded)
-		bounded[name] = to
-	}
-	for _, name := range slices.Sorted(maps.Keys(said)) {
-		if most, limited := bound(claim, name); limited {
-			lower(name, most)
+		if !less {
+			bounded, less = maps.Clone(said), true
 		}
+		bounded[name] = most
 	}
-	return bounded, len(said) > 0 && !sameList(bounded, said)
-}
-
-func quantityOf(list corev1.ResourceList, name corev1.ResourceName) *resource.Quantity {
-	quantity := list[name]
-	return &quantity
-}
-
-func sameList(a, b corev1.ResourceList) bool {
-	return maps.EqualFunc(a, b, func(x, y resource.Quantity) bool { return x.Cmp(y) == 0 })
+	return bounded, less
 }
 
 // bound is the most of the resource that the claim's Node can have. It is unknown for resources of device

@@ -60,7 +60,7 @@ const (
 )
 
 // Admission returns the admission policies with their bindings. The mode is that of the policies on what
-// others write. A policy on Whittle's own functions always refuses.
+// others write. The policy on Whittle's own functions refuses in both modes that install policies.
 func Admission(mode Mode) ([]unstructured.Unstructured, error) {
 	objects, err := read("admission/*.yaml")
 	if err != nil || mode != ModeDeny {

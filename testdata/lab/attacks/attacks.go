@@ -147,7 +147,7 @@ func All() []Attack {
 		},
 		{
 			Actor: function, Tries: "forges the status of pods with lifecycle's right to nominate",
-			Bound:   "an admission policy, whatever the setting",
+			Bound:   "an admission policy, with `admission: audit` too",
 			Package: "./functions/install/attacks", Test: "TestWhatLifecycleMayWriteOnPods",
 			Fault: replace(policies, `read("admission/*.yaml")
 	if err != nil || mode`, `read("admission/nodes.yaml")
