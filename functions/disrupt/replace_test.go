@@ -50,7 +50,7 @@ func offers(t *testing.T) {
 		Zones: []string{"us-east-1a", "us-east-1b"}, OnDemandPrice: 0.096,
 		SpotPrices: map[string]float64{"us-east-1a": 0.03, "us-east-1b": 0.04},
 	}}
-	if err := inventory.PutCatalog(t.Context(), server.Client(t, nil), known); err != nil {
+	if err := inventory.PutCatalog(t.Context(), server.Everything(t), known); err != nil {
 		t.Fatal(err)
 	}
 }

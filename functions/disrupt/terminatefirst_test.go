@@ -23,8 +23,8 @@ func TestANodeOfAFullReservationEndsFirst(t *testing.T) {
 			InstanceMatchCriteria: "targeted", ReservationType: "default", State: "active",
 		}},
 	}})
-	if err := inventory.PutReservations(t.Context(), server.Client(t, nil), map[string]int{"cr-0123456789abcdef0": 0},
-		time.Now()); err != nil {
+	full := map[string]int{"cr-0123456789abcdef0": 0}
+	if err := inventory.PutReservations(t.Context(), server.Everything(t), full, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	pool(t, "100%")

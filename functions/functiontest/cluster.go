@@ -77,6 +77,16 @@ func (c *Cluster) Client(t *testing.T, wrap func(http.RoundTripper) http.RoundTr
 	return client
 }
 
+// Everything returns a client that may do everything, for what other functions have written before.
+func (c *Cluster) Everything(t *testing.T) *cluster.Client {
+	t.Helper()
+	client, err := c.plane.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // rememberDenied remembers the calls that the API server denied.
 func (c *Cluster) rememberDenied(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {

@@ -231,7 +231,11 @@ func TestAClassWithExpressionsWaitsForTheirValues(t *testing.T) {
 		},
 	} {
 		if test.known != nil {
-			if err := inventory.PutKubeletValues(t.Context(), client, test.known); err != nil {
+			lifecycle, err := controlPlane.ClientOf("whittle:lifecycle")
+			if err == nil {
+				err = inventory.PutKubeletValues(t.Context(), lifecycle, test.known)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -160,12 +160,14 @@ func TestStatus(t *testing.T) {
 		}
 	})
 	t.Run("a viewer's rights", func(t *testing.T) {
-		apply(t, client, &rbacv1.ClusterRoleBinding{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding"},
-			ObjectMeta: metav1.ObjectMeta{Name: "viewers"},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "viewer"}},
-		})
+		for _, role := range []string{"view", "whittle:planner"} {
+			apply(t, client, &rbacv1.ClusterRoleBinding{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding"},
+				ObjectMeta: metav1.ObjectMeta{Name: "viewer-" + role},
+				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+				Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "viewer"}},
+			})
+		}
 		viewer := change(t, kubeconfig, func(config *clientcmdapi.Config) {
 			for _, user := range config.AuthInfos {
 				user.Impersonate = "viewer"

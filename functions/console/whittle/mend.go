@@ -52,7 +52,7 @@ func remedyFor(err error, text string, endpoint cluster.Endpoint) string {
 			"context", endpoint.Name)
 	case apierrors.IsForbidden(err):
 		return "the cluster forbids it: ask the cluster's administrator for the right to get and list this, as with the " +
-			"ClusterRole view"
+			"ClusterRoles view and whittle:planner"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &unverified):
 		return fmt.Sprintf("the certificate of %s is not the one that the kubeconfig expects: write the kubeconfig anew, as "+
 			"with `aws eks update-kubeconfig`", where)

@@ -103,7 +103,8 @@ func TestEveryRoleIsBoundToItsGroup(t *testing.T) {
 		switch object.GetKind() {
 		case "ClusterRole", "Role":
 			// People bind the roles that a namespace offers.
-			if !isAggregated(object) && object.GetName() != "whittle:restart" {
+			given := []string{"whittle:restart", "whittle:planner"} // people bind them
+			if !isAggregated(object) && !slices.Contains(given, object.GetName()) {
 				roles[place] = true
 			}
 		case "ClusterRoleBinding", "RoleBinding":
@@ -204,5 +205,26 @@ func decode(t *testing.T, object unstructured.Unstructured, into any) {
 	t.Helper()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, into, true); err != nil {
 		t.Fatalf("decoding %s %q: %v", object.GetKind(), object.GetName(), err)
+	}
+}
+
+// TestViewLeavesMachinesOut checks that no role which Kubernetes adds to its own reads kinds that view
+// leaves out, and that the role for plans does.
+func TestViewLeavesMachinesOut(t *testing.T) {
+	readers := map[string][]string{}
+	for _, object := range rbac(t) {
+		rules, _ := rulesOf(t, object)
+		for _, rule := range rules {
+			for _, kind := range []string{"nodes", "persistentvolumes", "csinodes"} {
+				if slices.Contains(rule.Resources, kind) && (isAggregated(object) || object.GetName() == "whittle:planner") {
+					readers[kind] = append(readers[kind], object.GetName())
+				}
+			}
+		}
+	}
+	for _, kind := range []string{"nodes", "persistentvolumes", "csinodes"} {
+		if !slices.Equal(readers[kind], []string{"whittle:planner"}) {
+			t.Errorf("%s is read by %v, want whittle:planner alone", kind, readers[kind])
+		}
 	}
 }

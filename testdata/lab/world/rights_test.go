@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -152,32 +153,153 @@ func unasked() map[string]string {
 	}
 }
 
-// everyVerbWasUsed compares the functions' cluster roles with the API server's audit log.
-func everyVerbWasUsed(t *testing.T, stages []stage) {
-	asked := map[string]bool{}
+// breadth is what the requests of one verb on one kind named, over all worlds.
+type breadth struct {
+	worlds     int
+	names      map[string]int // how many worlds have it
+	namespaces map[string]bool
+}
+
+// within is the key of what a Role of the namespace allows, and of what a ClusterRole does where it is empty.
+func within(key, namespace string) string { return key + " in " + namespace }
+
+// count adds a request of a world, whose keys and names so far are here.
+func count(all map[string]*breadth, here map[string]map[string]bool, key string, request kubernetes.Request) {
+	if all[key] == nil {
+		all[key] = &breadth{names: map[string]int{}, namespaces: map[string]bool{}}
+	}
+	if here[key] == nil {
+		here[key] = map[string]bool{}
+		all[key].worlds++
+	}
+	if !here[key][request.Name] {
+		all[key].names[request.Name]++
+	}
+	here[key][request.Name] = true
+	all[key].namespaces[request.Namespace] = true
+}
+
+// asked gathers the requests of all worlds, by group, verb and kind, for all namespaces and for each.
+func asked(t *testing.T, stages []stage) map[string]*breadth {
+	t.Helper()
+	all := map[string]*breadth{}
 	for _, s := range stages {
 		requests, err := s.Requests()
 		if err != nil || len(requests) == 0 {
 			t.Fatalf("%d requests, %v", len(requests), err)
 		}
+		here := map[string]map[string]bool{}
 		for _, request := range requests {
-			for _, group := range request.Groups {
-				asked[key(group, request)] = true
-			}
 			if request.Status == http.StatusForbidden {
 				t.Errorf("not allowed: %s %s %s %s by %v", request.Verb, request.Resource, request.APIGroup, request.Name,
 					request.Groups)
 			}
+			for _, group := range request.Groups {
+				count(all, here, key(group, request), request)
+				count(all, here, within(key(group, request), request.Namespace), request)
+			}
 		}
 	}
-	roles, err := manifests.RBAC()
+	return all
+}
+
+// fixed reports whether each world named the same objects, so that the right can name them too.
+func (b *breadth) fixed() bool {
+	for _, worlds := range b.names {
+		if worlds < b.worlds {
+			return false
+		}
+	}
+	return b.worlds > 1 && b.names[""] == 0
+}
+
+// narrower says how a rule could be narrower than it is; nothing where its breadth was needed.
+func (b *breadth) narrower(namespace, verb string, rule *rbacv1.PolicyRule) (could []string) {
+	for _, name := range rule.ResourceNames {
+		if b.names[name] == 0 {
+			could = append(could, "granted on "+name+", and never used on it")
+		}
+	}
+	// A request to create names nothing that a rule could name.
+	if verb != "create" && len(rule.ResourceNames) == 0 && b.fixed() {
+		names := slices.Sorted(maps.Keys(b.names))
+		could = append(could, fmt.Sprintf("granted on every name, and used on %v in each world", names))
+	}
+	if namespace == "" && len(b.namespaces) == 1 && !b.namespaces[""] {
+		namespaces := slices.Sorted(maps.Keys(b.namespaces))
+		could = append(could, fmt.Sprintf("granted in every namespace, and used in %v", namespaces))
+	}
+	return could
+}
+
+// wide lists the rights that no scenario needs in their breadth, with a reason each.
+func wide() map[string]string {
+	const where = "writes events where their objects are, and pods are in every namespace"
+	const values = "belongs to classes with expressions, and these worlds have none: a test of lifecycle has it"
+	const reserved = "belongs to capacity reservations, and these worlds have none: tests of the packages have it"
+	return map[string]string{
+		"disrupt create events: granted in every namespace, and used in [default]":                    where,
+		"lifecycle create events: granted in every namespace, and used in [default]":                  where,
+		"lifecycle create pods/eviction: granted in every namespace, and used in [default]":           "drains pods of every namespace",
+		"provision get configmaps: granted on whittle-kubelet-values, and never used on it":           values,
+		"provision get configmaps: granted on whittle-capacity-reservations, and never used on it":    reserved,
+		"provision update configmaps: granted on whittle-capacity-reservations, and never used on it": reserved,
+		"lifecycle get configmaps: granted on whittle-capacity-reservations, and never used on it":    reserved,
+		"lifecycle update configmaps: granted on whittle-capacity-reservations, and never used on it": reserved,
+		"disrupt get configmaps: granted on whittle-capacity-reservations, and never used on it":      reserved,
+	}
+}
+
+// everyVerbWasUsed compares the functions' roles with the API server's audit log.
+func everyVerbWasUsed(t *testing.T, stages []stage) {
+	used := asked(t, stages)
+	excused, tooWide := unasked(), wide()
+	needless := maps.Clone(excused)
+	for _, role := range functionRoles(t) {
+		for i := range role.Rules {
+			rule := &role.Rules[i]
+			for _, request := range requestsOf(rule) {
+				key := key(role.Name, request)
+				by := used[key]
+				if role.Namespace != "" {
+					by = used[within(key, role.Namespace)]
+				}
+				delete(needless, key)
+				if by == nil {
+					if excused[key] == "" {
+						t.Errorf("%s: granted, and never used", key)
+					}
+					continue
+				}
+				for _, could := range by.narrower(role.Namespace, request.Verb, rule) {
+					what := key + ": " + could
+					if tooWide[what] == "" {
+						t.Error(what)
+					}
+					delete(tooWide, what)
+				}
+			}
+		}
+	}
+	for key := range needless {
+		t.Errorf("%s is excused, and not granted", key)
+	}
+	for key := range tooWide {
+		t.Errorf("%s is excused, and needed in its breadth, or not granted", key)
+	}
+}
+
+// functionRoles are the roles and cluster roles of functions: not those for people.
+func functionRoles(t *testing.T) []rbacv1.ClusterRole {
+	t.Helper()
+	objects, err := manifests.RBAC()
 	if err != nil {
 		t.Fatal(err)
 	}
-	excused := unasked()
-	for _, object := range roles {
+	var roles []rbacv1.ClusterRole
+	for _, object := range objects {
 		// No function has the roles for people, or those that namespaces may grant.
-		others := []string{"whittle:view", "whittle:admin", "whittle:restart"}
+		others := []string{"whittle:view", "whittle:planner", "whittle:admin", "whittle:restart"}
 		if kind := object.GetKind(); kind != "Role" && kind != "ClusterRole" || slices.Contains(others, object.GetName()) {
 			continue
 		}
@@ -185,23 +307,22 @@ func everyVerbWasUsed(t *testing.T, stages []stage) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err != nil {
 			t.Fatal(err)
 		}
-		for _, rule := range role.Rules {
-			for _, group := range rule.APIGroups {
-				for _, resource := range rule.Resources {
-					for _, verb := range rule.Verbs {
-						key := key(role.Name, kubernetes.Request{Verb: verb, APIGroup: group, Resource: resource})
-						if !asked[key] && excused[key] == "" {
-							t.Errorf("%s: granted, and never used", key)
-						}
-						delete(excused, key)
-					}
-				}
+		roles = append(roles, role)
+	}
+	return roles
+}
+
+// requestsOf lists the verbs on kinds that a rule allows.
+func requestsOf(rule *rbacv1.PolicyRule) []kubernetes.Request {
+	var requests []kubernetes.Request
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				requests = append(requests, kubernetes.Request{Verb: verb, APIGroup: group, Resource: resource})
 			}
 		}
 	}
-	for key := range excused {
-		t.Errorf("%s is excused, and not granted", key)
-	}
+	return requests
 }
 
 func key(role string, request kubernetes.Request) string {
