@@ -98,9 +98,10 @@ func newQueue(c *cluster, name, id string, p queueProperties, deadLetters *[]aws
 // closeQueues refuses messages of everybody except AWS services, for which each queue's policy names
 // the rules, and the roles of the functions that send there. An identity policy that allows sending
 // to all queues of the account would otherwise be enough to end nodes by forged events. A condition
-// of aws:PrincipalArn holds for all sessions of a role.
+// of aws:PrincipalArn holds for all sessions of a role. Nobody sends to a dead-letter queue: SQS moves
+// messages there itself, and a redrive would bring a forged one to the function.
 func closeQueues(c *cluster, q queues, all functions) {
-	for _, to := range []awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt} {
+	for _, to := range append([]awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt}, q.dead...) {
 		senders := jsii.Strings(c.configuration.redriveRoles...)
 		for _, f := range all.all() {
 			if slices.Contains(f.sends, to) {

@@ -203,7 +203,7 @@ func TestQueuesRefuseOthers(t *testing.T) {
 			}
 		}
 	}
-	if want := len(queueNames()); closed != want {
+	if want := 2 * len(queueNames()); closed != want { // with their dead-letter queues
 		t.Errorf("%d queues refuse others, want %d", closed, want)
 	}
 }

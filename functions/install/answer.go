@@ -39,7 +39,8 @@ func physicalIDAfter(event cfn.Event, cluster string, err error) string {
 // bucketHost matches the addresses of S3, with the bucket in the host's name or in the path. Other
 // services of AWS have hosts of the same domains, and so have their users' machines.
 var bucketHost = regexp.MustCompile(
-	`^([a-z0-9][a-z0-9.-]*\.)?s3([.-](dualstack\.)?[a-z]{2}(-[a-z]+)+-[0-9]+)?\.amazonaws\.(com|com\.cn|eu)$`)
+	`^([a-z0-9][a-z0-9.-]*\.)?s3([.-](dualstack\.)?[a-z]{2}(-[a-z]+)+-[0-9]+)?\.` +
+		`(amazonaws\.(com|com\.cn|eu)|c2s\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov)$`)
 
 // checkAnswerURL returns an error for a URL that CloudFormation does not give: its answers go to a
 // bucket by HTTPS. The endpoint is that of another AWS, such as the local one, or empty.

@@ -56,6 +56,7 @@ func TestAnswersGoToCloudFormationOnly(t *testing.T) {
 		"https://cloudformation-custom-resource-response-apsoutheast2.s3-ap-southeast-2.amazonaws.com:443/a",
 		"https://cloudformation-custom-resource-response-usgovwest1.s3.us-gov-west-1.amazonaws.com/a",
 		"https://cloudformation-custom-resource-response-cnnorth1.s3.cn-north-1.amazonaws.com.cn/a",
+		"https://bucket.s3.us-iso-east-1.c2s.ic.gov/a", "https://bucket.s3.us-isob-east-1.sc2s.sgov.gov/a",
 		"https://s3.dualstack.us-east-1.amazonaws.com/bucket/a",
 		local + "/cloudformation/a",
 	} {
