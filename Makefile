@@ -108,15 +108,16 @@ cdk = infra/node_modules/.bin/cdk $(1) $(if $(clusters),-c clusters=$(clusters))
 # A release has its functions.
 built = $(if $(filter release=%,$(context)),,functions)
 
-deploy: infra/node_modules $(built) ## show what changes and deploy the stack: clusters=prod context="interval=5s release=DIR"
+deploy: infra/node_modules $(built) ## show what changes and deploy a stack for each cluster: clusters=prod context="interval=5s release=DIR"
 	$(call cdk,diff)
-	$(call cdk,deploy)
+	$(call cdk,deploy --all)
 
 release: ## make zips of the functions, command lines, an SBOM and checksums in build/release, the same bytes each time
 	@go run ./infra/release $(functions)
 
-uninstall: infra/node_modules $(built) ## remove the stack, but no node, NodePool or definition: clusters=prod
-	$(call cdk,destroy)
+uninstall: infra/node_modules $(built) ## remove the stacks of the named clusters, but no node, NodePool or definition: clusters=prod
+	$(if $(clusters),,$(error name the clusters whose stacks go, as in clusters=prod))
+	$(call cdk,destroy --all)
 
 infra/node_modules: infra/package-lock.json
 	@npm ci --prefix infra --no-audit --no-fund --loglevel=error
@@ -186,12 +187,12 @@ generate: ## run go generate wherever a file asks for it, and fail if a file was
 fuzz: ## run the fuzz tests, two at a time; fuzztime=1m for longer
 	@$(fuzzed) | sed 's/$$/ $(fuzztime)/' | xargs -P 2 -L 1 bash -o pipefail -c '$(fuzzone)'
 
-template := build/cdk.out/Whittle.template.json
+template := build/cdk.out/Whittle-example.template.json
 # A template with the settings that add statements to policies.
 key := arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
 every := subnets=subnet-0a1b2c3d securityGroups=sg-0a1b2c3d clusterSecurityGroup=sg-4e5f6a7b windowsNodes=true \
   kmsKey=$(key) volumeKeys=$(key) imageParameters=/images/* alarmTopic=arn:aws:sns:us-east-1:123456789012:pages
-everytemplate := build/cdk.every/Whittle.template.json
+everytemplate := build/cdk.every/Whittle-example.template.json
 
 # cfn-lint's W3005 is about dependencies that the CDK itself writes for each role.
 # The test has the flags of `make test`, so that the one repeats the other's cached result.

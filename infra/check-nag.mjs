@@ -1,7 +1,7 @@
 // Checks a synthesized template with cdk-nag's pack AwsSolutions. The resource's metadata may accept
 // a finding with a reason. An accepted finding that does not occur is a fault too.
 //
-//   node infra/check-nag.mjs build/cdk.out/Whittle.template.json
+//   node infra/check-nag.mjs build/cdk.out/Whittle-example.template.json
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

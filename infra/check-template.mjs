@@ -2,7 +2,7 @@
 // account. It finds unknown types, unknown and missing properties, values that their property does
 // not accept, and references to nothing.
 //
-//   node infra/check-template.mjs build/cdk.out/Whittle.template.json
+//   node infra/check-template.mjs build/cdk.out/Whittle-example.template.json
 
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

@@ -19,6 +19,8 @@ type cluster struct {
 	prefix        string
 	stack         configuration
 	configuration clusterConfiguration
+	// recursionSetting is whether Lambda lets functions recur by a setting, in the stack's region.
+	recursionSetting awscdk.CfnCondition
 }
 
 // newCluster adds the installation for one cluster to scope.
@@ -35,6 +37,7 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 		stack:         stack,
 		configuration: configuration,
 	}
+	c.recursionSetting = newRecursionSetting(c.scope)
 	if boundary := configuration.permissionBoundary; boundary != "" {
 		awsiam.PermissionsBoundary_Of(c.scope).Apply(
 			awsiam.ManagedPolicy_FromManagedPolicyArn(c.scope, jsii.String("Boundary"), &boundary),

@@ -8,15 +8,9 @@ import (
 	"slices"
 )
 
-const (
-	// maximumClusters keeps the stack below CloudFormation's 500 resources. A cluster takes about
-	// 72.
-	// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
-	maximumClusters = 6
-	// maximumClusterName is EKS's limit, in characters.
-	// https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
-	maximumClusterName = 100
-)
+// maximumClusterName is EKS's limit, in characters.
+// https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
+const maximumClusterName = 100
 
 // clusterNames returns the names in the given order, and the place where the user wrote them. The
 // context overrides the file.
@@ -44,9 +38,6 @@ func clusterNames(f *file, lookup func(key string) any) (names []string, where s
 func checkClusterNames(names []string) error {
 	if len(names) == 0 {
 		return errors.New("no cluster given: name the EKS clusters to watch")
-	}
-	if len(names) > maximumClusters {
-		return fmt.Errorf("%d clusters given, one stack has room for %d: name fewer", len(names), maximumClusters)
 	}
 	seen := map[string]bool{}
 	for _, name := range names {

@@ -36,6 +36,8 @@ type clusterConfiguration struct {
 	// work.
 	reaction   string
 	quietAfter time.Duration
+	// terminationProtection makes CloudFormation refuse to delete the stack.
+	terminationProtection bool
 	// dryRun makes functions plan and log, but change nothing.
 	dryRun bool
 	// memory of functions in MB, by name. A function that is not listed keeps its default.
@@ -149,7 +151,7 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		one := clusterConfiguration{
 			name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI,
 			reaction: reactionAdaptive, quietAfter: defaultQuietAfter, admission: admissionAudit, nodeCNI: true,
-			metrics: metrics.DetailFew, alarms: true, dashboard: true,
+			metrics: metrics.DetailFew, alarms: true, dashboard: true, terminationProtection: true,
 		}
 		for _, s := range clusterSettings() {
 			if err := s.from(&one, source{file: file, lookup: lookup, cluster: name}); err != nil {

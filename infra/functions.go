@@ -316,8 +316,11 @@ func newFunction(c *cluster, p functionProperties) function {
 		// crashes.
 		SystemLogLevelV2: awslambda.SystemLogLevel_WARN,
 		Tracing:          awslambda.Tracing_DISABLED,
-		RecursiveLoop:    recursion(p.recursive),
 	})
+	if p.recursive {
+		lambda.Node().DefaultChild().(awslambda.CfnFunction).AddPropertyOverride(jsii.String("RecursiveLoop"),
+			awscdk.Fn_ConditionIf(c.recursionSetting.LogicalId(), "Allow", awscdk.Aws_NO_VALUE()))
+	}
 	if p.once {
 		lambda.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
 			MaxEventAge: seconds(time.Minute), RetryAttempts: jsii.Number(0),
@@ -371,11 +374,17 @@ func (c *configuration) code(name string) string {
 	return filepath.Join(c.functions, name)
 }
 
-func recursion(allowed bool) awslambda.RecursiveLoop {
-	if allowed {
-		return awslambda.RecursiveLoop_ALLOW
+// newRecursionSetting adds the condition that Lambda has a setting for recursive loops in the region. Where it
+// lacks the setting, a stack that asks for it rolls back.
+// https://github.com/aws/aws-lambda-roadmap/issues/18
+func newRecursionSetting(scope constructs.Construct) awscdk.CfnCondition {
+	terms := []awscdk.ICfnConditionExpression{awscdk.Fn_ConditionEquals(awscdk.Aws_PARTITION(), "aws")}
+	for _, region := range []string{"mx-central-1", "ap-southeast-6"} {
+		terms = append(terms, awscdk.Fn_ConditionNot(awscdk.Fn_ConditionEquals(awscdk.Aws_REGION(), region)))
 	}
-	return ""
+	return awscdk.NewCfnCondition(scope, jsii.String("RecursionSetting"), &awscdk.CfnConditionProps{
+		Expression: awscdk.Fn_ConditionAnd(terms...),
+	})
 }
 
 func lambdaArchitecture(name string) awslambda.Architecture {

@@ -36,7 +36,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	newStack(app, configuration)
+	newStacks(app, configuration)
 	app.Synth(nil)
 	return nil
 }

@@ -25,7 +25,7 @@ func newNetwork(c *cluster) []constructs.IDependable {
 			IpProtocol:            jsii.String("tcp"),
 			FromPort:              jsii.Number(443),
 			ToPort:                jsii.Number(443),
-			Description:           jsii.String("Whittle's functions reach the API server of " + c.name),
+			Description:           jsii.String("Functions of Whittle reach the API server of " + c.name),
 		}))
 	}
 	return rules

@@ -69,7 +69,7 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
 		RoleName:        c.roleName("node-" + strings.ToLower(system)),
 		Description:     jsii.String("Nodes of " + system + " that Whittle launches for the cluster " + c.name),
-		AssumedBy:       awsiam.NewServicePrincipal(jsii.String("ec2.amazonaws.com"), nil),
+		AssumedBy:       awsiam.NewServicePrincipal(awscdk.Fn_Sub(jsii.String("ec2.${AWS::URLSuffix}"), nil), nil),
 		ManagedPolicies: &policies,
 	})
 	acknowledge(role, known)

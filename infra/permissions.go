@@ -140,8 +140,12 @@ func readShifts(c *cluster) []awsiam.PolicyStatement {
 	if !c.configuration.zonalShift {
 		return nil
 	}
+	// ARC knows load balancers alone as resources of this action. For other resources a condition names them.
+	// https://docs.aws.amazon.com/r53recovery/latest/dg/security_iam_service-with-iam-zonal-shift.html
 	return []awsiam.PolicyStatement{
-		allow("ZonalShifts", jsii.Strings("arc-zonal-shift:GetManagedResource"), []*string{clusterARN(c)}, nil),
+		allow("ZonalShifts", jsii.Strings("arc-zonal-shift:GetManagedResource"), []*string{jsii.String("*")}, conditions{
+			"StringEquals": {"arc-zonal-shift:ResourceIdentifier": clusterARN(c)},
+		}),
 	}
 }
 

@@ -58,7 +58,7 @@ func functionRole(t *testing.T, in template, name string) (string, resource) {
 }
 
 func TestEachFunctionHasItsOwnRole(t *testing.T) {
-	got := synthesize(t, "prod", "dev")
+	got := synthesize(t, "prod")
 	owner := map[string]string{}
 	for id, f := range got.ofType("AWS::Lambda::Function") {
 		role := references(f.Properties["Role"])[0]
@@ -67,8 +67,8 @@ func TestEachFunctionHasItsOwnRole(t *testing.T) {
 		}
 		owner[role] = id
 	}
-	if len(owner) != 2*len(functionNames()) {
-		t.Errorf("%d functions have a role, want %d", len(owner), 2*len(functionNames()))
+	if len(owner) != len(functionNames()) {
+		t.Errorf("%d functions have a role, want %d", len(owner), len(functionNames()))
 	}
 }
 

@@ -52,9 +52,26 @@ func newNextSteps(c *cluster) {
 	}
 	output("Version", "the version of its functions", version.Version)
 	if c.configuration.dashboard {
-		output("DashboardAddress", "the address of its dashboard", *awscdk.Fn_Sub(jsii.String(
-			"https://console.aws.amazon.com/cloudwatch/home?region=${AWS::Region}#dashboards/dashboard/"+c.prefix), nil))
+		output("DashboardAddress", "the address of its dashboard", *awscdk.Fn_Join(jsii.String(""), &[]*string{
+			jsii.String("https://"), consoleHost(c), jsii.String("/cloudwatch/home?region="), awscdk.Aws_REGION(),
+			jsii.String("#dashboards/dashboard/" + c.prefix),
+		}))
 	}
 	output("NextSteps", "what to do next", "aws eks update-kubeconfig --name "+c.name+
 		"; kubectl apply -f testdata/manifests/quickstart.yaml; bin/whittle status")
+}
+
+// consoleHost is the host of AWS's console in the stack's partition.
+// https://docs.aws.amazon.com/govcloud-us/latest/UserGuide/using-govcloud-endpoints.html
+func consoleHost(c *cluster) *string {
+	host := jsii.String("console.aws.amazon.com")
+	for _, other := range []struct{ id, partition, host string }{
+		{"China", "aws-cn", "console.amazonaws.cn"}, {"GovCloud", "aws-us-gov", "console.amazonaws-us-gov.com"},
+	} {
+		there := awscdk.NewCfnCondition(c.scope, jsii.String(other.id), &awscdk.CfnConditionProps{
+			Expression: awscdk.Fn_ConditionEquals(awscdk.Aws_PARTITION(), other.partition),
+		})
+		host = awscdk.Token_AsString(awscdk.Fn_ConditionIf(there.LogicalId(), other.host, host), nil)
+	}
+	return host
 }

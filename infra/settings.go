@@ -119,6 +119,11 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set:     func(c *cluster, value any) (err error) { c.alarms, err = truth(value); return err },
 		},
 		{
+			key: "terminationProtection", fallback: "`true`", example: "false",
+			meaning: "`false` lets CloudFormation delete the stack. [Removal](#removal) has the steps",
+			set:     func(c *cluster, value any) (err error) { c.terminationProtection, err = truth(value); return err },
+		},
+		{
 			key: "dashboard", fallback: "`true`", example: "false",
 			meaning: "`false` makes no dashboard. The first three of an account are free",
 			set:     func(c *cluster, value any) (err error) { c.dashboard, err = truth(value); return err },

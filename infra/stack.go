@@ -1,20 +1,43 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// stackName is the name of the one CloudFormation stack.
-const stackName = "Whittle"
+// stackName is the name of a cluster's CloudFormation stack. EKS allows underscores and CloudFormation
+// does not: a hash keeps such a name apart from one with hyphens.
+func stackName(cluster string) string {
+	name := "Whittle-" + cluster
+	if plain := strings.ReplaceAll(name, "_", "-"); plain != name {
+		hash := sha256.Sum256([]byte(cluster))
+		return plain + "-" + hex.EncodeToString(hash[:4])
+	}
+	return name
+}
 
-// newStack adds the stack, with a construct for each cluster. The same template serves every
-// account and region.
-func newStack(scope constructs.Construct, configuration configuration) awscdk.Stack {
-	stack := awscdk.NewStack(scope, jsii.String(stackName), &awscdk.StackProps{
-		StackName:   jsii.String(stackName),
-		Description: jsii.String("Whittle: gives EKS clusters the nodes that their pods need"),
+// newStacks adds a stack for each cluster. They share nothing, so that a deployment or a removal touches
+// the clusters that it names.
+func newStacks(scope constructs.Construct, configuration configuration) []awscdk.Stack {
+	var stacks []awscdk.Stack
+	for _, cluster := range configuration.clusters {
+		stacks = append(stacks, newStack(scope, configuration, cluster))
+	}
+	return stacks
+}
+
+// newStack adds the stack of a cluster. The same template serves every account and region.
+func newStack(scope constructs.Construct, configuration configuration, cluster clusterConfiguration) awscdk.Stack {
+	name := jsii.String(stackName(cluster.name))
+	stack := awscdk.NewStack(scope, name, &awscdk.StackProps{
+		StackName:             name,
+		Description:           jsii.String("Whittle: gives the EKS cluster " + cluster.name + " the nodes that its pods need"),
+		TerminationProtection: jsii.Bool(cluster.terminationProtection),
 		// The CDK command line checks the bootstrap version itself before it uploads the functions.
 		Synthesizer: awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{
 			GenerateBootstrapVersionRule: jsii.Bool(false),
@@ -23,8 +46,6 @@ func newStack(scope constructs.Construct, configuration configuration) awscdk.St
 	for key, value := range configuration.tags {
 		awscdk.Tags_Of(stack).Add(&key, &value, nil)
 	}
-	for _, cluster := range configuration.clusters {
-		newCluster(stack, configuration, cluster)
-	}
+	newCluster(stack, configuration, cluster)
 	return stack
 }

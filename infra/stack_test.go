@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,22 +74,34 @@ func (t template) function(tb testing.TB, physicalName string) (string, resource
 	return "", resource{}
 }
 
-// synthesized are the texts of templates with default settings, by their clusters.
+// synthesized are the texts of templates with default settings, by their cluster.
 var synthesized = map[string][]byte{}
 
-// synthesize returns the template for the clusters with default settings. Most tests want the same
+// synthesize returns the template for the cluster with default settings. Most tests want the same
 // one, which takes a second to make.
-func synthesize(t *testing.T, clusters ...string) template {
+func synthesize(t *testing.T, cluster string) template {
 	t.Helper()
-	names := strings.Join(clusters, ",")
-	if synthesized[names] == nil {
-		synthesized[names] = synthesizeWith(t, map[string]any{"clusters": names, "functions": builtFunctions(t)}).text
+	if synthesized[cluster] == nil {
+		synthesized[cluster] = synthesizeWith(t, map[string]any{"clusters": cluster, "functions": builtFunctions(t)}).text
 	}
-	return parse(t, synthesized[names])
+	return parse(t, synthesized[cluster])
 }
 
-// synthesizeWith returns the template for a context, with the feature flags of cdk.json.
+// synthesizeWith returns the template of one cluster for a context, with the feature flags of cdk.json.
 func synthesizeWith(t *testing.T, context map[string]any) template {
+	t.Helper()
+	templates := synthesizeAll(t, context)
+	if len(templates) != 1 {
+		t.Fatalf("%d stacks, want that of one cluster", len(templates))
+	}
+	for _, one := range templates {
+		return one
+	}
+	return template{}
+}
+
+// synthesizeAll returns the templates of all clusters by the names of their stacks.
+func synthesizeAll(t *testing.T, context map[string]any) map[string]template {
 	t.Helper()
 	var settings struct{ Context map[string]any }
 	decodeFile(t, filepath.Join("..", "cdk.json"), &settings)
@@ -101,12 +114,15 @@ func synthesizeWith(t *testing.T, context map[string]any) template {
 		Outdir:             jsii.String(t.TempDir()),
 		Context:            &settings.Context,
 	})
-	stack := newStack(app, configuration)
-	encoded, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
-	if err != nil {
-		t.Fatal(err)
+	templates := map[string]template{}
+	for _, stack := range newStacks(app, configuration) {
+		encoded, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		templates[*stack.StackName()] = parse(t, encoded)
 	}
-	return parse(t, encoded)
+	return templates
 }
 
 func parse(t *testing.T, text []byte) template {
@@ -192,50 +208,68 @@ func TestStackIsTheSameForEveryAccount(t *testing.T) {
 }
 
 func TestStackFitsCloudFormation(t *testing.T) {
-	var names []string
-	for i := range maximumClusters {
-		names = append(names, strings.Repeat("n", maximumClusterName-1)+string(rune('a'+i)))
-	}
-	got := synthesize(t, names...)
+	const key = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+	got := synthesizeWith(t, map[string]any{
+		"clusters": strings.Repeat("n", maximumClusterName), "functions": builtFunctions(t), "windowsNodes": "true",
+		"subnets": "subnet-0a1b2c3d", "securityGroups": "sg-0a1b2c3d,sg-0a1b2c3e", "clusterSecurityGroup": "sg-4e5f6a7b",
+		"kmsKey": key, "volumeKeys": key, "metrics": "full",
+	})
 	if len(got.Resources) > 500 {
-		t.Errorf("%d clusters take %d resources, CloudFormation allows 500", maximumClusters, len(got.Resources))
+		t.Errorf("a cluster takes %d resources, CloudFormation allows 500", len(got.Resources))
 	}
-	if len(got.text) > 1<<20 {
-		t.Errorf("%d clusters take %d bytes, CloudFormation allows 1 MB", maximumClusters, len(got.text))
-	}
-	if left := 500 - len(got.Resources); left >= len(got.Resources)/maximumClusters {
-		t.Errorf("%d clusters leave %d resources free, room for one more", maximumClusters, left)
+	if len(got.text) > 1_000_000 {
+		t.Errorf("a cluster takes %d bytes, CloudFormation allows 1 MB", len(got.text))
 	}
 }
 
+// TestClustersShareNothing checks that a deployment with fewer clusters, or others, changes no stack.
 func TestClustersShareNothing(t *testing.T) {
-	got := synthesize(t, "blue", "green")
-	count := map[string]int{}
-	for id, r := range got.Resources {
-		own, other := "blue", "green"
-		if strings.HasPrefix(id, "green") {
-			own, other = other, own
+	folder := builtFunctions(t)
+	both := synthesizeAll(t, map[string]any{"clusters": "blue,green", "functions": folder})
+	if names := slices.Sorted(maps.Keys(both)); !slices.Equal(names, []string{"Whittle-blue", "Whittle-green"}) {
+		t.Fatalf("stacks %v", names)
+	}
+	alone := synthesizeWith(t, map[string]any{"clusters": "blue", "functions": folder})
+	if string(alone.text) != string(both["Whittle-blue"].text) {
+		t.Error("a second cluster changes the first one's stack")
+	}
+	if text := string(alone.text); strings.Contains(text, "green") {
+		t.Error("the stack of the cluster blue names the cluster green")
+	}
+	if len(alone.Resources) != len(both["Whittle-green"].Resources) || len(alone.Resources) == 0 {
+		t.Errorf("%d and %d resources, want as many of each", len(alone.Resources), len(both["Whittle-green"].Resources))
+	}
+}
+
+func TestStackNames(t *testing.T) {
+	allowed := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
+	seen := map[string]string{}
+	for _, cluster := range []string{
+		"prod", "a_b", "a-b", "A_b", "a__b", "0", strings.Repeat("_", maximumClusterName), strings.Repeat("n", maximumClusterName),
+	} {
+		name := stackName(cluster)
+		if !allowed.MatchString(name) {
+			t.Errorf("%s: CloudFormation refuses the name %q of a stack", cluster, name)
 		}
-		if !strings.HasPrefix(id, own) {
-			t.Errorf("%s belongs to no cluster", id)
-			continue
+		if other, ok := seen[name]; ok {
+			t.Errorf("the clusters %s and %s have one stack, %s", cluster, other, name)
 		}
-		count[own]++
-		encoded, err := json.Marshal(r)
+		seen[name] = cluster
+	}
+}
+
+// TestTheStackIsProtected checks that CloudFormation refuses to delete a stack by mistake.
+func TestTheStackIsProtected(t *testing.T) {
+	for value, want := range map[string]bool{"": true, "true": true, "false": false} {
+		configuration, err := readConfiguration(func(key string) any {
+			return map[string]any{"clusters": "prod", "functions": builtFunctions(t), "terminationProtection": value}[key]
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(encoded), other) {
-			t.Errorf("%s of the cluster %s names the cluster %s: %s", id, own, other, encoded)
-		}
-	}
-	if count["blue"] != count["green"] || count["blue"] == 0 {
-		t.Errorf("resources by cluster: %v, want as many of each", count)
-	}
-	alone := synthesize(t, "blue")
-	for id := range alone.Resources {
-		if _, ok := got.Resources[id]; !ok {
-			t.Errorf("a second cluster changes the logical id %s, so the first one's resource would be replaced", id)
+		app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: jsii.String(t.TempDir())})
+		if got := newStacks(app, configuration)[0].TerminationProtection(); got == nil || *got != want {
+			t.Errorf("terminationProtection=%s: %v, want %v", value, got, want)
 		}
 	}
 }

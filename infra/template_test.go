@@ -13,7 +13,7 @@ import (
 // TestTemplateFollowsTheSpecification checks the template against AWS's specification of resource
 // types. Neither the CDK nor the local CloudFormation checks as much.
 func TestTemplateFollowsTheSpecification(t *testing.T) {
-	whole := synthesize(t, "one", "two")
+	whole := synthesize(t, "one")
 	sound := filepath.Join(t.TempDir(), "sound.json")
 	if err := os.WriteFile(sound, whole.text, 0o644); err != nil {
 		t.Fatal(err)

@@ -190,7 +190,7 @@ func whittle(w *world.World, setup scenario.Setup, nodeRole, reaction string) sc
 			}
 			return scenario.WaitForCatalog(ctx, setup.Cluster)
 		},
-		Stop:     w.Destroy,
+		Stop:     w.Remove,
 		Calls:    func() map[string]int { return w.CallsOf(world.WhittleRole) },
 		Requests: func() (int, error) { return requests(w, "whittle:") },
 	}

@@ -28,9 +28,12 @@ type stackXML struct {
 	LastUpdatedTime   timestamp
 	DeletionTime      timestamp
 	StackStatus       string
-	StackStatusReason string      `xml:",omitempty"`
-	Outputs           []outputXML `xml:"Outputs>member"`
-	Tags              []tag       `xml:"Tags>member"`
+	StackStatusReason string `xml:",omitempty"`
+
+	EnableTerminationProtection bool
+
+	Outputs []outputXML `xml:"Outputs>member"`
+	Tags    []tag       `xml:"Tags>member"`
 }
 
 // describe shows the stack; the service's lock is held.
@@ -38,7 +41,7 @@ func (s *stack) describe() stackXML {
 	shown := stackXML{
 		StackID: s.id, StackName: s.name, Description: s.description, CreationTime: timestamp(s.created),
 		LastUpdatedTime: timestamp(s.updated), DeletionTime: timestamp(s.deleted),
-		StackStatus: s.status, StackStatusReason: s.reason,
+		StackStatus: s.status, StackStatusReason: s.reason, EnableTerminationProtection: s.protected,
 	}
 	for _, o := range s.outputs {
 		shown.Outputs = append(shown.Outputs, outputXML{o.key, o.value, o.description})

@@ -103,6 +103,15 @@ func (r *resolver) functionReferences(name string, argument any, needs map[strin
 		return r.references(argument, needs)
 	case "Fn::Join":
 		return r.references(argument, needs)
+	case "Fn::If":
+		condition, values, err := ifArguments(argument)
+		if err != nil {
+			return err
+		}
+		if _, err := r.condition(condition, 0); err != nil {
+			return err
+		}
+		return r.references(values, needs)
 	default:
 		return notSimulated(name)
 	}
@@ -114,7 +123,7 @@ func (r *resolver) refer(name string, needs map[string]bool) error {
 		needs[name] = true
 		return nil
 	}
-	if _, known := r.pseudo[name]; known {
+	if _, known := r.pseudo[name]; known || name == noValueName {
 		return nil
 	}
 	if strings.HasPrefix(name, "AWS::") {

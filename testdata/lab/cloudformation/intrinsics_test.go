@@ -13,6 +13,10 @@ import (
 const everyFunction = `{
 "Description":"every intrinsic function",
 "Metadata":{"by":"a test"},
+"Conditions":{
+  "Here":{"Fn::And":[{"Fn::Equals":[{"Ref":"AWS::Partition"},"aws"]},{"Fn::Not":[{"Condition":"Elsewhere"}]}]},
+  "Elsewhere":{"Fn::Or":[{"Fn::Equals":[{"Ref":"AWS::Region"},"eu-west-1"]},{"Fn::Equals":["a","b"]}]}
+},
 "Resources":{
   "First":{"Type":"Test::Thing","Properties":{"Name":"first"}},
   "Second":{"Type":"Test::Thing","DependsOn":"First","Properties":{
@@ -20,6 +24,7 @@ const everyFunction = `{
     "Arn":{"Fn::GetAtt":["First","Arn"]},
     "Sub":{"Fn::Sub":"${First}:${First.Arn}:${AWS::Region}:${!Literal}:${AWS::Partition}:${AWS::URLSuffix}"},
     "List":[1,{"Ref":"AWS::StackName"},3],
+    "Here":{"Fn::If":["Here","yes","no"]},"Gone":{"Fn::If":["Elsewhere",{"Ref":"First"},{"Ref":"AWS::NoValue"}]},
     "Number":7,"Flag":true,"Policy":{"Condition":{"StringEquals":{"a":"b"}}}
   }}
 },
@@ -32,7 +37,7 @@ func TestEveryIntrinsicFunction(t *testing.T) {
 	want := map[string]any{
 		"Name": "second-first-123456789012", "Arn": "arn:thing/first",
 		"Sub":  "first:arn:thing/first:us-east-1:${Literal}:aws:amazonaws.com",
-		"List": []any{1, "S", 3}, "Number": 7, "Flag": true,
+		"List": []any{1, "S", 3}, "Number": 7, "Flag": true, "Here": "yes",
 		"Policy": map[string]any{"Condition": map[string]any{"StringEquals": map[string]any{"a": "b"}}},
 	}
 	gotText, _ := json.Marshal(l.things.get("second-first-123456789012"))
@@ -66,8 +71,15 @@ func TestTemplatesThatAreRefusedAtOnce(t *testing.T) {
 		"mappings": {
 			`{"Mappings":{},"Resources":{"A":{"Type":"Test::Thing"}}}`, `section "Mappings" is not simulated`,
 		},
-		"conditions": {
-			`{"Conditions":{},"Resources":{"A":{"Type":"Test::Thing"}}}`, `section "Conditions" is not simulated`,
+		"unknown condition": {
+			with(`{"Fn::If":["C",1,2]}`, ""), "unresolved condition dependency C in the Resources block of the template",
+		},
+		"circular conditions": {
+			`{"Conditions":{"C":{"Condition":"D"},"D":{"Condition":"C"}},` + with(`{"Fn::If":["C",1,2]}`, "")[1:],
+			"circular dependency between conditions",
+		},
+		"odd condition": {
+			`{"Conditions":{"C":{"Fn::Xor":[]}},` + with(`{"Fn::If":["C",1,2]}`, "")[1:], "a condition is Fn::Equals",
 		},
 		"condition of a resource": {
 			with("1", `,"Condition":"C"`), "resource A: the attribute Condition is not simulated",
@@ -90,9 +102,6 @@ func TestTemplatesThatAreRefusedAtOnce(t *testing.T) {
 		},
 		"dynamic reference": {
 			with(`{"Fn::Sub":"{{resolve:ssm:/x}}"}`, ""), "resource A: the dynamic reference",
-		},
-		"no value": {
-			with(`{"Ref":"AWS::NoValue"}`, ""), "resource A: the pseudo parameter AWS::NoValue is not simulated",
 		},
 		"variables of a substitution": {
 			with(`{"Fn::Sub":["${a}",{"a":"b"}]}`, ""), "resource A: Fn::Sub takes a string in the local AWS",
@@ -131,10 +140,9 @@ func TestCallsThatAreRefusedByName(t *testing.T) {
 	l := start(t, nil)
 	template := with("1", "")
 	for name, in := range map[string]*sdk.CreateStackInput{
-		"DisableRollback":             {DisableRollback: aws.Bool(true)},
-		"EnableTerminationProtection": {EnableTerminationProtection: aws.Bool(true)},
-		"OnFailure":                   {OnFailure: types.OnFailureDelete},
-		"Parameters":                  {Parameters: []types.Parameter{{ParameterKey: aws.String("P")}}},
+		"DisableRollback": {DisableRollback: aws.Bool(true)},
+		"OnFailure":       {OnFailure: types.OnFailureDelete},
+		"Parameters":      {Parameters: []types.Parameter{{ParameterKey: aws.String("P")}}},
 	} {
 		in.StackName, in.TemplateBody = aws.String("S"), &template
 		_, err := l.client.CreateStack(t.Context(), in)

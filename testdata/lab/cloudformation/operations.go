@@ -26,6 +26,8 @@ func (s *Service) actions() wire.Actions {
 		"DescribeStackEvents":    s.describeStackEvents,
 		"DescribeStackResources": s.describeStackResources,
 		"GetTemplate":            s.getTemplate,
+
+		"UpdateTerminationProtection": s.updateTerminationProtection,
 	}
 }
 
@@ -43,13 +45,14 @@ type stackInput struct {
 	Tags               *[]tag
 	ClientRequestToken string
 
-	// The rest is refused unless it is empty.
-	Parameters                  []struct{ ParameterKey string }
-	NotificationARNs            []string
-	UsePreviousTemplate         bool
-	DisableRollback             bool
 	EnableTerminationProtection bool
-	OnFailure                   string
+
+	// The rest is refused unless it is empty.
+	Parameters          []struct{ ParameterKey string }
+	NotificationARNs    []string
+	UsePreviousTemplate bool
+	DisableRollback     bool
+	OnFailure           string
 }
 
 // refuse names a parameter that the local AWS does not hold.
@@ -57,7 +60,7 @@ func (in stackInput) refuse() error {
 	for name, given := range map[string]bool{
 		"Parameters": len(in.Parameters) > 0, "NotificationARNs": len(in.NotificationARNs) > 0,
 		"UsePreviousTemplate": in.UsePreviousTemplate, "DisableRollback": in.DisableRollback,
-		"EnableTerminationProtection": in.EnableTerminationProtection, "OnFailure": in.OnFailure != "",
+		"OnFailure": in.OnFailure != "",
 	} {
 		if given {
 			return validationError("the parameter %s is not simulated by the local AWS", name)
@@ -143,7 +146,7 @@ func (s *Service) newStack(in stackInput, at time.Time) *stack {
 	close(settled)
 	return &stack{
 		name: in.StackName, id: s.stackID(in.StackName, s.counts[in.StackName]), created: at, settled: settled,
-		resources: map[string]*resource{}, tags: in.tags(),
+		resources: map[string]*resource{}, tags: in.tags(), protected: in.EnableTerminationProtection,
 	}
 }
 
@@ -287,9 +290,31 @@ func (s *Service) deleteStack(_ context.Context, c *wire.Call) (*wire.Response, 
 	if st.inProgress() {
 		return nil, validationError("Stack [%s] cannot be deleted while in status %s; wait for its end", st.name, st.status)
 	}
+	if st.protected {
+		return nil, validationError("Stack [%s] cannot be deleted while TerminationProtection is enabled", st.name)
+	}
 	st.begin(deleteInProgress, "User Initiated", in.ClientRequestToken, time.Now())
 	s.work.Go(func() { s.deleteResources(s.ctx, st, deleteComplete, deleteFailed) })
 	return wire.QueryXML(c, namespace, nil)
+}
+
+// updateTerminationProtection lets a stack be deleted, or not.
+func (s *Service) updateTerminationProtection(_ context.Context, c *wire.Call) (*wire.Response, error) {
+	var in struct {
+		StackName                   string
+		EnableTerminationProtection bool
+	}
+	if err := c.DecodeQuery(&in); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.find(in.StackName)
+	if st == nil || !st.deleted.IsZero() {
+		return nil, doesNotExist(in.StackName)
+	}
+	st.protected = in.EnableTerminationProtection
+	return wire.QueryXML(c, namespace, stackIDResult{st.id})
 }
 
 // timestamp is a time as the API shows it, to the millisecond.

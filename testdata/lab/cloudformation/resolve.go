@@ -38,8 +38,8 @@ func intrinsic(value any) (name string, argument any, ok bool) {
 
 // notSimulated refuses an intrinsic function by its name.
 func notSimulated(function string) error {
-	return fmt.Errorf("the intrinsic function %s is not simulated by the local AWS; it knows Ref, Fn::GetAtt, Fn::Sub "+
-		"and Fn::Join", function)
+	return fmt.Errorf("the intrinsic function %s is not simulated by the local AWS; it knows Ref, Fn::GetAtt, Fn::Sub, "+
+		"Fn::Join and Fn::If", function)
 }
 
 // resolve returns a copy of value without intrinsic functions.
@@ -55,7 +55,9 @@ func (r *resolver) resolve(value any) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			result[key] = resolved
+			if resolved != (noValue{}) {
+				result[key] = resolved
+			}
 		}
 		return result, nil
 	case []any:
@@ -65,7 +67,9 @@ func (r *resolver) resolve(value any) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			result = append(result, resolved)
+			if resolved != (noValue{}) {
+				result = append(result, resolved)
+			}
 		}
 		return result, nil
 	default:
@@ -105,6 +109,8 @@ func (r *resolver) call(name string, argument any) (any, error) {
 		return r.join(argument)
 	case "Fn::Sub":
 		return r.sub(argument)
+	case "Fn::If":
+		return r.choose(argument)
 	default:
 		return nil, notSimulated(name)
 	}
@@ -132,6 +138,9 @@ func getAttArguments(argument any) (logicalID, attribute string, err error) {
 
 // ref returns the value of {"Ref": name}.
 func (r *resolver) ref(name string) (any, error) {
+	if name == noValueName {
+		return noValue{}, nil
+	}
 	if value, ok := r.pseudo[name]; ok {
 		return value, nil
 	}

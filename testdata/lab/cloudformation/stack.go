@@ -37,6 +37,7 @@ type stack struct {
 	body        string
 	template    *template
 	tags        map[string]string
+	protected   bool // against deletion
 	description string
 
 	status, reason            string

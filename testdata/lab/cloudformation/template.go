@@ -23,6 +23,7 @@ const (
 type template struct {
 	Description string
 	Metadata    any
+	Conditions  map[string]any
 	Resources   map[string]declaration
 	Outputs     map[string]output
 }
@@ -62,8 +63,8 @@ func (n *names) UnmarshalJSON(text []byte) error {
 }
 
 // sections are the top-level keys of a template that the local AWS holds. CloudFormation also knows
-// Parameters, Mappings, Conditions, Rules, Hooks and Transform.
-var sections = []string{"AWSTemplateFormatVersion", "Description", "Metadata", "Resources", "Outputs"}
+// Parameters, Mappings, Rules, Hooks and Transform.
+var sections = []string{"AWSTemplateFormatVersion", "Description", "Metadata", "Conditions", "Resources", "Outputs"}
 
 // parseTemplate reads a JSON template. Its errors are worded as the rest of the sentence "template
 // format error: ...".
@@ -82,7 +83,9 @@ func parseTemplate(body string) (*template, error) {
 		}
 	}
 	t := &template{}
-	for name, target := range map[string]any{"Description": &t.Description, "Metadata": &t.Metadata} {
+	for name, target := range map[string]any{
+		"Description": &t.Description, "Metadata": &t.Metadata, "Conditions": &t.Conditions,
+	} {
 		if text, ok := top[name]; ok {
 			if err := json.Unmarshal(text, target); err != nil {
 				return nil, fmt.Errorf("section %s: %w", name, err)

@@ -97,7 +97,7 @@ func TestPermissionsOfCalls(t *testing.T) {
 		},
 		{
 			"arc-zonal-shift", "", "GET", "/managedresources/arn:aws:eks:us-east-1:123456789012:cluster/prod", "",
-			[]string{"arc-zonal-shift:GetManagedResource arn:aws:eks:us-east-1:123456789012:cluster/prod"},
+			[]string{"arc-zonal-shift:GetManagedResource *"},
 		},
 		{
 			"eks", "", "GET", "/clusters/prod", "",

@@ -70,6 +70,12 @@ type operation struct {
 	resource        string
 }
 
+// conditionKeys are the keys that name what an action asks for, where policies cannot name it as a resource. The
+// value of a key is the first group of the operation's path.
+var conditionKeys = map[string]string{
+	"arc-zonal-shift:GetManagedResource": "arc-zonal-shift:ResourceIdentifier",
+}
+
 // restOperations are the calls of REST services that roles make, by the services' own API
 // references.
 var restOperations = []operation{
@@ -97,7 +103,7 @@ var restOperations = []operation{
 	},
 	{
 		"arc-zonal-shift", http.MethodGet, regexp.MustCompile(`^/managedresources/(.+)$`),
-		"arc-zonal-shift:GetManagedResource", "$1",
+		"arc-zonal-shift:GetManagedResource", "*",
 	},
 	{"arc-zonal-shift", http.MethodPost, regexp.MustCompile(`^/zonalshifts/?$`), "arc-zonal-shift:StartZonalShift", "*"},
 	{
@@ -126,7 +132,11 @@ func (s *Service) restPermission(c *wire.Call) permission {
 			resource = strings.ReplaceAll(resource, fmt.Sprintf("$%d", i+1), group)
 		}
 		if resource == "*" {
-			return permission{action: o.action, resource: resource}
+			asked := permission{action: o.action, resource: resource}
+			if key := conditionKeys[o.action]; key != "" {
+				asked.context = map[string][]string{key: {groups[1]}}
+			}
+			return asked
 		}
 		return permission{action: o.action, resource: resource, tagged: resource}
 	}

@@ -12,10 +12,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 )
 
-// stackName is the one stack of the CDK app.
-const stackName = "Whittle"
+// stack is the name of the cluster's stack in the CDK app.
+func (w *World) stack() string { return "Whittle-" + w.options.Cluster }
 
 // Architecture is Lambda's name for this machine's processor, on which the functions run directly.
 func Architecture() string {
@@ -28,12 +32,29 @@ func Architecture() string {
 // Deploy runs the cdk command line against the local AWS, as a user does against the real one.
 // settings are further context values, such as interval=15s.
 func (w *World) Deploy(ctx context.Context, settings ...string) error {
-	return w.cdk(ctx, []string{"deploy", stackName, "--method=direct", "--require-approval", "never"}, settings)
+	return w.cdk(ctx, []string{"deploy", w.stack(), "--method=direct", "--require-approval", "never"}, settings)
 }
 
-// Destroy removes the stack, as a user does.
+// Destroy removes the stack by the cdk command line. CloudFormation refuses it for a stack that is protected.
 func (w *World) Destroy(ctx context.Context) error {
-	return w.cdk(ctx, []string{"destroy", stackName, "--force"}, nil)
+	return w.cdk(ctx, []string{"destroy", w.stack(), "--force"}, nil)
+}
+
+// Remove takes the protection away and removes the stack, as a user does.
+func (w *World) Remove(ctx context.Context) error {
+	operator := w.identity.Operator()
+	config := aws.Config{
+		Region: Region, BaseEndpoint: aws.String(w.server.URL()),
+		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
+	}
+	_, err := cloudformation.NewFromConfig(config).UpdateTerminationProtection(ctx,
+		&cloudformation.UpdateTerminationProtectionInput{
+			StackName: aws.String(w.stack()), EnableTerminationProtection: aws.Bool(false),
+		})
+	if err != nil {
+		return err
+	}
+	return w.Destroy(ctx)
 }
 
 // cdk builds the app and runs the command line.

@@ -30,7 +30,7 @@ const (
 	// KarpenterRole is the beginning of the name of Karpenter's role.
 	KarpenterRole = "KarpenterController-"
 	// WhittleRole is the beginning of the names of the functions' roles.
-	WhittleRole = stackName + "-"
+	WhittleRole = "Whittle-"
 	// settling limits the time until the API server serves Karpenter's definitions.
 	settling = 30 * time.Second
 )

@@ -85,7 +85,7 @@ func (w *World) NodeProfile() (string, error) { return w.output("NodeInstancePro
 
 // output returns the output of the stack whose key contains a text.
 func (w *World) output(part string) (string, error) {
-	outputs, err := w.stacks.Outputs(stackName)
+	outputs, err := w.stacks.Outputs(w.stack())
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +94,7 @@ func (w *World) output(part string) (string, error) {
 			return value, nil
 		}
 	}
-	return "", fmt.Errorf("stack %s has no output %s among %v", stackName, part, outputs)
+	return "", fmt.Errorf("stack %s has no output %s among %v", w.stack(), part, outputs)
 }
 
 // Interrupt warns a spot instance and reclaims it after a time.

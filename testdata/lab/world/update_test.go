@@ -62,7 +62,13 @@ func removed(t *testing.T, w *world.World, setup scenario.Setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Destroy(t.Context()); err != nil {
+	if err := w.Destroy(t.Context()); err == nil {
+		t.Error("a protected stack is removed")
+	}
+	if status, _, err := w.Stack(); err != nil || status != "CREATE_COMPLETE" && status != "UPDATE_COMPLETE" {
+		t.Errorf("after a refused removal the stack is %s, %v", status, err)
+	}
+	if err := w.Remove(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	// Running nodes need their role.

@@ -153,7 +153,7 @@ func (w *World) start(ctx context.Context) error {
 	if err := w.Deploy(ctx, w.options.Settings...); err != nil {
 		return err
 	}
-	w.tell("stack %s deployed by cdk in %.1f s", stackName, time.Since(start).Seconds())
+	w.tell("stack %s deployed by cdk in %.1f s", w.stack(), time.Since(start).Seconds())
 	return nil
 }
 
