@@ -5,25 +5,21 @@
 //	whittle_linux_amd64 ...          the command line
 //	functions/arm64/NAME.zip ...     for `cdk deploy -c release=DIR`
 //	sbom.cdx.json                    all modules, in the form of CycloneDX
+//	provenance.json                  what the files were built from, in the form of SLSA
 //	CHANGELOG.md, SHA256SUMS
+//	SHA256SUMS.minisig               with -key
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/whittle-dev/whittle/shared/version"
 )
 
-const (
-	sumsName = "SHA256SUMS"
-	// bom is the program that lists the modules.
-	bom = "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0"
-)
+const sumsName = "SHA256SUMS"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -101,45 +97,5 @@ func packFunctions(functions []string, folder, processor string) error {
 // build builds a program. Neither the machine's paths nor the state of the work tree are in it.
 func build(target, program, platform, processor string, flags ...string) error {
 	arguments := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", target}, flags...)
-	return execute(append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform, "GOARCH="+processor),
-		append(arguments, program)...)
-}
-
-// list writes the SBOM. It has no serial number and no time, which would differ each time.
-func list(target string) error {
-	if err := execute(os.Environ(), "run", bom, "mod", "-json", "-std", "-noserial", "-output", target); err != nil {
-		return err
-	}
-	content, err := os.ReadFile(target)
-	if err != nil {
-		return fmt.Errorf("reading the SBOM: %w", err)
-	}
-	if content, err = withoutTime(content); err != nil {
-		return err
-	}
-	if err := os.WriteFile(target, content, 0o644); err != nil {
-		return fmt.Errorf("writing the SBOM: %w", err)
-	}
-	return nil
-}
-
-// withoutTime removes the time at which the SBOM was made.
-func withoutTime(bom []byte) ([]byte, error) {
-	var document map[string]any
-	if err := json.Unmarshal(bom, &document); err != nil {
-		return nil, fmt.Errorf("the SBOM is no JSON: %w", err)
-	}
-	if metadata, ok := document["metadata"].(map[string]any); ok {
-		delete(metadata, "timestamp")
-	}
-	return json.MarshalIndent(document, "", "  ")
-}
-
-func execute(environment []string, arguments ...string) error {
-	command := exec.Command("go", arguments...)
-	command.Env, command.Stderr = environment, os.Stderr
-	if err := command.Run(); err != nil {
-		return fmt.Errorf("go %v: %w", arguments, err)
-	}
-	return nil
+	return execute([]string{"GOOS=" + platform, "GOARCH=" + processor}, append(arguments, program)...)
 }
