@@ -48,7 +48,7 @@ export WHITTLE_KUBERNETES := $(kubernetes)
 # their settings, such as short=1, from the variables of the command line, which make passes on.
 experiments := contract compare day kueue chaos bench bench-launch bench-month bench-scale bench-reaction storm fidelity
 
-.PHONY: help run up down experiment $(experiments) build functions zips deploy release uninstall clean local test \
+.PHONY: help run up down experiment $(experiments) build functions zips deploy release rebuild uninstall clean local test \
   quick pages lint generate fuzz synth browser conformance crash attacks simulate bench-peer bench-consolidation \
   bench-windows shortages gangs test-product test-world FORCE
 
@@ -112,8 +112,11 @@ deploy: infra/node_modules $(built) ## show what changes and deploy a stack for 
 	$(call cdk,diff)
 	$(call cdk,deploy --all)
 
-release: ## make zips of the functions, command lines, an SBOM and checksums in build/release, the same bytes each time
-	@go run ./infra/release $(functions)
+release: ## make zips of the functions, command lines, an SBOM, provenance and checksums in build/release, the same bytes each time; key=FILE signs them
+	@go run ./infra/release $(if $(key),-key '$(key)') $(functions)
+
+rebuild: ## build a release again from its commit with an empty cache, and compare the bytes: release=DIR
+	@go run ./infra/release -rebuild '$(or $(release),$(error name the folder: release=DIR))'
 
 uninstall: infra/node_modules $(built) ## remove the stacks of the named clusters, but no node, NodePool or definition: clusters=prod
 	$(if $(clusters),,$(error name the clusters whose stacks go, as in clusters=prod))
@@ -189,9 +192,9 @@ fuzz: ## run the fuzz tests, two at a time; fuzztime=1m for longer
 
 template := build/cdk.out/Whittle-example.template.json
 # A template with the settings that add statements to policies.
-key := arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
+kms := arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
 every := subnets=subnet-0a1b2c3d securityGroups=sg-0a1b2c3d clusterSecurityGroup=sg-4e5f6a7b windowsNodes=true \
-  kmsKey=$(key) volumeKeys=$(key) imageParameters=/images/* alarmTopic=arn:aws:sns:us-east-1:123456789012:pages
+  kmsKey=$(kms) volumeKeys=$(kms) imageParameters=/images/* alarmTopic=arn:aws:sns:us-east-1:123456789012:pages
 everytemplate := build/cdk.every/Whittle-example.template.json
 
 # cfn-lint's W3005 is about dependencies that the CDK itself writes for each role.

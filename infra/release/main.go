@@ -12,28 +12,86 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"aead.dev/minisign"
+
+	"github.com/whittle-dev/whittle/infra/signature"
 	"github.com/whittle-dev/whittle/shared/version"
 )
 
-const sumsName = "SHA256SUMS"
-
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	key := flag.String("key", "", "`file` of the minisign secret key that signs the sums, with its password in "+
+		passwordVariable)
+	created := flag.String("new-key", "", "`file` for a new secret key, and no release")
+	folder := flag.String("rebuild", "", "`folder` of a release that is built again from its commit and compared")
+	flag.Parse()
+	err := error(nil)
+	switch {
+	case *created != "":
+		err = newKey(*created)
+	case *folder != "":
+		err = rebuild(*folder)
+	default:
+		err = run(*key, flag.Args())
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// run makes the release of the functions that the arguments name.
-func run(functions []string) error {
+// run makes the release of the named functions. With the path of a secret key it signs the sums.
+func run(keyPath string, functions []string) error {
 	if len(functions) == 0 {
 		return errors.New("name the functions: run `make release`")
 	}
+	from, err := readSource()
+	if err != nil {
+		return err
+	}
+	var key minisign.PrivateKey
+	if keyPath != "" {
+		// These fail before the builds, which take minutes.
+		if err := from.unchanged(); err != nil {
+			return err
+		}
+		if key, err = readKey(keyPath); err != nil {
+			return err
+		}
+	}
 	folder := filepath.Join("build", "release", version.Version)
+	if err := buildAll(folder, functions); err != nil {
+		return err
+	}
+	if still, err := readSource(); err != nil || still != from {
+		return errors.Join(errors.New("the work tree changed during the builds: make the release again"), err)
+	}
+	if err := writeProvenance(folder, functions, from); err != nil {
+		return err
+	}
+	all, err := sums(folder)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, signature.SumsName), []byte(all), 0o644); err != nil {
+		return fmt.Errorf("writing the sums: %w", err)
+	}
+	fmt.Print(all)
+	if keyPath != "" {
+		if err := sign(folder, []byte(all), key, from); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("the release %s is in %s\n", version.Version, folder)
+	return nil
+}
+
+// buildAll builds and packs what users run, and lists its modules and changes.
+func buildAll(folder string, functions []string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return fmt.Errorf("clearing the folder: %w", err)
 	}
@@ -60,15 +118,6 @@ func run(functions []string) error {
 	if err := os.WriteFile(filepath.Join(folder, "CHANGELOG.md"), changes, 0o644); err != nil {
 		return fmt.Errorf("copying the changelog: %w", err)
 	}
-	all, err := sums(folder)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, sumsName), []byte(all), 0o644); err != nil {
-		return fmt.Errorf("writing the sums: %w", err)
-	}
-	fmt.Print(all)
-	fmt.Printf("the release %s is in %s\n", version.Version, folder)
 	return nil
 }
 
@@ -84,7 +133,7 @@ func packFunctions(functions []string, folder, processor string) error {
 	defer func() { _ = os.RemoveAll(scratch) }()
 	for _, name := range functions {
 		executable := filepath.Join(scratch, name)
-		if err := build(executable, "./functions/"+name+"/cmd", "linux", processor, "-tags", "lambda.norpc"); err != nil {
+		if err := build(executable, "./functions/"+name+"/cmd", "linux", processor, functionFlags()...); err != nil {
 			return err
 		}
 		if err := pack(executable, filepath.Join(folder, name+".zip")); err != nil {
@@ -94,8 +143,15 @@ func packFunctions(functions []string, folder, processor string) error {
 	return nil
 }
 
-// build builds a program. Neither the machine's paths nor the state of the work tree are in it.
-func build(target, program, platform, processor string, flags ...string) error {
-	arguments := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", target}, flags...)
+// flags returns the flags of every build. Neither the machine's paths nor the state of the work tree get into
+// a program.
+func flags() []string { return []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w"} }
+
+// functionFlags returns the flags for functions only.
+func functionFlags() []string { return []string{"-tags=lambda.norpc"} }
+
+// build builds a program.
+func build(target, program, platform, processor string, more ...string) error {
+	arguments := append(append([]string{"build", "-o", target}, flags()...), more...)
 	return execute([]string{"GOOS=" + platform, "GOARCH=" + processor}, append(arguments, program)...)
 }

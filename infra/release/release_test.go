@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whittle-dev/whittle/infra/signature"
 	"github.com/whittle-dev/whittle/shared/version"
 )
 
@@ -53,7 +54,7 @@ func TestTheSameExecutableGivesTheSameZip(t *testing.T) {
 
 func TestSums(t *testing.T) {
 	folder := t.TempDir()
-	for name, content := range map[string]string{"b": "", "a/c": "x", sumsName: "old"} {
+	for name, content := range map[string]string{"b": "", "a/c": "x", signature.SumsName: "old", signature.Name: "old"} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
