@@ -61,8 +61,8 @@ func fileHash(path string) (string, error) {
 }
 
 // releaseFolder returns the absolute path of the folder with a release's functions as zips, and the
-// SHA-256 of install's. Each zip has the sum that the release lists.
-func releaseFolder(release, architecture string) (folder, installHash string, err error) {
+// SHA-256 of install's. Each zip has the sum that the content of SHA256SUMS lists.
+func releaseFolder(release, architecture string, sums []byte) (folder, installHash string, err error) {
 	folder = filepath.Join(release, "functions", architecture)
 	for _, name := range functionNames() {
 		archive, err := zip.OpenReader(filepath.Join(folder, name+".zip"))
@@ -79,7 +79,7 @@ func releaseFolder(release, architecture string) (folder, installHash string, er
 	for _, name := range functionNames() {
 		archives = append(archives, archiveName(architecture, name))
 	}
-	if err := checkSums(release, archives); err != nil {
+	if err := checkSums(release, sums, archives); err != nil {
 		return "", "", err
 	}
 	if folder, err = filepath.Abs(folder); err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"aead.dev/minisign"
+
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
@@ -17,6 +19,10 @@ type configuration struct {
 	// functions is the absolute path of the folder that holds <function>/bootstrap, or <function>.zip
 	// of a release. release is the folder of the release; empty for functions that were built here.
 	functions, release string
+	// releaseKey is the key that has to have signed the release; nil for that of infra/release.pub.
+	releaseKey *minisign.PublicKey
+	// notice says who signed the release, or that nobody checked its signature.
+	notice string
 	// tags go on every resource that can have tags.
 	tags map[string]string
 	// manifestHash is the hash of install's executable. It changes with the manifests, which the
@@ -204,7 +210,17 @@ func (c *configuration) build() error {
 		if c.functions != "" {
 			return fmt.Errorf("release and functions both name the functions: leave one out")
 		}
-		c.functions, c.manifestHash, err = releaseFolder(c.release, c.architecture)
+		key, err := trustedKey(c.releaseKey)
+		if err != nil {
+			return err
+		}
+		// The signature comes first, so that nothing reads the zips of a stranger.
+		sums, notice, err := readSums(c.release, key)
+		if err != nil {
+			return err
+		}
+		c.notice = notice
+		c.functions, c.manifestHash, err = releaseFolder(c.release, c.architecture, sums)
 		return err
 	}
 	if c.functions, err = functionsFolder(c.functions, c.architecture); err != nil {

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"archive/zip"
-	"errors"
 	"flag"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -321,6 +318,9 @@ func TestReadConfigurationRefuses(t *testing.T) {
 			[]string{"context memory", `"64"`, "128 to 10240"},
 		},
 		{"days that nobody keeps", prod("logRetention", 15.0), []string{"context logRetention", `"15"`, "14, 30"}},
+		{"a release's key that is a path", prod("releaseKey", "infra/release.pub"), []string{
+			"context releaseKey", `"infra/release.pub" is no public key of minisign`, "-c releaseKey=RW",
+		}},
 		{"a subnet's name", prod("subnets", "private-a"), []string{"context subnets", `"private-a"`, "subnet-"}},
 		{"subnets alone", prod("subnets", "subnet-0a1b2c3d"), []string{`cluster "prod"`, "subnets without securityGroups"}},
 		{"security groups alone", prod("securityGroups", "sg-0a1b2c3d"), []string{`cluster "prod"`, "name its subnets"}},
@@ -511,32 +511,7 @@ func TestUnknownContextIsRefused(t *testing.T) {
 // TestAReleaseIsDeployedWithoutABuild synthesizes from zips alone.
 func TestAReleaseIsDeployedWithoutABuild(t *testing.T) {
 	release := t.TempDir()
-	write := func(name, file string) {
-		path := filepath.Join(release, "functions", "arm64", name+".zip")
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		archive, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		writer := zip.NewWriter(archive)
-		if _, err := writer.Create(file); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(writer.Close(), archive.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var sums strings.Builder
-	for _, name := range functionNames() {
-		write(name, "bootstrap")
-		sum, err := fileHash(filepath.Join(release, "functions", "arm64", name+".zip"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(&sums, "%s  functions/arm64/%s.zip\n", sum, name)
-	}
+	all := writeRelease(t, release)
 	list := filepath.Join(release, "SHA256SUMS")
 	refused := func(what, content, want string) {
 		t.Helper()
@@ -548,7 +523,6 @@ func TestAReleaseIsDeployedWithoutABuild(t *testing.T) {
 			t.Errorf("%s: %v, want %q", what, err, want)
 		}
 	}
-	all := sums.String()
 	refused("a release without the sum of a file", all[strings.Index(all, "\n")+1:], "it was changed after the release")
 	refused("a changed zip", strings.Replace(all, all[:8], "00000000", 1), "it was changed after the release")
 	refused("two sums of a file", all+all, "the second of one")
@@ -570,7 +544,7 @@ func TestAReleaseIsDeployedWithoutABuild(t *testing.T) {
 	}
 	for want, context := range map[string]map[string]any{
 		"release and functions both":               {"clusters": "prod", "release": release, "functions": release},
-		"release: the function ticker is not in":   {"clusters": "prod", "release": t.TempDir()},
+		"release: SHA256SUMS is not in /":          {"clusters": "prod", "release": t.TempDir()},
 		"release: the function ticker is not in /": {"clusters": "prod", "release": release, "architecture": "x86_64"},
 	} {
 		_, err := readConfiguration(func(key string) any { return context[key] })
@@ -578,7 +552,7 @@ func TestAReleaseIsDeployedWithoutABuild(t *testing.T) {
 			t.Errorf("%v: %v, want %q", context, err, want)
 		}
 	}
-	write("ticker", "bin")
+	writeArchive(t, release, "ticker", "bin")
 	_, err := readConfiguration(func(key string) any { return map[string]any{"clusters": "prod", "release": release}[key] })
 	if err == nil || !strings.Contains(err.Error(), "has no file bootstrap") {
 		t.Errorf("a zip without bootstrap: %v", err)

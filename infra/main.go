@@ -36,6 +36,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if configuration.notice != "" {
+		fmt.Fprintf(os.Stderr, "whittle: %s\n", configuration.notice)
+	}
 	newStacks(app, configuration)
 	app.Synth(nil)
 	return nil

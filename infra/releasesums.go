@@ -7,25 +7,70 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"aead.dev/minisign"
+
+	"github.com/whittle-dev/whittle/infra/signature"
+	"github.com/whittle-dev/whittle/shared/version"
 )
 
-// sumsName is the file of a release with a line for each of its files, in the form of sha256sum.
-const sumsName = "SHA256SUMS"
-
-// checkSums returns an error unless the release's files have the sums that SHA256SUMS lists. The names are
-// from the release's folder, with slashes.
-func checkSums(release string, names []string) error {
-	content, err := os.ReadFile(filepath.Join(release, sumsName))
+// readSums returns the content of a release's SHA256SUMS. With a key, that key has signed it.
+func readSums(release string, key *minisign.PublicKey) (content []byte, notice string, err error) {
+	content, err = os.ReadFile(filepath.Join(release, signature.SumsName))
 	if err != nil {
-		return fmt.Errorf("release: %s is not in %s: give the folder of a release, or unpack it again: %w",
-			sumsName, release, err)
+		return nil, "", fmt.Errorf("release: %s is not in %s: give the folder of a release, or unpack it again: %w",
+			signature.SumsName, release, err)
 	}
+	if key == nil {
+		if _, err := os.Stat(filepath.Join(release, signature.Name)); err == nil {
+			notice = fmt.Sprintf("nobody checked the signature %s in %s: give the key that made it as releaseKey",
+				signature.Name, release)
+		}
+		return content, notice, nil
+	}
+	source, err := signature.Verify(*key, release, content)
+	if err != nil {
+		return nil, "", fmt.Errorf("release: %w", err)
+	}
+	// The stack's code is that of this clone. An older release may have faults that are known by now.
+	if source.Version != version.Version {
+		return nil, "", fmt.Errorf("release: %s in %s, signed by the key %s, is of the version %s, and this clone deploys "+
+			"%s: check out the commit %s, or take the release %s", signature.SumsName, release, signature.ID(key.ID()),
+			source.Version, version.Version, source.Commit, version.Version)
+	}
+	return content, fmt.Sprintf("the release %s of the commit %s is signed by the key %s", source.Version, source.Commit,
+		signature.ID(key.ID())), nil
+}
+
+// trustedKey returns the key that signs releases: the given one, or that of the maintainers' file. It is nil
+// where there is neither.
+func trustedKey(given *minisign.PublicKey) (*minisign.PublicKey, error) {
+	if given != nil {
+		return given, nil
+	}
+	text, err := os.ReadFile(signature.KeyFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("release: reading the key of releases: %w", err)
+	}
+	key, err := signature.ParseKey(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("release: %s holds %w: restore it by git, or give the key as releaseKey", signature.KeyFile, err)
+	}
+	return &key, nil
+}
+
+// checkSums returns an error unless the release's files have the sums that the content of SHA256SUMS lists.
+// The names are from the release's folder, with slashes.
+func checkSums(release string, content []byte, names []string) error {
 	sums := map[string]string{}
 	for line := range strings.Lines(string(content)) {
 		sum, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if !found || sums[name] != "" {
 			return fmt.Errorf("release: %s in %s has the line %q, which is no sum of a file or the second of one: "+
-				"take the release from where it was published", sumsName, release, line)
+				"take the release from where it was published", signature.SumsName, release, line)
 		}
 		sums[name] = sum
 	}
@@ -37,7 +82,8 @@ func checkSums(release string, names []string) error {
 			wrong = append(wrong, err)
 		case sums[name] != sum:
 			wrong = append(wrong, fmt.Errorf("release: %s in %s has the sum %s, and %s says %q: it was changed after the "+
-				"release, so take the release again from where it was published", name, release, sum, sumsName, sums[name]))
+				"release, so take the release again from where it was published", name, release, sum, signature.SumsName,
+				sums[name]))
 		}
 	}
 	return errors.Join(wrong...)

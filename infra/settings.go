@@ -46,6 +46,13 @@ func stackSettings() []setting[configuration] {
 			set:     func(c *configuration, value any) (err error) { c.release, err = text(value, "a folder"); return err },
 		},
 		{
+			key: "releaseKey", fallback: "that of `infra/release.pub`, if it exists",
+			example: "RWRFWEFNUExFIXRoaXMgaXMgYW4gZXhhbXBsZSBhbmQgbm8ga2V5IDot",
+			meaning: "public key of minisign that has to have signed the [release](#releases). Without a key, nobody checks " +
+				"signatures",
+			set: func(c *configuration, value any) (err error) { c.releaseKey, err = releaseKey(value); return err },
+		},
+		{
 			key: "tags", example: "team=platform,stage=prod",
 			meaning: "tags on every resource of the stack. The file may hold a map",
 			set:     func(c *configuration, value any) (err error) { c.tags, err = tags(value); return err },

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"aead.dev/minisign"
+
+	"github.com/whittle-dev/whittle/infra/signature"
 	"github.com/whittle-dev/whittle/shared/spread"
 )
 
@@ -55,6 +58,19 @@ func architecture(value any) (string, error) {
 		return "", errors.New(`"amd64" is x86_64 to Lambda`)
 	}
 	return oneOf(value, "arm64", "x86_64")
+}
+
+// releaseKey accepts a public key of minisign: the text of its file, or its last line alone.
+func releaseKey(value any) (*minisign.PublicKey, error) {
+	given, err := text(value, "a public key of minisign")
+	if err != nil {
+		return nil, err
+	}
+	key, err := signature.ParseKey(given)
+	if err != nil {
+		return nil, wrong(value, "is "+err.Error())
+	}
+	return &key, nil
 }
 
 // list accepts a list, or a text with commas.
