@@ -63,6 +63,10 @@ func run(keyPath string, functions []string) error {
 			return err
 		}
 	}
+	// The programs that build have no use for the password.
+	if err := os.Unsetenv(passwordVariable); err != nil {
+		return fmt.Errorf("hiding the password: %w", err)
+	}
 	folder := filepath.Join("build", "release", version.Version)
 	if err := buildAll(folder, functions); err != nil {
 		return err
