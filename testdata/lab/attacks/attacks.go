@@ -17,6 +17,7 @@ const (
 	node      = "root on a node"
 	function  = "a function whose credentials are stolen"
 	principal = "a principal of the account"
+	publisher = "people who build or release"
 )
 
 func replace(file, before, after string) []overlay.Replacement {
@@ -152,6 +153,25 @@ func All() []Attack {
 			Fault: replace(policies, `read("admission/*.yaml")
 	if err != nil || mode`, `read("admission/nodes.yaml")
 	if err != nil || mode`),
+		},
+		{
+			Actor: publisher, Tries: "changes a function and its sum in a release that somebody else signed",
+			Bound:   "with `releaseKey`, the deployment refuses sums that the key did not sign",
+			Package: "./infra", Test: "TestOnlyASignedReleaseIsDeployedWithAKey",
+			Fault: replace("infra/signature/signature.go", "if !minisign.Verify(key, sums, text) {", "if len(sums) == 0 {"),
+		},
+		{
+			Actor: publisher, Tries: "signs a changed release with another key",
+			Bound:   "with `releaseKey`, the deployment accepts one key",
+			Package: "./infra", Test: "TestOnlyASignedReleaseIsDeployedWithAKey",
+			Fault: append(replace("infra/signature/signature.go", "if read.KeyID != key.ID() {", "if read.KeyID == 0 {"),
+				replace("infra/signature/signature.go", "if !minisign.Verify(key, sums, text) {", "if len(sums) == 0 {")...),
+		},
+		{
+			Actor: publisher, Tries: "gives an older signed release, whose faults are known, as the newest",
+			Bound:   "with `releaseKey`, the signed version has to be that of the clone that deploys",
+			Package: "./infra", Test: "TestOnlyASignedReleaseIsDeployedWithAKey",
+			Fault: replace("infra/releasesums.go", "if source.Version != version.Version {", `if source.Version == "" {`),
 		},
 	}
 }
