@@ -57,7 +57,8 @@ func trustedKey(given *minisign.PublicKey) (*minisign.PublicKey, error) {
 	}
 	key, err := signature.ParseKey(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("release: %s holds %w: restore it by git, or give the key as releaseKey", signature.KeyFile, err)
+		return nil, fmt.Errorf("release: %s holds %w: restore it by git, or give the key as releaseKey", signature.KeyFile,
+			err)
 	}
 	return &key, nil
 }

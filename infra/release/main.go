@@ -29,7 +29,7 @@ func main() {
 	created := flag.String("new-key", "", "`file` for a new secret key, and no release")
 	folder := flag.String("rebuild", "", "`folder` of a release that is built again from its commit and compared")
 	flag.Parse()
-	err := error(nil)
+	var err error
 	switch {
 	case *created != "":
 		err = newKey(*created)
