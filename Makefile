@@ -191,22 +191,22 @@ fuzz: ## run the fuzz tests, two at a time; fuzztime=1m for longer
 	@$(fuzzed) | sed 's/$$/ $(fuzztime)/' | xargs -P 2 -L 1 bash -o pipefail -c '$(fuzzone)'
 
 template := build/cdk.out/Whittle-example.template.json
-# A template with the settings that add statements to policies.
-kms := arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
-every := subnets=subnet-0a1b2c3d securityGroups=sg-0a1b2c3d clusterSecurityGroup=sg-4e5f6a7b windowsNodes=true \
-  kmsKey=$(kms) volumeKeys=$(kms) imageParameters=/images/* alarmTopic=arn:aws:sns:us-east-1:123456789012:pages
-everytemplate := build/cdk.every/Whittle-example.template.json
+# Templates in which each two settings stand together.
+pairs := build/pairs
 
 # cfn-lint's W3005 is about dependencies that the CDK itself writes for each role.
 # The test has the flags of `make test`, so that the one repeats the other's cached result.
 synth: infra/node_modules functions ## write the CloudFormation template and check it; needs python3 with venv
 	infra/node_modules/.bin/cdk synth --strict --quiet -c clusters=example
-	infra/node_modules/.bin/cdk synth --strict --quiet -c clusters=example -o $(dir $(everytemplate)) $(every:%=-c '%')
-	node infra/check-template.mjs $(template)
+	@rm -rf $(pairs) && mkdir -p $(pairs)
+	TEMPLATES=$(CURDIR)/$(pairs) go test -count=1 -run TestEveryPairOfSettings ./infra
+	for one in $(template) $(pairs)/*.json; do node infra/check-template.mjs $$one || exit 1; done
 	node infra/check-nag.mjs $(template)
-	infra/with-python cfn-lint --ignore-checks W3005 -- $(template) $(everytemplate)
+	infra/with-python cfn-lint --ignore-checks W3005 -- $(template) $(pairs)/*.json
 	infra/with-python python infra/check_policies_test.py
-	infra/with-python python infra/check-policies.py $(template) $(everytemplate)
+	infra/with-python python infra/check-policies.py $(template) $(pairs)/*.json
+	infra/with-python python infra/check_strings_test.py
+	infra/with-python python infra/check-strings.py $(template) $(pairs)/*.json
 	$(tested) ./infra
 
 browser: infra/node_modules ## check the dashboard's page in Chromium; pictures in build/pages; CHROMIUM=/path for yours

@@ -38,7 +38,8 @@ ARNS = {
     'AWS::Logs::LogGroup': 'arn:aws:logs:us-east-1:123456789012:log-group:{}:*',
     'AWS::SQS::Queue': 'arn:aws:sqs:us-east-1:123456789012:{}',
 }
-PSEUDO = {'AWS::Region': 'us-east-1', 'AWS::AccountId': '123456789012', 'AWS::Partition': 'aws'}
+PSEUDO = {'AWS::Region': 'us-east-1', 'AWS::AccountId': '123456789012', 'AWS::Partition': 'aws',
+          'AWS::URLSuffix': 'amazonaws.com'}
 
 
 def resolved(value, resources):

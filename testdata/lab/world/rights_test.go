@@ -214,9 +214,9 @@ func (b *breadth) fixed() bool {
 }
 
 // narrower says how a rule could be narrower than it is; nothing where its breadth was needed.
-func (b *breadth) narrower(namespace, verb string, rule *rbacv1.PolicyRule) (could []string) {
+func (b *breadth) narrower(namespace, verb string, rule *rbacv1.PolicyRule, excused bool) (could []string) {
 	for _, name := range rule.ResourceNames {
-		if b.names[name] == 0 {
+		if b.names[name] == 0 && chance()[name] == "" {
 			could = append(could, "granted on "+name+", and never used on it")
 		}
 	}
@@ -225,36 +225,41 @@ func (b *breadth) narrower(namespace, verb string, rule *rbacv1.PolicyRule) (cou
 		names := slices.Sorted(maps.Keys(b.names))
 		could = append(could, fmt.Sprintf("granted on every name, and used on %v in each world", names))
 	}
-	if namespace == "" && len(b.namespaces) == 1 && !b.namespaces[""] {
+	if namespace == "" && len(b.namespaces) == 1 && !b.namespaces[""] && !excused {
 		namespaces := slices.Sorted(maps.Keys(b.namespaces))
 		could = append(could, fmt.Sprintf("granted in every namespace, and used in %v", namespaces))
 	}
 	return could
 }
 
-// wide lists the rights that no scenario needs in their breadth, with a reason each.
+// chance lists the objects that a world may do without, with a reason each.
+func chance() map[string]string {
+	const short = "follows a shortage or a pod that fits nowhere: whether these worlds have one depends on time"
+	return map[string]string{
+		"whittle-kubelet-values":        "belongs to classes with expressions: a test of lifecycle has it",
+		"whittle-capacity-reservations": "belongs to capacity reservations: tests of the packages have it",
+		"whittle-misfits":               short,
+		"whittle-unavailable-offerings": short,
+	}
+}
+
+// wide lists the rights in every namespace that no scenario needs there, with a reason each.
 func wide() map[string]string {
 	const where = "writes events where their objects are, and pods are in every namespace"
-	const values = "belongs to classes with expressions, and these worlds have none: a test of lifecycle has it"
-	const reserved = "belongs to capacity reservations, and these worlds have none: tests of the packages have it"
 	return map[string]string{
-		"disrupt create events: granted in every namespace, and used in [default]":                    where,
-		"lifecycle create events: granted in every namespace, and used in [default]":                  where,
-		"lifecycle create pods/eviction: granted in every namespace, and used in [default]":           "drains pods of every namespace",
-		"provision get configmaps: granted on whittle-kubelet-values, and never used on it":           values,
-		"provision get configmaps: granted on whittle-capacity-reservations, and never used on it":    reserved,
-		"provision update configmaps: granted on whittle-capacity-reservations, and never used on it": reserved,
-		"lifecycle get configmaps: granted on whittle-capacity-reservations, and never used on it":    reserved,
-		"lifecycle update configmaps: granted on whittle-capacity-reservations, and never used on it": reserved,
-		"disrupt get configmaps: granted on whittle-capacity-reservations, and never used on it":      reserved,
+		"provision create events":        where,
+		"disrupt create events":          where,
+		"lifecycle create events":        where,
+		"lifecycle create pods/eviction": "drains pods of every namespace",
 	}
 }
 
 // everyVerbWasUsed compares the functions' roles with the API server's audit log.
 func everyVerbWasUsed(t *testing.T, stages []stage) {
 	used := asked(t, stages)
-	excused, tooWide := unasked(), wide()
-	needless := maps.Clone(excused)
+	excused, everywhere := unasked(), wide()
+	needless := unasked()
+	maps.Copy(needless, everywhere)
 	for _, role := range functionRoles(t) {
 		for i := range role.Rules {
 			rule := &role.Rules[i]
@@ -271,21 +276,14 @@ func everyVerbWasUsed(t *testing.T, stages []stage) {
 					}
 					continue
 				}
-				for _, could := range by.narrower(role.Namespace, request.Verb, rule) {
-					what := key + ": " + could
-					if tooWide[what] == "" {
-						t.Error(what)
-					}
-					delete(tooWide, what)
+				for _, could := range by.narrower(role.Namespace, request.Verb, rule, everywhere[key] != "") {
+					t.Errorf("%s: %s", key, could)
 				}
 			}
 		}
 	}
 	for key := range needless {
 		t.Errorf("%s is excused, and not granted", key)
-	}
-	for key := range tooWide {
-		t.Errorf("%s is excused, and needed in its breadth, or not granted", key)
 	}
 }
 
