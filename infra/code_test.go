@@ -16,14 +16,15 @@ const module = "github.com/whittle-dev/whittle/"
 
 // servicesAsk are actions that no code of Whittle calls by name, with what asks for them.
 var servicesAsk = map[string]string{
-	"logs:CreateLogStream":   "Lambda",
-	"logs:PutLogEvents":      "Lambda",
-	"sqs:DeleteMessage":      "Lambda",
-	"sqs:GetQueueAttributes": "Lambda",
-	"sqs:ReceiveMessage":     "Lambda",
-	"ec2:RunInstances":       "EC2, for CreateFleet",
-	"iam:PassRole":           "EC2, for CreateFleet",
-	"iam:TagInstanceProfile": "IAM, for CreateInstanceProfile",
+	"logs:CreateLogStream":    "Lambda",
+	"logs:PutLogEvents":       "Lambda",
+	"sqs:DeleteMessage":       "Lambda",
+	"sqs:GetQueueAttributes":  "Lambda",
+	"sqs:ReceiveMessage":      "Lambda",
+	"ec2:RunInstances":        "EC2, for CreateFleet",
+	"iam:PassRole":            "EC2, for CreateFleet",
+	"ec2:AssignIpv6Addresses": "the VPC CNI of nodes",
+	"iam:TagInstanceProfile":  "IAM, for CreateInstanceProfile",
 }
 
 // otherNames are the calls of the SDK, or of an own client, whose name is not the action's.

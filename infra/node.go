@@ -66,13 +66,18 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 			},
 		)
 	}
+	var statements []awsiam.PolicyStatement
+	if c.configuration.nodeCNI {
+		statements = append(statements, assignIPv6())
+	}
 	role := awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
+		InlinePolicies:  inline("node", statements),
 		RoleName:        c.roleName("node-" + strings.ToLower(system)),
 		Description:     jsii.String("Nodes of " + system + " that Whittle launches for the cluster " + c.name),
 		AssumedBy:       awsiam.NewServicePrincipal(awscdk.Fn_Sub(jsii.String("ec2.${AWS::URLSuffix}"), nil), nil),
 		ManagedPolicies: &policies,
 	})
-	acknowledge(role, known)
+	acknowledge(role, append(known, knownWildcards(role, statements)...))
 	profile := awsiam.NewInstanceProfile(scope, jsii.String("InstanceProfile"), &awsiam.InstanceProfileProps{Role: role})
 	keepForNodes(role.Node().DefaultChild().(awscdk.CfnResource))
 	keepForNodes(profile.Node().DefaultChild().(awscdk.CfnResource))
@@ -85,6 +90,24 @@ func newNodeRole(c *cluster, scope constructs.Construct, system string) awsiam.R
 		Value:       profile.InstanceProfileName(),
 	})
 	return role
+}
+
+// assignIPv6 allows the one call of the VPC CNI in an IPv6 cluster that AmazonEKS_CNI_Policy lacks. Without it
+// nodes of such a cluster register and stay NotReady.
+// https://docs.aws.amazon.com/eks/latest/userguide/cni-iam-role.html#cni-iam-role-create-ipv6-policy
+func assignIPv6() awsiam.PolicyStatement {
+	interfaces := []*string{arn("ec2:${AWS::Region}:${AWS::AccountId}:network-interface/*")}
+	return allow("IPv6", jsii.Strings("ec2:AssignIpv6Addresses"), interfaces, nil)
+}
+
+// inline is a role's inline policy, or none.
+func inline(name string, statements []awsiam.PolicyStatement) *map[string]awsiam.PolicyDocument {
+	if len(statements) == 0 {
+		return nil
+	}
+	return &map[string]awsiam.PolicyDocument{
+		name: awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
+	}
 }
 
 // keepForNodes keeps a resource when the stack goes, unless its creation failed. Nodes outlive the

@@ -38,6 +38,8 @@ func wildcards() map[string]string {
 		ec2 + ":image/*":                   chosen,
 		ec2 + ":snapshot/*":                chosen,
 		ec2 + "${AWS::AccountId}:*/*":      network,
+
+		ec2 + "${AWS::AccountId}:network-interface/*":                       "the VPC CNI chooses the interfaces of its node",
 		"arn:${AWS::Partition}:iam::${AWS::AccountId}:instance-profile/*":   profiles,
 		"arn:${AWS::Partition}:ssm:${AWS::Region}::parameter/aws/service/*": images,
 	}
@@ -64,6 +66,11 @@ func acknowledge(role awsiam.Role, known []acknowledgment) {
 
 // acknowledgeWildcards accepts every wildcard of a function's statements that has a reason.
 func acknowledgeWildcards(role awsiam.Role, statements []awsiam.PolicyStatement) {
+	acknowledge(role, knownWildcards(role, statements))
+}
+
+// knownWildcards are the wildcards of a role's statements that have a reason.
+func knownWildcards(role awsiam.Role, statements []awsiam.PolicyStatement) []acknowledgment {
 	var known []acknowledgment
 	reasons := wildcards()
 	for _, statement := range statements {
@@ -77,7 +84,7 @@ func acknowledgeWildcards(role awsiam.Role, statements []awsiam.PolicyStatement)
 			}
 		}
 	}
-	acknowledge(role, known)
+	return known
 }
 
 // pattern returns a resource as text: the string itself, or the text of its Fn::Sub.
