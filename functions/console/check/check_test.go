@@ -132,6 +132,11 @@ func TestFindings(t *testing.T) {
 			f.Way.Value = &check.Way{WithoutNAT: []string{"subnet-f"}, Endpoints: []string{"ec2", "eks", "sqs", "ssm", "lambda",
 				"s3"}}
 		}, "functions' subnets", check.Warning, "spec.instanceProfile"},
+		{"functions whose settings need more endpoints", func(f *check.Facts) {
+			f.FunctionSubnets, f.EventBus, f.ZonalShift = []string{"subnet-f"}, "default", true
+			f.Way.Value = &check.Way{WithoutNAT: []string{"subnet-f"}, Endpoints: []string{"ec2", "eks", "sqs", "ssm", "lambda",
+				"s3"}}
+		}, "functions' subnets", check.Problem, "no endpoint for events, arc-zonal-shift"},
 		{"functions with NAT", func(f *check.Facts) {
 			f.FunctionSubnets, f.Way.Value = []string{"subnet-f"}, &check.Way{}
 		}, "functions' subnets", check.OK, "NAT"},

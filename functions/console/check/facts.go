@@ -41,6 +41,8 @@ type Options struct {
 	NodeRole           string // the ARN of an existing role; empty for one that the stack makes
 	FunctionSubnets    []string
 	AllowAutoMode      bool
+	EventBus           string // where the functions' own events go; empty for none
+	ZonalShift         bool
 }
 
 // Cluster is what EKS tells of the cluster.

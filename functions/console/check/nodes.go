@@ -112,7 +112,16 @@ func concurrency(f *Facts) []Finding {
 
 // servicesNeeded are those that the functions call, by the names of their endpoints. The installation
 // answers CloudFormation by S3.
-func servicesNeeded() []string { return []string{"ec2", "eks", "sqs", "ssm", "lambda", "s3"} }
+func servicesNeeded(o *Options) []string {
+	needed := []string{"ec2", "eks", "sqs", "ssm", "lambda", "s3"}
+	if o.EventBus != "" {
+		needed = append(needed, "events")
+	}
+	if o.ZonalShift {
+		needed = append(needed, "arc-zonal-shift")
+	}
+	return needed
+}
 
 func functionNetwork(f *Facts) []Finding {
 	const subject = "functions' subnets"
@@ -125,7 +134,8 @@ func functionNetwork(f *Facts) []Finding {
 	case way == nil || len(way.WithoutNAT) == 0:
 		return ok(subject, "they have a NAT gateway")
 	}
-	missing := slices.DeleteFunc(servicesNeeded(), func(name string) bool { return slices.Contains(way.Endpoints, name) })
+	there := func(name string) bool { return slices.Contains(way.Endpoints, name) }
+	missing := slices.DeleteFunc(servicesNeeded(&f.Options), there)
 	if len(missing) > 0 {
 		return line(subject, Problem, "add these endpoints, or a route to a NAT gateway. IAM and the price list need a NAT "+
 			"gateway in most regions", "%s have no NAT gateway, and the VPC no endpoint for %s",

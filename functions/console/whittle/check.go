@@ -30,6 +30,8 @@ func checkAccount(ctx context.Context, arguments []string, now func() time.Time,
 	flags.StringVar(&options.AuthenticationMode, "authentication-mode", "API",
 		"the deployment's setting authenticationMode: `mode` API or CONFIG_MAP")
 	flags.BoolVar(&options.AllowAutoMode, "allow-auto-mode", false, "the deployment's setting allowAutoMode")
+	flags.StringVar(&options.EventBus, "event-bus", "", "the deployment's setting eventBus: `name` of the bus")
+	flags.BoolVar(&options.ZonalShift, "zonal-shift", false, "the deployment's setting zonalShift")
 	subnets := flags.String("subnets", "", "the deployment's setting subnets: `list` of the functions' subnets")
 	kubeconfig := flags.String("kubeconfig", "", "read the cluster by this kubeconfig `file` instead of AWS credentials")
 	kubecontext := flags.String("context", "", "read the cluster by the kubeconfig's context of this `name`")
