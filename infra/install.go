@@ -17,6 +17,9 @@ func installSettings(c *cluster) map[string]*string {
 	if len(c.configuration.subnets) > 0 {
 		settings["FUNCTIONS_IN_VPC"] = jsii.String("true")
 	}
+	if c.configuration.zonalShift {
+		settings["ZONAL_SHIFT_CLUSTER_ARN"] = shiftedCluster(c)
+	}
 	if c.configuration.allowAutoMode {
 		settings["ALLOW_AUTO_MODE"] = jsii.String("true")
 	}

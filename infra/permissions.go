@@ -122,10 +122,10 @@ func catalogStatements(c *cluster) []awsiam.PolicyStatement {
 }
 
 func installStatements(c *cluster, catalog function) []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{
+	return append([]awsiam.PolicyStatement{
 		describeCluster(c),
 		allow("FirstCatalog", jsii.Strings("lambda:InvokeFunction"), []*string{catalog.lambda.FunctionArn()}, nil),
-	}
+	}, readShifts(c)...)
 }
 
 // describeCluster allows reading the cluster's endpoint and certificate authority.

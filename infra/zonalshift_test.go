@@ -11,7 +11,7 @@ func TestZonalShift(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		made := chosen(t, map[string]any{"zonalShift": on})
 		for _, name := range functionNames() {
-			want := on && slices.Contains([]string{"provision", "lifecycle", "disrupt"}, name)
+			want := on && slices.Contains([]string{"provision", "lifecycle", "disrupt", "install"}, name)
 			_, f := made.function(t, "whittle-prod-"+name)
 			_, told := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["ZONAL_SHIFT_CLUSTER_ARN"]
 			_, role := functionRole(t, made, name)

@@ -20,6 +20,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 // Handler is the function in one container.
@@ -31,6 +32,7 @@ type Handler struct {
 	admission  manifests.Mode
 	connection connection
 	lambda     *lambda.Client
+	shifts     *zonalshift.Source // nil unless functions follow zonal shifts
 	now        func() time.Time
 	// transport takes the answers to CloudFormation; nil for the network.
 	transport http.RoundTripper
@@ -116,6 +118,9 @@ func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[str
 		return nil, err
 	}
 	if err := client.settled(ctx, func() error { return h.readCatalog(ctx) }); err != nil {
+		return nil, err
+	}
+	if err := client.settled(ctx, func() error { return h.shifts.Check(ctx) }); err != nil {
 		return nil, err
 	}
 	slog.InfoContext(

@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
 // New returns the handler of a container. It sends nothing yet. The error names each setting that
@@ -30,5 +31,6 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h.endpoint = aws.ToString(loaded.BaseEndpoint)
 	h.connection = deps.Connection(loaded, h.cluster)
 	h.lambda = lambda.NewFromConfig(loaded)
+	h.shifts = zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
 	return h, nil
 }

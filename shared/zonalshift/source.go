@@ -93,6 +93,17 @@ func (s *Source) Refresh(ctx context.Context, client *cluster.Client) (map[strin
 	return s.shifted, change
 }
 
+// Check reports why ARC does not tell the shifts. The installation asks, because a later refusal is only a line in
+// a log: plans would go on as if no zone were shifted away.
+func (s *Source) Check(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.ask(ctx, s.now())
+}
+
 // read asks ARC unless its last answer is new, or takes what the cluster knows.
 func (s *Source) read(ctx context.Context, client *cluster.Client) {
 	now := s.now()

@@ -152,6 +152,22 @@ func TestShiftsAreFollowed(t *testing.T) {
 	})
 }
 
+// TestARefusalFailsTheInstallation holds that install learns what a later pass only logs.
+func TestARefusalFailsTheInstallation(t *testing.T) {
+	w := &world{}
+	_, source := w.connect(t)
+	if err := source().Check(t.Context()); err != nil {
+		t.Errorf("ARC answers: %v", err)
+	}
+	w.set(true)
+	if err := source().Check(t.Context()); err == nil || !strings.Contains(err.Error(), "zonalShift") {
+		t.Errorf("ARC refuses: %v, want the setting's name", err)
+	}
+	if err := (*zonalshift.Source)(nil).Check(t.Context()); err != nil {
+		t.Errorf("without the setting: %v", err)
+	}
+}
+
 func TestWithoutTheSettingNothingIsAsked(t *testing.T) {
 	source := zonalshift.New(aws.Config{}, "", time.Now)
 	got, change := source.Refresh(t.Context(), nil)
