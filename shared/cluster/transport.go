@@ -2,13 +2,24 @@ package cluster
 
 import (
 	"net/http"
+	"sync/atomic"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
+
+// maximumPause is how long a connection may be idle. The load balancer before EKS forgets one after 350 s. While
+// the container is frozen, nothing tells either end.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/update-idle-timeout.html
+const maximumPause = 5 * time.Minute
 
 // transport adds a valid token to each request. A token in a rest.Config would expire after 15
 // minutes in a warm container.
 type transport struct {
 	tokens *TokenSource
 	next   http.RoundTripper
+	// last is when the last request began, in seconds on the clock of the wall, which goes on in a frozen container.
+	last atomic.Int64
 }
 
 // WrappedRoundTripper is the next transport, by which client-go finds the one that cancels requests.
@@ -58,6 +69,10 @@ func (t *transport) send(request *http.Request) (*http.Response, error) {
 	token, err := t.tokens.Token(request.Context())
 	if err != nil {
 		return nil, err
+	}
+	now := t.tokens.now().Unix()
+	if last := t.last.Swap(now); last != 0 && now-last > int64(maximumPause/time.Second) {
+		utilnet.CloseIdleConnectionsFor(t.next) // a request on a lost one waits until its own limit
 	}
 	signed := request.Clone(request.Context())
 	signed.Header.Set("Authorization", "Bearer "+token)

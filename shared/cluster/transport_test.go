@@ -17,7 +17,10 @@ type answers struct {
 	tokens   []string
 	bodies   []string
 	before   func() // called with each request
+	closed   int    // how often idle connections were closed
 }
+
+func (a *answers) CloseIdleConnections() { a.closed++ }
 
 var errLost = errors.New("connection lost")
 
@@ -103,6 +106,34 @@ func TestTransportSendsAgainWhatMayBeSentAgain(t *testing.T) {
 				t.Error("the caller's request was changed")
 			}
 		})
+	}
+}
+
+// TestAFrozenConnectionIsNotUsed thaws a container after a pause in which a load balancer forgets connections.
+func TestAFrozenConnectionIsNotUsed(t *testing.T) {
+	source, _ := tokenSource(static())
+	now := time.Now()
+	source.now = func() time.Time { return now }
+	connection := &answers{statuses: []int{200, 200, 200, 200}}
+	through := &transport{tokens: source, next: connection}
+	for _, step := range []struct {
+		pause  time.Duration
+		closed int
+	}{{0, 0}, {maximumPause, 0}, {maximumPause + time.Second, 1}, {time.Second, 1}} {
+		now = now.Add(step.pause)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://prod.example.com/api", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := through.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if connection.closed != step.closed {
+			t.Errorf("after a pause of %s idle connections were closed %d times, want %d", step.pause, connection.closed,
+				step.closed)
+		}
 	}
 }
 
