@@ -65,6 +65,21 @@ func rewound(request *http.Request) (*http.Request, bool) {
 	return again, true
 }
 
+// closeIdle closes the idle connections of a transport, or of the one that it wraps.
+func closeIdle(through http.RoundTripper) {
+	for through != nil {
+		switch transport := through.(type) {
+		case interface{ CloseIdleConnections() }:
+			transport.CloseIdleConnections()
+			return
+		case utilnet.RoundTripperWrapper:
+			through = transport.WrappedRoundTripper()
+		default:
+			return // a test's, without connections
+		}
+	}
+}
+
 func (t *transport) send(request *http.Request) (*http.Response, error) {
 	token, err := t.tokens.Token(request.Context())
 	if err != nil {
@@ -72,7 +87,7 @@ func (t *transport) send(request *http.Request) (*http.Response, error) {
 	}
 	now := t.tokens.now().Unix()
 	if last := t.last.Swap(now); last != 0 && now-last > int64(maximumPause/time.Second) {
-		utilnet.CloseIdleConnectionsFor(t.next) // a request on a lost one waits until its own limit
+		closeIdle(t.next) // a request on a lost one waits until its own limit
 	}
 	signed := request.Clone(request.Context())
 	signed.Header.Set("Authorization", "Bearer "+token)
