@@ -27,6 +27,7 @@ const (
 	eventsPage     = "api/events.md"
 	conditionsPage = "api/conditions.md"
 	metricsPage    = "metrics/README.md"
+	provisionPage  = "../functions/provision/README.md"
 )
 
 // TestTables compares the tables of the pages with the code. With -update it writes them.
@@ -39,6 +40,7 @@ func TestTables(t *testing.T) {
 		{metricsPage, "metrics", metricsTable()},
 		{eventsPage, "events", eventsTable()},
 		{conditionsPage, "conditions", conditionsTable()},
+		{provisionPage, "error codes", errorCodesTable()},
 	} {
 		t.Run(table.name, func(t *testing.T) {
 			written, err := os.ReadFile(table.page)
@@ -159,6 +161,30 @@ func eventsTable() string {
 		rows = append(rows, []string{"`" + reason + "`", "NodeClaim, NodePool, EC2NodeClass", "provision", meaning})
 	}
 	return markdown([]string{"reason", "on", "from", "meaning"}, rows)
+}
+
+// errorCodesTable has what EC2's error codes mean for a launch. The remedies are in the table of events.
+func errorCodesTable() string {
+	var rows [][]string
+	for _, answer := range fleet.Answers() {
+		codes := strings.Join(answer.Codes, ", ")
+		if codes == "" {
+			codes = "any"
+		}
+		if answer.Words != "" {
+			codes += ", with \"" + answer.Words + "\""
+		}
+		lasts := ""
+		if answer.Lasts > 0 {
+			lasts = fmt.Sprintf("%d min", int(answer.Lasts.Minutes()))
+		}
+		why := sentence(answer.Passes)
+		if answer.Passes == "" {
+			why = "`" + answer.Reason + "`"
+		}
+		rows = append(rows, []string{codes, answer.Scope, answer.Effect, lasts, why})
+	}
+	return markdown([]string{"code", "about", "effect", "for", "reason of the event, or why it passes"}, rows)
 }
 
 // sentence ends a text with a full stop.

@@ -70,10 +70,7 @@ func isPassing(err error) bool {
 
 func isPassingCode(code string) bool {
 	_, again := retry.DefaultRetryableErrorCodes[code]
-	return again || isThrottling(code) ||
-		slices.Contains(
-			[]string{"InternalError", "InternalFailure", "Unavailable", "ServiceUnavailable", "ServerInternal"}, code,
-		)
+	return again || isThrottling(code) || slices.Contains(busyCodes(), code)
 }
 
 // IsThrottled reports whether AWS refused the call because of its rate, also after the SDK's

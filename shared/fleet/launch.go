@@ -24,8 +24,9 @@ type Outcome struct {
 	Short []Shortage
 	// Unfit lists the offerings that EC2 refused for a reason that nobody knows.
 	Unfit []Shortage
-	// Denied is the denial of offerings that are in Short. It is nil if a policy denies none of them.
-	Denied *Failure
+	// Refused is why EC2 refuses offerings of the class that are in Short, as a policy that denies some
+	// types. It is nil if EC2 only lacks capacity.
+	Refused *Failure
 	// Earlier is true when an earlier call launched the instances, and they were found by their
 	// tag. They are those that EC2 shows by now.
 	Earlier bool
@@ -71,7 +72,7 @@ func (c *Client) result(request *launch.Request, output *ec2.CreateFleetOutput) 
 	if failure == nil {
 		return outcome, nil
 	}
-	if failure.Reason == "LaunchTemplateNotFound" {
+	if failure.Reason == reasonTemplateNotFound {
 		c.forgetTemplates(request)
 	}
 	return outcome, fmt.Errorf("creating a fleet for %s: %w: %w", request.Name, ErrRefused, failure)
@@ -194,39 +195,18 @@ func buy(input *ec2.CreateFleetInput, request *launch.Request) {
 // read returns the instances and shortages in EC2's answer. The failure is for instances that are
 // missing for a reason other than capacity.
 func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (Outcome, *Failure) {
-	var outcome Outcome
+	r := reading{request: request, accepted: len(output.Instances) > 0, named: map[string]bool{}}
 	for _, set := range output.Instances {
-		outcome.Instances = append(outcome.Instances, launched(request, set)...)
+		r.outcome.Instances = append(r.outcome.Instances, launched(request, set)...)
 	}
-	slices.SortFunc(outcome.Instances, byID)
-	var failures []*Failure
-	var denials denials
-	named := map[string]bool{}
+	slices.SortFunc(r.outcome.Instances, byID)
 	for _, told := range output.Errors {
-		code, message := aws.ToString(told.ErrorCode), aws.ToString(told.ErrorMessage)
-		override, reservationID := chosenOf(request, told.LaunchTemplateAndOverrides)
-		if short, is := shortage(request, override, reservationID, code, message); is {
-			if !named[short.Key] && (override.InstanceType != "" || !strings.Contains(short.Key, "::")) {
-				named[short.Key] = true
-				outcome.Short = append(outcome.Short, short)
-			}
-			continue
-		}
-		failure := failureOf(code, message)
-		if denials.add(request, override, failure) {
-			continue
-		}
-		failures = append(failures, failure)
-		if short, is := unfit(request, override, failure); is && !named[short.Key] {
-			named[short.Key] = true
-			outcome.Unfit = append(outcome.Unfit, short)
-		}
+		r.add(told)
 	}
-	if denials.ofAll(request) {
-		failures = append(failures, denials.failures...)
-	} else {
-		outcome.Short, outcome.Denied = append(outcome.Short, denials.shortages()...), worst(denials.failures)
-	}
+	ofClass, short, partly := r.refused.split(request, r.accepted)
+	failures := append(r.failures, ofClass...)
+	outcome := r.outcome
+	outcome.Short, outcome.Refused = append(outcome.Short, short...), partly
 	switch missing := request.Count - len(outcome.Instances); {
 	case missing <= 0:
 		return outcome, nil
@@ -240,6 +220,46 @@ func (c *Client) read(request *launch.Request, output *ec2.CreateFleetOutput) (O
 		)
 	}
 	return outcome, nil
+}
+
+// reading is an answer of CreateFleet as far as it is read.
+type reading struct {
+	request  *launch.Request
+	outcome  Outcome
+	failures []*Failure // without those in refused
+	refused  refusals
+	// accepted is true once EC2 found nothing wrong with an override.
+	accepted bool
+	named    map[string]bool // the keys of shortages
+}
+
+// add reads one error of the answer.
+func (r *reading) add(told types.CreateFleetError) {
+	code, message := aws.ToString(told.ErrorCode), aws.ToString(told.ErrorMessage)
+	override, template := choice(r.request, told.LaunchTemplateAndOverrides)
+	if short, is := shortage(r.request, override, template.ReservationID, code, message); is {
+		r.accepted = r.accepted || names(override) && code == codeNoCapacity
+		if override.InstanceType != "" || !strings.Contains(short.Key, "::") {
+			r.leaveOut(&r.outcome.Short, short)
+		}
+		return
+	}
+	failure := failureOf(code, message)
+	if r.refused.add(r.request, override, template.Content.ImageID, failure) {
+		return
+	}
+	r.failures = append(r.failures, failure)
+	if short, is := unfit(r.request, override, failure); is {
+		r.leaveOut(&r.outcome.Unfit, short)
+	}
+}
+
+// leaveOut adds the shortage to the list, unless its key has been named.
+func (r *reading) leaveOut(list *[]Shortage, short Shortage) {
+	if !r.named[short.Key] {
+		r.named[short.Key] = true
+		*list = append(*list, short)
+	}
 }
 
 // worst returns the first failure with a remedy, because a person must act on it, else the first
@@ -294,11 +314,6 @@ func launched(request *launch.Request, set types.CreateFleetInstance) []Instance
 		})
 	}
 	return made
-}
-
-func chosenOf(request *launch.Request, answered *types.LaunchTemplateAndOverridesResponse) (launch.Override, string) {
-	override, template := choice(request, answered)
-	return override, template.ReservationID
 }
 
 // choice returns the override and the template that a part of the answer is about. The answer names

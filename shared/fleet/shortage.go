@@ -9,109 +9,38 @@ import (
 	"github.com/whittle-dev/whittle/shared/launch"
 )
 
-// Shortage is capacity that EC2 lacks now. Another offering, or the same one later, may have
-// capacity.
+// Shortage is capacity that EC2 lacks now, or refuses. Another offering, or the same one later, may
+// have capacity.
 type Shortage struct {
 	// Key is the key of catalog.Unavailable to leave out, and For the time.
 	Key string
 	For time.Duration
 	// Code and Message are EC2's.
 	Code, Message string
+	// Refused is true where EC2 has room and refuses the launch, for the class only.
+	Refused bool
 }
-
-// lack is the scope of a shortage, and the time for which Whittle believes it.
-type lack struct {
-	scope scope
-	lasts time.Duration
-}
-
-// scope is the part of EC2's offer that a shortage is about.
-type scope int
-
-const (
-	ofOffering     scope = iota + 1 // the type in the zone, with this capacity type
-	ofSubnet                        // all launches in the subnet
-	ofQuota                         // all families with the type's vCPU quota, with this capacity type
-	ofCapacityType                  // all launches with this capacity type
-	ofEverything                    // all launches
-	ofGroupZone                     // all launches into the placement group in the zone
-)
-
-// lackOf returns the shortage that an error code of CreateFleet or RunInstances stands for, or
-// false where it stands for none. Karpenter leaves out everything for three minutes. The times here
-// are those in which the answer may change.
-// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
-func lackOf(code string) (lack, bool) {
-	known, has := map[string]lack{
-		// Capacity changes within minutes. This is Karpenter's time.
-		"InsufficientInstanceCapacity": {ofOffering, catalog.UnavailableFor},
-		"InsufficientHostCapacity":     {ofOffering, catalog.UnavailableFor},
-		"InsufficientCapacity":         {ofOffering, catalog.UnavailableFor},
-		"UnfulfillableCapacity":        {ofOffering, catalog.UnavailableFor},
-		// Whittle sets no maximum price, so the spot price is above on-demand. It changes slowly.
-		"SpotMaxPriceTooLow": {ofOffering, catalog.UnavailableFor},
-		// The zone does not have the type, or not with these settings. AWS adds types within days,
-		// but a change of the EC2NodeClass may help sooner.
-		codeUnsupported:       {ofOffering, unsuitableFor},
-		"InvalidInstanceType": {ofOffering, unsuitableFor},
-		// EBS has no room for the root volume in the zone.
-		"InsufficientVolumeCapacity": {ofOffering, catalog.UnavailableFor},
-		// The reservation is used up. Its count is read again each minute.
-		"ReservationCapacityExceeded": {ofOffering, time.Minute},
-		// The reservation has ended or is being changed.
-		"InvalidCapacityReservationState.Unavailable": {ofOffering, catalog.UnavailableFor},
-		"InvalidCapacityReservationId.NotFound":       {ofOffering, catalog.UnavailableFor},
-		// Addresses become free as pods and nodes end, but a full subnet is soon full again.
-		"InsufficientFreeAddressesInSubnet": {ofSubnet, catalog.UnavailableFor},
-		// A cluster placement group has instances in another zone, and no room in this one while they run.
-		"InvalidPlacementGroup.InUse": {ofGroupZone, catalog.UnavailableFor},
-		// A quota has room again after a request to AWS, or when instances of the same families
-		// end.
-		"VcpuLimitExceeded":            {ofQuota, 5 * time.Minute},
-		"MaxSpotInstanceCountExceeded": {ofQuota, 5 * time.Minute},
-		"InstanceLimitExceeded":        {ofOffering, 5 * time.Minute},
-		// The account's number of fleets in a region. An instant fleet counts for moments.
-		"MaxFleetCountExceeded": {ofEverything, time.Minute},
-		// The account may not use spot before its service-linked role exists. Creating it shows
-		// soon.
-		codeNoSpotRole: {ofCapacityType, catalog.UnavailableFor},
-	}[code]
-	return known, has
-}
-
-// unsuitableFor is how long an offering is left out that EC2 does not have, or not with these settings.
-const unsuitableFor = 15 * time.Minute
-
-const (
-	codeUnsupported  = "Unsupported"
-	codeInvalidValue = "InvalidParameterValue"
-	// codeInvalidFleet is about an override or about the whole request. zoneWords are in the message of the
-	// first, where the zone does not have the type.
-	codeInvalidFleet = "InvalidFleetConfiguration"
-	zoneWords        = "not supported in your requested Availability Zone"
-)
 
 // unfit returns what to leave out for the request's class after a refusal of one override that no
-// pattern explains. Another type, zone or capacity type may do, and this one would be refused again.
+// row explains. Another type, zone or capacity type may do, and this one would be refused again.
 func unfit(request *launch.Request, override launch.Override, failure *Failure) (Shortage, bool) {
-	if failure.Reason != api.ReasonLaunchFailed || override.InstanceType == "" || override.Zone == "" {
+	if failure.Reason != api.ReasonLaunchFailed || !names(override) {
 		return Shortage{}, false
 	}
-	return ofClass(request, override, failure), true
+	return ofClassOnly(request, override, failure, unsuitableFor), true
 }
 
-// ofClass leaves the override's offering out for the request's class.
-func ofClass(request *launch.Request, override launch.Override, failure *Failure) Shortage {
+// names reports whether the override of an error is known.
+func names(override launch.Override) bool { return override.InstanceType != "" && override.Zone != "" }
+
+// ofClassOnly leaves the override's offering out for the request's class.
+func ofClassOnly(request *launch.Request, override launch.Override, failure *Failure, lasts time.Duration) Shortage {
 	key := catalog.OfferingKey(request.CapacityType, override.InstanceType, override.Zone)
 	return Shortage{
-		Key: catalog.OfClass(key, request.Tags[api.NodeClassTagKey]), For: unsuitableFor, Code: failure.Code,
-		Message: failure.Message,
+		Key: catalog.OfClass(key, request.Tags[api.NodeClassTagKey]), For: lasts, Code: failure.Code,
+		Message: failure.Message, Refused: true,
 	}
 }
-
-// codeNoSpotRole is EC2's answer to the first spot request of an account whose caller may not
-// create the service-linked role for spot.
-const codeNoSpotRole = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 
 // spreadWords are in EC2's message when a spread placement group has its maximum of instances in a
 // zone.
@@ -119,45 +48,49 @@ const codeNoSpotRole = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 const spreadWords = "spread placement group"
 
 // shortage returns the shortage that an error about one override of the request stands for, or
-// false where it stands for none.
+// false where it stands for none. Karpenter leaves out everything for three minutes. The times in
+// the table are those in which the answer may change.
 func shortage(request *launch.Request, override launch.Override, reservationID, code, message string) (Shortage, bool) {
-	known := code
-	if code == codeInvalidFleet && strings.Contains(message, zoneWords) {
-		known = codeUnsupported
-	}
-	about, short := lackOf(known)
+	about, known := answerTo(code, message)
 	group := ""
 	if len(request.Templates) > 0 {
 		group = request.Templates[0].Content.PlacementGroup // all templates have the group of their class
 	}
 	if group != "" && strings.Contains(message, spreadWords) {
-		about, short = lack{ofGroupZone, catalog.UnavailableFor}, true
+		about, known = answer{scope: ofGroupZone, lasts: catalog.UnavailableFor}, true
 	}
-	if !short {
+	if !known || !about.scope.isShortage() {
 		return Shortage{}, false
 	}
-	made := Shortage{For: about.lasts, Code: code, Message: message}
-	// Reserved instances count against the on-demand quota.
-	capacityType := request.CapacityType
-	switch about.scope {
-	case ofOffering:
-		made.Key = catalog.OfferingKey(capacityType, override.InstanceType, override.Zone)
-		switch {
-		case reservationID != "":
-			made.Key = catalog.ReservationKey(reservationID)
-		case group != "":
-			made.Key = catalog.InGroup(made.Key, group)
-		}
-	case ofGroupZone:
-		made.Key = catalog.GroupZoneKey(override.Zone, group)
-	case ofSubnet:
-		made.Key = catalog.SubnetKey(override.SubnetID)
-	case ofQuota:
-		made.Key = catalog.QuotaKey(capacityType, override.InstanceType)
-	case ofCapacityType:
-		made.Key = catalog.CapacityTypeKey(capacityType)
-	case ofEverything:
-		made.Key = catalog.CapacityTypeKey("")
+	if about.scope == ofSuited {
+		return ofClassOnly(request, override, failureOf(code, message), about.lasts), true
 	}
+	made := Shortage{For: about.lasts, Code: code, Message: message}
+	made.Key = keyOf(about.scope, request.CapacityType, override, reservationID, group)
 	return made, true
+}
+
+// keyOf returns the key of catalog.Unavailable for the scope. Reserved instances count against the
+// on-demand quota.
+func keyOf(about scope, capacityType string, override launch.Override, reservationID, group string) string {
+	switch about {
+	case ofGroupZone:
+		return catalog.GroupZoneKey(override.Zone, group)
+	case ofSubnet:
+		return catalog.SubnetKey(override.SubnetID)
+	case ofQuota:
+		return catalog.QuotaKey(capacityType, override.InstanceType)
+	case ofCapacityType:
+		return catalog.CapacityTypeKey(capacityType)
+	case ofRegion:
+		return catalog.CapacityTypeKey("")
+	}
+	key := catalog.OfferingKey(capacityType, override.InstanceType, override.Zone)
+	switch {
+	case reservationID != "":
+		return catalog.ReservationKey(reservationID)
+	case group != "":
+		return catalog.InGroup(key, group)
+	}
+	return key
 }

@@ -59,6 +59,9 @@ type Request struct {
 	// Context is the class's spec.context.
 	Context   string
 	Templates []Template
+	// OtherImages means that the class has an image for another processor architecture than those of
+	// Templates. What is wrong with the images here may not be wrong with it.
+	OtherImages bool
 	// Tags are those of instances, volumes and the fleet. api.BatchTagKey or api.NodeClaimTagKey
 	// names the batch or the claim that the instances were launched for.
 	Tags map[string]string
@@ -155,6 +158,7 @@ func Build(in Input) (Request, error) {
 			"nodeclaim %q: no image of ec2nodeclass %q runs on any of its instance types: widen spec.amiSelectorTerms",
 			claim.Name, in.Class.Name)
 	}
+	request.OtherImages = in.hasOtherImages(request.Templates)
 	request.Whole = claim.Annotations[api.GangAnnotationKey] != "" && request.Count > 1 &&
 		request.CapacityType != api.CapacityTypeReserved && request.inOneZone()
 	return request, nil

@@ -123,6 +123,28 @@ func compareVarieties(a, b variety) int {
 		cmp.Compare(a.variation.Interfaces, b.variation.Interfaces), strings.Compare(a.kubelet, b.kubelet))
 }
 
+// hasOtherImages returns whether the class has an image for an architecture that no template's image is
+// for.
+func (in *Input) hasOtherImages(templates []Template) bool {
+	used := map[string]bool{}
+	for _, template := range templates {
+		if at := in.place(template.Content.ImageID); at >= 0 {
+			used[architecture(in.Class.Status.AMIs[at])] = true
+		}
+	}
+	return slices.ContainsFunc(in.Class.Status.AMIs, func(image api.AMI) bool { return !used[architecture(image)] })
+}
+
+// architecture is the processor architecture that the image is for, or empty.
+func architecture(image api.AMI) string {
+	for _, requirement := range image.Requirements {
+		if requirement.Key == corev1.LabelArchStable && len(requirement.Values) > 0 {
+			return requirement.Values[0]
+		}
+	}
+	return ""
+}
+
 // imageFor is the first image that runs on the instance type, or nil.
 func imageFor(images []api.AMI, instanceType scheduling.Requirements) *api.AMI {
 	for i := range images {

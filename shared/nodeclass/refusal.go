@@ -12,13 +12,13 @@ import (
 // A class's conditions have two writers. Resolve writes all of them from the class's spec and the
 // facts of its selection. Refuse sets one to False after a launch because of it failed. The reason is
 // LaunchRefused, or InstanceEnded where EC2 launched an instance and ended it before it joined.
-// Resolve keeps a refusal until the class's spec or selection changes, or until refusalHolds has
+// Resolve keeps a refusal until the class's spec or selection changes, or until RefusalHolds has
 // passed. The fault may have been corrected outside the cluster, and the next launch tells. A launch
 // that succeeds clears LaunchRefused before that (ClearRefusals). It does not clear InstanceEnded,
 // because that launch had succeeded too.
 //
-// refusalHolds is Karpenter's pause after a failed validation.
-const refusalHolds = 10 * time.Minute
+// RefusalHolds is Karpenter's pause after a failed validation.
+const RefusalHolds = 10 * time.Minute
 
 // Refusal is what a failed launch says against a class.
 type Refusal struct {
@@ -117,7 +117,7 @@ func (c conditions) holdRefusals(class *api.EC2NodeClass) {
 		earlier := &class.Status.Conditions[i]
 		found := api.GetCondition(c.status.Conditions, earlier.Type)
 		if isRefusal(earlier) && earlier.ObservedGeneration == c.generation &&
-			c.now.Sub(earlier.LastTransitionTime.Time) < refusalHolds &&
+			c.now.Sub(earlier.LastTransitionTime.Time) < RefusalHolds &&
 			found != nil && found.Status == metav1.ConditionTrue {
 			*found = *earlier
 		}

@@ -60,8 +60,8 @@ func TestARefusedLaunchStands(t *testing.T) {
 				"when nobody has asked", time.Minute,
 				func(_ *api.EC2NodeClass, f *Facts) { f.Authorization = Authorization{} }, true,
 			},
-			{"just before its time is over", refusalHolds - time.Second, func(*api.EC2NodeClass, *Facts) {}, true},
-			{"when its time is over", refusalHolds, func(*api.EC2NodeClass, *Facts) {}, false},
+			{"just before its time is over", RefusalHolds - time.Second, func(*api.EC2NodeClass, *Facts) {}, true},
+			{"when its time is over", RefusalHolds, func(*api.EC2NodeClass, *Facts) {}, false},
 			{"after a change of the spec", time.Minute, func(c *api.EC2NodeClass, _ *Facts) { c.Generation++ }, false},
 			{"with another subnet", time.Minute, func(_ *api.EC2NodeClass, f *Facts) { f.Subnets = f.Subnets[1:] }, false},
 			{"with another group", time.Minute, func(_ *api.EC2NodeClass, f *Facts) { f.SecurityGroups[0].ID = "sg-2" }, false},
@@ -165,7 +165,7 @@ func TestAnInstanceThatEndsRefusesTheClass(t *testing.T) {
 	for _, test := range []struct {
 		after time.Duration
 		ready bool
-	}{{time.Minute, false}, {refusalHolds - time.Second, false}, {refusalHolds, true}} {
+	}{{time.Minute, false}, {RefusalHolds - time.Second, false}, {RefusalHolds, true}} {
 		after := *made
 		after.Status = Resolve(made, facts, began.Add(test.after))
 		if ready := api.ConditionTrue(after.Status.Conditions, api.ConditionReady); ready != test.ready {

@@ -31,7 +31,7 @@ type Instance struct {
 // ProviderID is the name under which Kubernetes knows the instance.
 func (i *Instance) ProviderID() string { return api.ProviderID(i.Zone, i.ID) }
 
-// Shortage is an offering that EC2 had no room for.
+// Shortage is an offering that EC2 had no room for, or refused.
 type Shortage struct {
 	// Key names the offering as catalog.Unavailable does. It is left out of launches for so long.
 	Key string
@@ -41,6 +41,8 @@ type Shortage struct {
 	// Reason and Advice are for an event about the pool. Advice says what a person has to change,
 	// and is empty where nobody has to.
 	Reason, Advice string
+	// Refused means that EC2 refuses the offering for the class, as where a policy denies the type.
+	Refused bool
 }
 
 // Failure is an answer of EC2's other than a shortage.

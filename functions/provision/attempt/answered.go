@@ -18,8 +18,6 @@ const (
 	launchTemplateNotFound = "LaunchTemplateNotFound"
 	// instanceProfileNameInvalid is the reason of a failure that passes where the profile is new.
 	instanceProfileNameInvalid = "InstanceProfileNameInvalid"
-	// reasonUnauthorized is the reason of an offering that a policy denies.
-	reasonUnauthorized = "Unauthorized"
 )
 
 // Launched is what an attempt was made with.
@@ -56,8 +54,8 @@ func Answered(in Launched, answer Answer, now time.Time) ([]Step, error) {
 	if answer.Failure == nil {
 		message := lackMessage(in.Group.Size, len(rest), answer.Short)
 		reason := ReasonInsufficientCapacity
-		if len(answer.Short) > 0 && answer.Short[0].Reason == reasonUnauthorized {
-			reason = reasonUnauthorized
+		if len(answer.Short) > 0 && answer.Short[0].Refused {
+			reason = answer.Short[0].Reason
 		}
 		return append(steps, PlanAgain{}, GiveUp{rest, reason, message, !answer.Earlier}), err
 	}
@@ -172,8 +170,8 @@ func lackMessage(size, lacking int, short []Shortage) string {
 		return text
 	}
 	first := short[0]
-	if first.Reason == reasonUnauthorized {
-		text = fmt.Sprintf("EC2 denies %d of %d instances", lacking, size)
+	if first.Refused {
+		text = fmt.Sprintf("EC2 refuses %d of %d instances", lacking, size)
 	}
 	text += fmt.Sprintf(": %s in %s", first.Code, first.Key)
 	if len(short) > 1 {

@@ -235,7 +235,7 @@ func TestAnswered(t *testing.T) {
 		},
 		{
 			name: "a policy denies the type", group: group(true, claim("a", 0, 1)),
-			answer: attempt.Answer{Short: []attempt.Shortage{{Reason: "Unauthorized", Advice: "EC2 denies m5.large"}}},
+			answer: attempt.Answer{Short: []attempt.Shortage{{Reason: "Unauthorized", Advice: "EC2 denies m5.large", Refused: true}}},
 			want:   "LeaveOut, Record Unauthorized, PlanAgain, GiveUp(1 Unauthorized true)",
 		},
 		{

@@ -35,6 +35,7 @@ func shortagesOf(short []fleet.Shortage) []attempt.Shortage {
 	for _, shortage := range short {
 		made = append(made, attempt.Shortage{
 			Key: shortage.Key, For: shortage.For, Code: shortage.Code, Reason: shortage.Reason(), Advice: shortage.Advice(),
+			Refused: shortage.Refused,
 		})
 	}
 	return made

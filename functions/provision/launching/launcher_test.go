@@ -234,8 +234,8 @@ func TestTheLastOfTwoDenialsLeavesTheClassWithNothing(t *testing.T) {
 			asked.Done()
 			asked.Wait()
 			return fleet.Outcome{
-				Short:  []fleet.Shortage{{Key: catalog.CapacityTypeKey(<-denied), For: time.Minute, Code: "UnauthorizedOperation"}},
-				Denied: &fleet.Failure{Reason: "Unauthorized", Code: "UnauthorizedOperation"},
+				Short:   []fleet.Shortage{{Key: catalog.CapacityTypeKey(<-denied), For: time.Minute, Code: "UnauthorizedOperation"}},
+				Refused: &fleet.Failure{Reason: "Unauthorized", Code: "UnauthorizedOperation"},
 			}, nil
 		})
 		_, err := w.Launch(t.Context(), w.facts, groups(2))

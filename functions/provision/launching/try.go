@@ -157,9 +157,9 @@ func (r *round) request(ctx context.Context, in subject) followed {
 	if err != nil && ctx.Err() != nil {
 		return failed(err)
 	}
-	if err == nil && answer.Denied != nil && len(answer.Instances) == 0 && r.leavesNothing(in, answer.Short) {
+	if err == nil && answer.Refused != nil && len(answer.Instances) == 0 && r.leavesNothing(in, answer.Short) {
 		// The class may launch nothing at all, so its condition says so. The claims stay, to try again.
-		answer.Short, err = nil, fmt.Errorf("%s: %w: %w", request.Name, fleet.ErrRefused, answer.Denied)
+		answer.Short, err = nil, fmt.Errorf("%s: %w: %w", request.Name, fleet.ErrRefused, answer.Refused)
 	}
 	return r.answered(in, answer, err)
 }

@@ -79,3 +79,76 @@ func TestADeniedTypeAloneIsNotTheClass(t *testing.T) {
 		t.Errorf("%+v, %v", outcome.Short, err)
 	}
 }
+
+// TestOneImageKeepsNoOtherFromLaunching holds that a fault of one of the class's images, or of some of
+// its offerings, is about these. The first request allows m5.large and m6i.large in two zones.
+func TestOneImageKeepsNoOtherFromLaunching(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		other   bool
+		refused []ec2.Starvation
+		// short is how many offerings are left out for the class.
+		short             int
+		condition, advice string
+	}{
+		{
+			name: "the class's only image", refused: []ec2.Starvation{{Code: "InvalidAMIID.NotFound"}},
+			condition: "AMIsReady",
+		},
+		{
+			name: "one of two images", other: true, refused: []ec2.Starvation{{Code: "InvalidAMIID.NotFound"}},
+			short: 4, advice: "EC2 refuses m5.large, m6i.large: ",
+		},
+		{
+			name: "a tag that every type has", other: true, refused: []ec2.Starvation{{Code: "TagPolicyViolation"}},
+			condition: "ValidationSucceeded",
+		},
+		{
+			name: "EC2 takes the other type, and lacks it",
+			refused: []ec2.Starvation{
+				{InstanceType: "m5.large", Code: "InvalidBlockDeviceMapping"}, {InstanceType: "m6i.large"},
+			},
+			short: 2, advice: "EC2 refuses m5.large: ",
+		},
+		{
+			name: "the quota of the other type says nothing of the class",
+			refused: []ec2.Starvation{
+				{InstanceType: "m5.large", Code: "InvalidBlockDeviceMapping"},
+				{InstanceType: "m6i.large", Code: "MaxSpotInstanceCountExceeded"},
+			},
+			condition: "ValidationSucceeded",
+		},
+		{
+			name:    "more volumes than the types take",
+			refused: []ec2.Starvation{{Code: "AttachmentLimitExceeded"}},
+			short:   4, advice: "spec.blockDeviceMappings",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := newAccount(t)
+			request := a.request(t, "claim-1")
+			request.OtherImages = test.other
+			for _, refused := range test.refused {
+				a.service.Starve(refused)
+			}
+			outcome, err := fleet.New(a.ec2, "prod").Launch(t.Context(), request)
+			condition := ""
+			if failure := fleet.FailureIn(err); failure != nil {
+				condition = failure.Condition
+			}
+			if condition != test.condition {
+				t.Errorf("got %v, want the condition %q", err, test.condition)
+			}
+			short, advice := 0, ""
+			for _, left := range outcome.Short {
+				if left.Refused && strings.HasSuffix(left.Key, ":ec2nodeclass/default") {
+					short++
+					advice += left.Advice()
+				}
+			}
+			if short != test.short || !strings.Contains(advice, test.advice) {
+				t.Errorf("%d left out with the advice %q: %+v", short, advice, outcome.Short)
+			}
+		})
+	}
+}
