@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -66,10 +67,23 @@ func (f *findings) validateRole(spec EC2NodeClassSpec) {
 		f.add("spec.instanceProfile", *spec.InstanceProfile, "cannot be together with role %q: remove one of them", spec.Role)
 	case spec.Role == "" && spec.InstanceProfile == nil:
 		f.addField("spec.role", "is missing: write the name of the nodes' IAM role, or set instanceProfile")
+	case spec.InstanceProfile != nil && strings.ContainsAny(*spec.InstanceProfile, "/:"):
+		name := lastPart(*spec.InstanceProfile)
+		f.add("spec.instanceProfile", *spec.InstanceProfile, "is not the name only: write %q, without ARN or path", name)
+	case spec.Role != "" && spec.RoleName() == "":
+		f.add("spec.role", spec.Role, "ends without a name: write the role's name, without ARN or path")
 	}
 }
 
-// EC2's limits of tags. The length counts characters.
+// RoleName returns the name of the nodes' role. IAM takes no path with it and no ARN, but Karpenter takes
+// both in spec.role.
+func (s *EC2NodeClassSpec) RoleName() string { return lastPart(s.Role) }
+
+// lastPart returns the name in a name, a path or an ARN of IAM.
+func lastPart(text string) string { return text[strings.LastIndexAny(text, "/:")+1:] }
+
+// EC2's limits of tags. The length counts characters. EC2 takes any printable character, though other
+// services take fewer.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html#tag-restrictions
 const (
 	tagsOfResource, tagKeyLength, tagValueLength = 50, 128, 256
@@ -102,6 +116,8 @@ func (f *findings) validateTags(path string, tags map[string]string) {
 			f.addField(
 				at, "has a value of %d characters, and EC2 takes %d: shorten it", utf8.RuneCountInString(tags[key]), tagValueLength,
 			)
+		case strings.ContainsFunc(key+tags[key], unicode.IsControl):
+			f.addField(path, "has a control character, such as a line break, in %q: %q: remove it", key, tags[key])
 		}
 	}
 }

@@ -28,6 +28,8 @@ spec:
 	checkFaults(t, manifest, []fault{
 		{"nothing more", `tags: {}`, "", ""},
 		{"role and profile", `instanceProfile: nodes`, "spec.instanceProfile", `cannot be together with role "nodes"`},
+		{"a tag with characters that IAM does not take", `tags: {"x&y;z": "ü %"}`, "", ""},
+		{"a tag with a line break", `tags: {a: "b\nc"}`, "spec.tags", "control character"},
 		{"an empty profile", `instanceProfile: ""`, "spec.instanceProfile", "is empty"},
 
 		{"tags", `tags: {team: a, Name: b}`, "", ""},
@@ -220,6 +222,13 @@ spec:
 `
 	checkFaults(t, manifest, []fault{
 		{"a profile", `instanceProfile: nodes`, "", ""},
+		{"the ARN of a role", `role: "arn:aws:iam::123456789012:role/teams/nodes"`, "", ""},
+		{"a role with its path", `role: teams/nodes`, "", ""},
+		{"a role without a name", `role: teams/a/`, "spec.role", "ends without a name"},
+		{
+			"the ARN of a profile", `instanceProfile: "arn:aws:iam::123456789012:instance-profile/a/nodes"`,
+			"spec.instanceProfile", `write "nodes", without ARN or path`,
+		},
 		{"neither", `tags: {}`, "spec.role", "is missing"},
 		{"an empty role", `role: ""`, "spec.role", "is missing"},
 	}, decodeInto[EC2NodeClass])

@@ -66,7 +66,7 @@ func (p Profiles) Ensure(ctx context.Context, class *api.EC2NodeClass) (string, 
 // repair creates the class's profile and adds its role, as far as either is missing. It succeeds
 // only if the profile has the role.
 func (p Profiles) repair(ctx context.Context, class *api.EC2NodeClass) error {
-	name, role := p.Name(class), class.Spec.Role
+	name, role := p.Name(class), class.Spec.RoleName()
 	roles, there, err := p.roles(ctx, name)
 	if err != nil {
 		return fmt.Errorf("reading instance profile %q of spec.role %q: %w", name, role, err)
@@ -119,8 +119,8 @@ func (p Profiles) addRole(ctx context.Context, name, role string) error {
 			name, roles, role, errors.Join(err, unread))
 	case IsGone(err):
 		return fmt.Errorf(
-			"spec.role %q: there is no such IAM role, or instance profile %q has just been deleted: create the role, or "+
-				"name one that exists: %w",
+			"spec.role: there is no IAM role with the name %q, or instance profile %q has just been deleted: create the "+
+				"role, or name one that exists: %w",
 			role, name, err,
 		)
 	}

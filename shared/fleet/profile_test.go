@@ -56,6 +56,23 @@ func TestAProfileWithoutItsRoleHasNoName(t *testing.T) {
 	}
 }
 
+// TestARoleMayHaveAPathOrBeAnARN holds that the profile gets the role by its name, as in Karpenter.
+func TestARoleMayHaveAPathOrBeAnARN(t *testing.T) {
+	a := newAccount(t)
+	a.role(t, "nodes")
+	for i, role := range []string{"teams/nodes", "arn:aws:iam::123456789012:role/teams/nodes"} {
+		name, err := a.profiles().Ensure(t.Context(), classOf("uid-"+string(rune('a'+i)), role))
+		if err != nil {
+			t.Fatal(err)
+		}
+		output, err := a.iam.GetInstanceProfile(t.Context(), &awsiam.GetInstanceProfileInput{InstanceProfileName: &name})
+		if err != nil || len(output.InstanceProfile.Roles) != 1 ||
+			aws.ToString(output.InstanceProfile.Roles[0].RoleName) != "nodes" {
+			t.Errorf("%s: roles %+v, %v", role, output.InstanceProfile.Roles, err)
+		}
+	}
+}
+
 // meddler adds another role right before the first call that adds a role.
 type meddler struct {
 	next interface {

@@ -15,6 +15,10 @@ import (
 // limits the size of a request.
 const maximumTypes = 60
 
+// maximumTemplates is how many launch templates EC2 takes in one request.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateFleet.html
+const maximumTemplates = 50
+
 // partition is the kind of a reservation, in the order of preference at equal prices. A block ends
 // at a date, and an interruptible reservation may end at any time.
 type partition int
@@ -161,37 +165,52 @@ func checkMinValues(offers []offer, least map[string]int) error {
 	return nil
 }
 
-// truncate keeps the offers of maximumTypes types, sorted by price. The types that minValues needs
-// come first, and then the cheapest.
+// truncate keeps the offers of maximumTypes types and maximumTemplates launch templates, sorted by price.
+// The offers that minValues needs come first, and then the cheapest.
 func truncate(offers []offer, least map[string]int) ([]offer, error) {
 	offers = slices.SortedFunc(slices.Values(offers), byPrice)
-	kept := map[string]bool{}
+	needed := bringing(offers, least)
+	types, varieties := map[string]bool{}, map[variety]bool{}
+	for i := range offers {
+		if needed[i] {
+			types[offers[i].InstanceType], varieties[offers[i].variety] = true, true
+		}
+	}
+	for _, bound := range []struct {
+		needs, holds int
+		of           string
+	}{{len(types), maximumTypes, "instance types"}, {len(varieties), maximumTemplates, "launch templates"}} {
+		if bound.needs > bound.holds {
+			return nil, fmt.Errorf("%w: minValues needs %d %s in one request, which holds %d: lower minValues",
+				ErrNoOffering, bound.needs, bound.of, bound.holds)
+		}
+	}
+	var kept []offer
+	for _, o := range offers {
+		if (types[o.InstanceType] || len(types) < maximumTypes) && (varieties[o.variety] || len(varieties) < maximumTemplates) {
+			types[o.InstanceType], varieties[o.variety] = true, true
+			kept = append(kept, o)
+		}
+	}
+	return kept, nil
+}
+
+// bringing marks the offers that bring a value which minValues needs. The cheapest bring it.
+func bringing(offers []offer, least map[string]int) []bool {
 	values := map[string]map[string]bool{}
 	for key := range least {
 		values[key] = map[string]bool{}
 	}
-	for _, o := range offers {
-		brings := false
+	brings := make([]bool, len(offers))
+	for i, o := range offers {
 		for key, n := range least {
 			for _, value := range valuesOf(o, key) {
 				if !values[key][value] && len(values[key]) < n {
 					values[key][value] = true
-					brings = true
+					brings[i] = true
 				}
 			}
 		}
-		if brings {
-			kept[o.InstanceType] = true
-		}
 	}
-	if len(kept) > maximumTypes {
-		return nil, fmt.Errorf("%w: minValues needs %d instance types in one request, which holds %d: lower minValues",
-			ErrNoOffering, len(kept), maximumTypes)
-	}
-	for _, o := range offers {
-		if len(kept) < maximumTypes {
-			kept[o.InstanceType] = true
-		}
-	}
-	return slices.DeleteFunc(offers, func(o offer) bool { return !kept[o.InstanceType] }), nil
+	return brings
 }

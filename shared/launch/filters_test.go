@@ -160,6 +160,37 @@ func TestARequestNamesSixtyTypes(t *testing.T) {
 	}
 }
 
+// TestARequestNamesFiftyLaunchTemplates has types that each need kubelet settings, and so a template, of
+// their own. The last two share that of the first.
+func TestARequestNamesFiftyLaunchTemplates(t *testing.T) {
+	in := many(70)
+	for i := range in.Types {
+		pods := int32(i % 68)
+		in.Types[i].Kubelet = &api.KubeletConfiguration{MaxPods: &pods}
+	}
+	request, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	for _, override := range request.Overrides() {
+		named = append(named, override.InstanceType)
+	}
+	slices.Sort(named)
+	if len(request.Templates) != 50 || len(named) != 52 || named[49] != "t049.large" || named[51] != "t069.large" {
+		t.Errorf("%d templates for %q, want those of the 50 cheapest types, and the types that share them",
+			len(request.Templates), named)
+	}
+	all := 60
+	in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{
+		Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpExists, MinValues: &all,
+	})
+	if _, err := Build(in); !errors.Is(err, ErrNoOffering) ||
+		!strings.Contains(err.Error(), "minValues needs 60 launch templates in one request, which holds 50") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestMinValues(t *testing.T) {
 	three := 3
 	for _, test := range []struct {

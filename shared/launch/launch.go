@@ -59,8 +59,8 @@ type Request struct {
 	// Context is the class's spec.context.
 	Context   string
 	Templates []Template
-	// OtherImages means that the class has an image for another processor architecture than those of
-	// Templates. What is wrong with the images here may not be wrong with it.
+	// OtherImages means that the class has types of another processor architecture than those of
+	// Templates. What is wrong with the images here may not be wrong with theirs.
 	OtherImages bool
 	// Tags are those of instances, volumes and the fleet. api.BatchTagKey or api.NodeClaimTagKey
 	// names the batch or the claim that the instances were launched for.
@@ -128,7 +128,7 @@ func Build(in Input) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	chosen, err := in.choose(OfType(requirements))
+	chosen, err := in.choose(requirements)
 	if err != nil {
 		return Request{}, fmt.Errorf("nodeclaim %q: %w", claim.Name, err)
 	}
@@ -150,7 +150,7 @@ func Build(in Input) (Request, error) {
 	if in.Class.Spec.Context != nil && !relaxed(claim) {
 		request.Context = *in.Class.Spec.Context
 	}
-	if request.Templates, err = in.templates(requirements, chosen, request.Tags); err != nil {
+	if request.Templates, err = in.templates(chosen, request.Tags); err != nil {
 		return Request{}, err
 	}
 	if len(request.Templates) == 0 {

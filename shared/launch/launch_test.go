@@ -151,6 +151,28 @@ func TestBuild(t *testing.T) {
 
 // TestAGangInOneZoneIsLaunchedWhole asks for a minimum only where EC2 takes one, and where a part is of
 // no use.
+// TestARequestKnowsOfOtherImages holds that a request tells whether types of another architecture are left.
+func TestARequestKnowsOfOtherImages(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*Input)
+		want   bool
+	}{
+		{"types of both architectures", func(*Input) {}, false},
+		{"one type of the claim", func(in *Input) { in.Claim.Spec.Requirements[0].Values = []string{"amd.large"} }, true},
+		{"the class has one image", func(in *Input) { in.Class.Status.AMIs = in.Class.Status.AMIs[:1] }, false},
+		{"the class has types of one architecture", func(in *Input) { in.Types = in.Types[:2] }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in := input()
+			test.change(&in)
+			if request, err := Build(in); err != nil || request.OtherImages != test.want {
+				t.Errorf("%v, %v, want %v", request.OtherImages, err, test.want)
+			}
+		})
+	}
+}
+
 func TestAGangInOneZoneIsLaunchedWhole(t *testing.T) {
 	inZone := func(in *Input, zone string) {
 		in.Claim.Spec.Requirements = append(in.Claim.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{

@@ -21,6 +21,7 @@ type offer struct {
 	capacity      int // instances left in the reservation
 	priceOverlay  bool
 	of            *catalog.InstanceType
+	variety       variety // known once vary has set it
 }
 
 // chosen are the offers of a request. All are of one capacity type, and reserved ones are of one
@@ -32,7 +33,8 @@ type chosen struct {
 }
 
 // choose filters the offers for the claim, in Karpenter's order.
-func (in *Input) choose(requirements scheduling.Requirements) (chosen, error) {
+func (in *Input) choose(all scheduling.Requirements) (chosen, error) {
+	requirements := OfType(all)
 	offers := in.available(requirements)
 	if len(offers) == 0 {
 		return chosen{}, fmt.Errorf("%w: %s", ErrNoOffering, requirements)
@@ -54,7 +56,10 @@ func (in *Input) choose(requirements scheduling.Requirements) (chosen, error) {
 	if made.capacityType == api.CapacityTypeReserved {
 		made.reservation = reservations[offers[0].reservationID]
 	}
-	var err error
+	offers, err := in.vary(all, offers)
+	if err != nil {
+		return made, err
+	}
 	made.offers, err = truncate(offers, least)
 	return made, err
 }

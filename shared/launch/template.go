@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -24,14 +25,11 @@ type variety struct {
 	kubelet   string
 }
 
-// templates are the launch templates of the offers, in the order of the class's images. There is
-// one for each image and variation that some offer needs. An offer whose type no image runs on is
-// left out.
-func (in *Input) templates(requirements scheduling.Requirements, c chosen, tags map[string]string) ([]Template, error) {
-	join := nodeclass.Join{Cluster: in.Cluster, Labels: joinLabels(in.Claim), Taints: joinTaints(in.Claim)}
+// vary sets the variety of each offer. An offer whose type no image runs on is left out.
+func (in *Input) vary(requirements scheduling.Requirements, offers []offer) ([]offer, error) {
 	reservations := in.reservations()
-	grouped := map[variety][]offer{}
-	for _, o := range c.offers {
+	var varied []offer
+	for _, o := range offers {
 		image := imageFor(in.Class.Status.AMIs, o.of.Requirements)
 		if image == nil {
 			continue
@@ -40,8 +38,19 @@ func (in *Input) templates(requirements scheduling.Requirements, c chosen, tags 
 		if err != nil {
 			return nil, fmt.Errorf("instance type %q: encoding its kubelet settings: %w", o.InstanceType, err)
 		}
-		key := variety{in.place(image.ID), in.variation(requirements, o, reservations[o.reservationID]), string(kubelet)}
-		grouped[key] = append(grouped[key], o)
+		o.variety = variety{in.place(image.ID), in.variation(requirements, o, reservations[o.reservationID]), string(kubelet)}
+		varied = append(varied, o)
+	}
+	return varied, nil
+}
+
+// templates are the launch templates of the offers, in the order of the class's images. There is
+// one for each image and variation that some offer needs.
+func (in *Input) templates(c chosen, tags map[string]string) ([]Template, error) {
+	join := nodeclass.Join{Cluster: in.Cluster, Labels: joinLabels(in.Claim), Taints: joinTaints(in.Claim)}
+	grouped := map[variety][]offer{}
+	for _, o := range c.offers {
+		grouped[o.variety] = append(grouped[o.variety], o)
 	}
 	var made []Template
 	for _, key := range slices.SortedFunc(maps.Keys(grouped), compareVarieties) {
@@ -123,26 +132,29 @@ func compareVarieties(a, b variety) int {
 		cmp.Compare(a.variation.Interfaces, b.variation.Interfaces), strings.Compare(a.kubelet, b.kubelet))
 }
 
-// hasOtherImages returns whether the class has an image for an architecture that no template's image is
-// for.
+// hasOtherImages returns whether the class launches types of a processor architecture that no template's
+// image is for. They have another image.
 func (in *Input) hasOtherImages(templates []Template) bool {
 	used := map[string]bool{}
 	for _, template := range templates {
-		if at := in.place(template.Content.ImageID); at >= 0 {
-			used[architecture(in.Class.Status.AMIs[at])] = true
+		for _, override := range template.Overrides {
+			used[override.InstanceType] = true
 		}
 	}
-	return slices.ContainsFunc(in.Class.Status.AMIs, func(image api.AMI) bool { return !used[architecture(image)] })
+	architectures := map[string]bool{}
+	for i := range in.Types {
+		if used[in.Types[i].Name] {
+			architectures[architecture(&in.Types[i])] = true
+		}
+	}
+	return slices.ContainsFunc(in.Types, func(t catalog.InstanceType) bool {
+		return !architectures[architecture(&t)] && imageFor(in.Class.Status.AMIs, t.Requirements) != nil
+	})
 }
 
-// architecture is the processor architecture that the image is for, or empty.
-func architecture(image api.AMI) string {
-	for _, requirement := range image.Requirements {
-		if requirement.Key == corev1.LabelArchStable && len(requirement.Values) > 0 {
-			return requirement.Values[0]
-		}
-	}
-	return ""
+func architecture(of *catalog.InstanceType) string {
+	values, _ := of.Requirements[corev1.LabelArchStable].Values()
+	return strings.Join(values, ",")
 }
 
 // imageFor is the first image that runs on the instance type, or nil.

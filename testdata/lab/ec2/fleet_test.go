@@ -283,6 +283,10 @@ func TestFleetErrors(t *testing.T) {
 	in.OnDemandOptions.MaxTotalPrice = aws.String("1")
 	_, err = a.CreateFleet(t.Context(), in)
 	wantCode(t, err, "UnknownParameter")
+	in = a.fleet(t, types.DefaultTargetCapacityTypeOnDemand, "m5.large")
+	in.LaunchTemplateConfigs = slices.Repeat(in.LaunchTemplateConfigs, 51)
+	_, err = a.CreateFleet(t.Context(), in)
+	wantCode(t, err, "InvalidParameterValue")
 }
 
 func TestThrottling(t *testing.T) {

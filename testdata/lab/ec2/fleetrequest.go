@@ -7,6 +7,9 @@ func (r *createFleetRequest) check() error {
 	if len(r.LaunchTemplateConfigs) == 0 {
 		return missing("LaunchTemplateConfigs")
 	}
+	if configs := len(r.LaunchTemplateConfigs); configs > maxTemplateConfigs {
+		return invalidValue(configs, "LaunchTemplateConfigs", "A fleet takes at most 50 launch templates.")
+	}
 	if r.Type != "instant" {
 		return refuse("UnsupportedOperation", "The local EC2 holds fleets of the type instant only, not %q", r.Type)
 	}
@@ -84,6 +87,9 @@ func (r *createFleetRequest) checkOverrides() error {
 
 // maxFleetOverrides is EC2's quota of launch specifications in one fleet.
 const maxFleetOverrides = 300
+
+// maxTemplateConfigs is how many launch templates one fleet takes.
+const maxTemplateConfigs = 50
 
 // targetReserved is the default type of fleets that want reserved capacity.
 const targetReserved = "reserved-capacity"
