@@ -70,10 +70,22 @@ func (p *pass) endClass(ctx context.Context, class *api.EC2NodeClass) error {
 			return err
 		}
 	}
+	if err := p.deleteProfiles(ctx, class); err != nil {
+		return err
+	}
+	slog.InfoContext(ctx, "ended ec2nodeclass", "EC2NodeClass", class.Name, "launch-templates", len(templates))
+	return p.setFinalizers(ctx, class, nodeclass.Released(class))
+}
+
+// deleteProfiles deletes the instance profiles that were made for the class. A class with a profile of
+// its own needs none, and IAM may be out of reach or denied for good. The sweep deletes what such a
+// class may have had made before.
+func (p *pass) deleteProfiles(ctx context.Context, class *api.EC2NodeClass) error {
+	if class.Spec.InstanceProfile != nil {
+		return nil
+	}
 	profiles, err := p.leftovers.Profiles(ctx)
-	// IAM may be out of reach for good. The sweep deletes what a class with a profile of its own may
-	// have had made before.
-	if err != nil && (class.Spec.InstanceProfile == nil || !fleet.IsUnanswered(err)) {
+	if err != nil {
 		return err
 	}
 	for _, profile := range nodeclass.ProfilesOf(class, profiles) {
@@ -81,8 +93,7 @@ func (p *pass) endClass(ctx context.Context, class *api.EC2NodeClass) error {
 			return err
 		}
 	}
-	slog.InfoContext(ctx, "ended ec2nodeclass", "EC2NodeClass", class.Name, "launch-templates", len(templates))
-	return p.setFinalizers(ctx, class, nodeclass.Released(class))
+	return nil
 }
 
 // sweepTemplates deletes the launch templates that nothing uses.
@@ -111,9 +122,9 @@ func (p *pass) sweepTemplates(ctx context.Context) error {
 func (p *pass) sweepProfiles(ctx context.Context) error {
 	s := p.seen
 	profiles, err := p.leftovers.Profiles(ctx)
-	if fleet.IsUnanswered(err) {
-		// A VPC without a way to IAM is no reason to repeat the whole pass.
-		slog.WarnContext(ctx, "IAM does not answer: unused instance profiles stay", "error", err)
+	if fleet.IsUnanswered(err) || fleet.IsDenied(err) {
+		// Neither a VPC without a way to IAM nor a policy against IAM is a reason to repeat the whole pass.
+		slog.WarnContext(ctx, "IAM does not answer or is denied: unused instance profiles stay", "error", err)
 		return nil
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/functiontest"
@@ -71,33 +72,46 @@ func (m *fakeMade) furnish(class *api.EC2NodeClass) {
 	m.profiles["other-profile"] = fakeProfile{Profile: nodeclass.Profile{Name: "other-profile", ClassUID: "another"}}
 }
 
-// TestAClassEndsWithoutIAM is about a VPC without a way to IAM, whose classes name their profiles.
+// TestAClassEndsWithoutIAM is about a VPC without a way to IAM, or a policy against IAM. The classes there
+// name their profiles.
 func TestAClassEndsWithoutIAM(t *testing.T) {
-	l := newLife(t)
-	l.made.iam = errors.New("dial tcp: i/o timeout")
-	l.betweenSweeps()
-	makeClass(t, "own-profile", func(c *api.EC2NodeClass) {
-		c.Spec.Role, c.Spec.InstanceProfile = "", aws.String("nodes")
-	})
-	makeClass(t, "of-role")
-	l.tickOnce(t)
-	server.Delete(t, classesPath+"/own-profile")
-	server.Delete(t, classesPath+"/of-role")
-	if _, err := l.handle(t.Context(), wakes(t, l.tick())); !errors.Is(err, l.made.iam) {
-		t.Errorf("the tick says %v, want IAM's failure for the class with a role", err)
+	for name, iam := range map[string]error{
+		"out of reach": errors.New("dial tcp: i/o timeout"),
+		"denied":       &smithy.GenericAPIError{Code: "AccessDenied", Message: "explicit deny in a permissions boundary"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLife(t)
+			l.made.iam = iam
+			l.betweenSweeps()
+			makeClass(t, "own-profile", func(c *api.EC2NodeClass) {
+				c.Spec.Role, c.Spec.InstanceProfile = "", aws.String("nodes")
+			})
+			l.tickOnce(t)
+			server.Delete(t, classesPath+"/own-profile")
+			l.tickOnce(t)
+			if readClass(t, "own-profile") != nil {
+				t.Error("the class with a profile of its own stays")
+			}
+			makeClass(t, "of-role")
+			l.tickOnce(t)
+			server.Delete(t, classesPath+"/of-role")
+			if _, err := l.handle(t.Context(), wakes(t, l.tick())); !errors.Is(err, iam) {
+				t.Errorf("the tick says %v, want IAM's failure for the class with a role", err)
+			}
+			if readClass(t, "of-role") == nil {
+				t.Error("the class with a role ended, and its profiles are left")
+			}
+			l.made.iam = nil
+			l.tickOnce(t)
+			if readClass(t, "of-role") != nil {
+				t.Error("the class stays although IAM answers")
+			}
+			// The sweep needs IAM too, and fails no tick.
+			l.made.iam = iam
+			l.minute(0)
+			l.tickOnce(t)
+		})
 	}
-	if readClass(t, "own-profile") != nil || readClass(t, "of-role") == nil {
-		t.Error("want the class with a profile of its own to end, and the other one to stay")
-	}
-	l.made.iam = nil
-	l.tickOnce(t)
-	if readClass(t, "of-role") != nil {
-		t.Error("the class stays although IAM answers")
-	}
-	// The sweep needs IAM too, and fails no tick.
-	l.made.iam = errors.New("dial tcp: i/o timeout")
-	l.minute(0)
-	l.tickOnce(t)
 }
 
 func TestAClassEndsAfterItsClaims(t *testing.T) {

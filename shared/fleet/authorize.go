@@ -60,26 +60,17 @@ func (c *Client) Authorize(
 			if isPassing(refused) {
 				return nodeclass.Authorization{}, refused
 			}
-			if !isRefusal(refused) || i+1 == triedSubnets {
+			if !IsDenied(refused) || i+1 == triedSubnets {
 				break
 			}
 		}
-		if isRefusal(refused) {
+		if IsDenied(refused) {
 			return nodeclass.Authorization{
 				Asked: true, Problem: nodeclass.Problem{Reason: step.reason, Message: inWords(refused)},
 			}, nil
 		}
 	}
 	return nodeclass.Authorization{Asked: true}, nil
-}
-
-// isRefusal reports whether a policy denies the call.
-func isRefusal(err error) bool {
-	switch code(err) {
-	case "UnauthorizedOperation", "AccessDenied", "AccessDeniedException":
-		return true
-	}
-	return false
 }
 
 // inWords returns EC2's refusal without the part that differs between calls.

@@ -50,6 +50,11 @@ func IsGone(err error) bool {
 // IsUnanswered reports whether AWS did not answer a call, as in a VPC without a way to the service.
 func IsUnanswered(err error) bool { return err != nil && code(err) == "" }
 
+// IsDenied reports whether a policy denies the call.
+func IsDenied(err error) bool {
+	return slices.Contains([]string{"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}, code(err))
+}
+
 // isDone reports whether nothing is left to do: the object does not exist, or the call was a dry
 // run.
 func isDone(err error) bool { return IsGone(err) || code(err) == "DryRunOperation" }

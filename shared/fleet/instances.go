@@ -172,7 +172,7 @@ func (c *Client) Reboot(ctx context.Context, id string) error {
 	switch {
 	case err == nil || code(err) == "DryRunOperation":
 		return nil
-	case IsGone(err) || isRefusal(err):
+	case IsGone(err) || IsDenied(err):
 		return fmt.Errorf("%w %s: %w", ErrNoReboot, id, err)
 	}
 	return fmt.Errorf("rebooting instance %s: %w", id, err)

@@ -65,7 +65,7 @@ func (c *Client) DeleteLaunchTemplate(ctx context.Context, id string) error {
 // deleted the template of the refused call. The functions' rights depend on the template's tags, and
 // a template that is gone has none.
 func (c *Client) templateDeleted(ctx context.Context, id string, refused error) bool {
-	if !isRefusal(refused) {
+	if !IsDenied(refused) {
 		return false
 	}
 	_, err := c.ec2.DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{LaunchTemplateIds: []string{id}})

@@ -124,7 +124,7 @@ func (p Profiles) Delete(ctx context.Context, name string) error {
 // deleted reports whether the refused call deleted the profile at an earlier attempt, whose answer
 // was lost. The functions' rights depend on the profile's tags, and a profile that is gone has none.
 func (p Profiles) deleted(ctx context.Context, name string, refused error) bool {
-	if !isRefusal(refused) {
+	if !IsDenied(refused) {
 		return false
 	}
 	tags, err := p.read(ctx, name)
