@@ -95,8 +95,8 @@ func nodeClassConditions() []ConditionType {
 				ReasonInvalidKubeletConfiguration, ReasonUnsupportedKubeletConfiguration, ReasonKubeletExpressionsDisabled,
 				ReasonKubeletExpressionInvalid, ReasonKubeletExpressionEvaluationFailed,
 				ReasonClusterCIDRResolutionFailed, ReasonCreateFleetAuthCheckFailed,
-				ReasonCreateLaunchTemplateAuthCheckFailed, ReasonRunInstancesAuthCheckFailed, ReasonDryRunDisabled,
-				ReasonInstanceEnded}},
+				ReasonCreateLaunchTemplateAuthCheckFailed, ReasonRunInstancesAuthCheckFailed, ReasonDryRunRefused,
+				ReasonDryRunDisabled, ReasonInstanceEnded}},
 		{Type: ConditionReady, Meaning: "Nodes may be launched with the class. After EC2 refused a launch, the condition " +
 			"that the refusal contradicts has the reason `" + ReasonLaunchRefused + "`.",
 			Reasons: append(readyReasons(), ReasonNodeClassTerminating)},

@@ -142,8 +142,10 @@ const (
 	ReasonCreateFleetAuthCheckFailed          = "CreateFleetAuthCheckFailed"
 	ReasonCreateLaunchTemplateAuthCheckFailed = "CreateLaunchTemplateAuthCheckFailed"
 	ReasonRunInstancesAuthCheckFailed         = "RunInstancesAuthCheckFailed"
-	ReasonInstanceProfileNotFound             = "InstanceProfileNotFound"
-	ReasonUserDataSizeLimitExceeded           = "UserDataSizeLimitExceeded"
+	// ReasonDryRunRefused is the reason of a class that EC2 would refuse, and no policy does.
+	ReasonDryRunRefused             = "DryRunRefused"
+	ReasonInstanceProfileNotFound   = "InstanceProfileNotFound"
+	ReasonUserDataSizeLimitExceeded = "UserDataSizeLimitExceeded"
 	// ReasonLaunchRefused belongs to the condition that a refusal of EC2 at a launch contradicted.
 	ReasonLaunchRefused                     = "LaunchRefused"
 	ReasonDryRunDisabled                    = "DryRunDisabled"

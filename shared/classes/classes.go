@@ -86,10 +86,7 @@ func (r *Resolver) Resolve(
 	}
 	status := nodeclass.Resolve(&class, facts, now)
 	if r.DryRun && class.DeletionTimestamp == nil && nodeclass.NeedsAuthorization(status) {
-		resolved := class
-		resolved.Status = status
-		facts.Authorization, err = fleet.New(discoverer.EC2, r.cluster).Authorize(ctx, &resolved, discoverer.Cluster)
-		if err != nil {
+		if facts.Authorization, err = r.authorize(ctx, client, class, status, discoverer); err != nil {
 			return class, fmt.Errorf("resolving ec2nodeclass %q: %w", class.Name, err)
 		}
 		status = nodeclass.Resolve(&class, facts, now)
@@ -115,6 +112,19 @@ func (r *Resolver) Resolve(
 	}
 	class.Status = status
 	return class, nil
+}
+
+// authorize asks EC2 whether it would launch what the class's pools allow.
+func (r *Resolver) authorize(
+	ctx context.Context, client *cluster.Client, class api.EC2NodeClass, status api.EC2NodeClassStatus,
+	discoverer fleet.Discoverer,
+) (nodeclass.Authorization, error) {
+	class.Status = status
+	asked, err := trials(ctx, client, &class, discoverer.Now)
+	if err != nil {
+		return nodeclass.Authorization{}, err
+	}
+	return fleet.New(discoverer.EC2, r.cluster).Authorize(ctx, &class, discoverer.Cluster, asked)
 }
 
 // statuses reads and writes EC2NodeClasses: cluster.Client, and wrappers of it.

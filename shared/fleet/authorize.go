@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -23,15 +24,29 @@ const triedSubnets = 5
 // authorizationPool is the node pool in the tags of a dry run.
 const authorizationPool = "validation"
 
-// Authorize asks EC2 by dry runs whether provision may launch with the class. The class's status
-// must be resolved. Authorize creates one launch template, which the sweep of unused templates
-// removes. An answer that is neither yes nor no, such as a region without the instance type, counts
-// as yes, and the launch will tell. The error is for faults that may pass.
+// Trial is a launch that a dry run asks about.
+type Trial struct {
+	InstanceType string
+	CapacityType string // spot or on-demand
+	Image        api.AMI
+	// Subnets are in zones that offer the type. A policy may deny single ones, so that some are tried.
+	Subnets []api.Subnet
+}
+
+// Authorize asks EC2 by dry runs whether it would launch one of the trials with the class. The class's
+// status must be resolved. Without trials Authorize asks about a common instance type. It creates launch
+// templates, which the sweep of unused templates removes. An answer that is neither yes nor no, such as
+// a region without the instance type, counts as yes, and the launch will tell. The error is for faults
+// that may pass.
 func (c *Client) Authorize(
-	ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster,
+	ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster, trials []Trial,
 ) (nodeclass.Authorization, error) {
 	if len(class.Status.AMIs) == 0 || len(class.Status.Subnets) == 0 {
 		return nodeclass.Authorization{}, nil
+	}
+	if len(trials) == 0 {
+		image := class.Status.AMIs[0]
+		trials = []Trial{{anyType(image), api.CapacityTypeOnDemand, image, class.Status.Subnets}}
 	}
 	tags := map[string]string{
 		api.ClusterTagKey(c.cluster): api.ClusterTagOwned, api.EKSClusterNameTagKey: c.cluster,
@@ -40,12 +55,40 @@ func (c *Client) Authorize(
 	for key, value := range class.Spec.Tags {
 		tags[key] = value
 	}
-	image := class.Status.AMIs[0]
-	content, err := nodeclass.Template(class, image, nodeclass.Join{Cluster: cluster}, nodeclass.Variation{}, tags)
-	if err != nil {
-		return nodeclass.Authorization{}, err
+	var first nodeclass.Problem
+	var asked []string
+	for _, trial := range trials {
+		problem, err := c.try(ctx, class, cluster, tags, trial)
+		if err != nil {
+			return nodeclass.Authorization{}, err
+		}
+		if problem.Message == "" {
+			return nodeclass.Authorization{Asked: true}, nil
+		}
+		if first.Message == "" {
+			first = problem
+		}
+		asked = append(asked, trial.InstanceType)
 	}
-	made := &dryRun{ec2: c.ec2, template: content.Name, instanceType: anyType(image), tags: tagList(tags)}
+	if first.Reason != api.ReasonDryRunRefused {
+		first.Message += " Whittle asked about " + strings.Join(asked, ", ") + ": give the function the right. Where a " +
+			"policy allows other types only, name them in the NodePools, or deploy with disableDryRun"
+	}
+	return nodeclass.Authorization{Asked: true, Problem: first}, nil
+}
+
+// try asks about one launch, and returns the first refusal.
+func (c *Client) try(
+	ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster, tags map[string]string, trial Trial,
+) (nodeclass.Problem, error) {
+	spot := trial.CapacityType == api.CapacityTypeSpot
+	content, err := nodeclass.Template(
+		class, trial.Image, nodeclass.Join{Cluster: cluster}, nodeclass.Variation{SpotRequest: spot}, tags,
+	)
+	if err != nil {
+		return nodeclass.Problem{}, err
+	}
+	made := &dryRun{ec2: c.ec2, content: content, trial: trial, tags: tagList(tags)}
 	for _, step := range []struct {
 		reason string
 		ask    func(subnet api.Subnet) error
@@ -54,23 +97,37 @@ func (c *Client) Authorize(
 		{api.ReasonCreateFleetAuthCheckFailed, func(subnet api.Subnet) error { return made.createFleet(ctx, subnet) }},
 		{api.ReasonRunInstancesAuthCheckFailed, func(subnet api.Subnet) error { return made.runInstances(ctx, subnet) }},
 	} {
-		var refused error
-		for i, subnet := range class.Status.Subnets {
-			refused = step.ask(subnet)
-			if isPassing(refused) {
-				return nodeclass.Authorization{}, refused
+		var answered error
+		for i, subnet := range trial.Subnets {
+			answered = step.ask(subnet)
+			if isPassing(answered) {
+				return nodeclass.Problem{}, answered
 			}
-			if !IsDenied(refused) || i+1 == triedSubnets {
+			if !IsDenied(answered) || i+1 == triedSubnets {
 				break
 			}
 		}
-		if IsDenied(refused) {
-			return nodeclass.Authorization{
-				Asked: true, Problem: nodeclass.Problem{Reason: step.reason, Message: inWords(refused)},
-			}, nil
+		if IsDenied(answered) {
+			return nodeclass.Problem{Reason: step.reason, Message: inWords(answered)}, nil
+		}
+		if problem := classFault(answered); problem.Message != "" {
+			return problem, nil
 		}
 	}
-	return nodeclass.Authorization{Asked: true}, nil
+	return nodeclass.Problem{}, nil
+}
+
+// classFault returns what EC2 finds wrong with the class. EC2 may not know a new instance profile yet,
+// so that this is none.
+func classFault(answered error) nodeclass.Problem {
+	if answered == nil {
+		return nodeclass.Problem{}
+	}
+	failure := failureOf(code(answered), message(answered))
+	if failure.Condition == "" || failure.Condition == api.ConditionTypeInstanceProfileReady {
+		return nodeclass.Problem{}
+	}
+	return nodeclass.Problem{Reason: api.ReasonDryRunRefused, Message: failure.Error()}
 }
 
 // inWords returns EC2's refusal without the part that differs between calls.
@@ -87,23 +144,23 @@ func inWords(err error) string {
 }
 
 // anyType returns an instance type that most regions have and that runs the image.
-func anyType(image api.AMI) types.InstanceType {
+func anyType(image api.AMI) string {
 	for _, requirement := range image.Requirements {
 		if requirement.Key == corev1.LabelArchStable && len(requirement.Values) > 0 &&
 			requirement.Values[0] == api.ArchitectureArm64 {
-			return types.InstanceTypeM6gLarge
+			return string(types.InstanceTypeM6gLarge)
 		}
 	}
-	return types.InstanceTypeM5Large
+	return string(types.InstanceTypeM5Large)
 }
 
 // dryRun is a launch that EC2 checks and does not carry out. It is not retried, because the next
 // resolution of the class repeats it.
 type dryRun struct {
-	ec2          *ec2.Client
-	template     string
-	instanceType types.InstanceType
-	tags         []types.Tag
+	ec2     *ec2.Client
+	content nodeclass.LaunchTemplate
+	trial   Trial
+	tags    []types.Tag
 }
 
 func once(o *ec2.Options) { o.Retryer = aws.NopRetryer{} }
@@ -117,33 +174,48 @@ func (d *dryRun) tagged(kinds ...types.ResourceType) []types.TagSpecification {
 }
 
 func (d *dryRun) createFleet(ctx context.Context, subnet api.Subnet) error {
-	_, err := d.ec2.CreateFleet(ctx, &ec2.CreateFleetInput{
+	input := &ec2.CreateFleetInput{
 		DryRun: aws.Bool(true),
 		Type:   types.FleetTypeInstant,
 		TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{
-			TotalTargetCapacity: aws.Int32(1), DefaultTargetCapacityType: types.DefaultTargetCapacityTypeOnDemand,
+			TotalTargetCapacity: aws.Int32(1),
 		},
 		LaunchTemplateConfigs: []types.FleetLaunchTemplateConfigRequest{{
 			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
-				LaunchTemplateName: &d.template, Version: aws.String("$Latest"),
+				LaunchTemplateName: &d.content.Name, Version: aws.String("$Latest"),
 			},
-			Overrides: []types.FleetLaunchTemplateOverridesRequest{
-				{InstanceType: d.instanceType, SubnetId: &subnet.ID, AvailabilityZone: &subnet.Zone},
-			},
+			Overrides: []types.FleetLaunchTemplateOverridesRequest{{
+				InstanceType: types.InstanceType(d.trial.InstanceType), SubnetId: &subnet.ID, AvailabilityZone: &subnet.Zone,
+			}},
 		}},
 		TagSpecifications: d.tagged(types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeFleet),
-	}, once)
+	}
+	buy(input, &launch.Request{CapacityType: d.trial.CapacityType})
+	_, err := d.ec2.CreateFleet(ctx, input, once)
 	return err
 }
 
+// runInstances repeats the template's metadata options, because EC2 may take the values that a policy
+// asks for from the call and not from the template.
 func (d *dryRun) runInstances(ctx context.Context, subnet api.Subnet) error {
+	options := metadataOptions(d.content.MetadataOptions, d.ec2.Options().Region)
 	input := &ec2.RunInstancesInput{
-		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: d.instanceType,
-		SubnetId: &subnet.ID,
+		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		InstanceType: types.InstanceType(d.trial.InstanceType), SubnetId: &subnet.ID,
 		LaunchTemplate: &types.LaunchTemplateSpecification{
-			LaunchTemplateName: &d.template, Version: aws.String("$Latest"),
+			LaunchTemplateName: &d.content.Name, Version: aws.String("$Latest"),
+		},
+		MetadataOptions: &types.InstanceMetadataOptionsRequest{
+			HttpEndpoint:            types.InstanceMetadataEndpointState(options.HttpEndpoint),
+			HttpProtocolIpv6:        types.InstanceMetadataProtocolState(options.HttpProtocolIpv6),
+			HttpPutResponseHopLimit: options.HttpPutResponseHopLimit,
+			HttpTokens:              types.HttpTokensState(options.HttpTokens),
+			InstanceMetadataTags:    types.InstanceMetadataTagsState(options.InstanceMetadataTags),
 		},
 		TagSpecifications: d.tagged(types.ResourceTypeInstance, types.ResourceTypeVolume),
+	}
+	if d.trial.CapacityType == api.CapacityTypeSpot {
+		input.InstanceMarketOptions = &types.InstanceMarketOptionsRequest{MarketType: types.MarketTypeSpot}
 	}
 	_, err := d.ec2.RunInstances(ctx, input, once)
 	return err

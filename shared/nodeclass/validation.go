@@ -82,7 +82,7 @@ func NeedsAuthorization(status api.EC2NodeClassStatus) bool {
 func isAuthorization(reason string) bool {
 	return slices.Contains([]string{
 		api.ReasonCreateFleetAuthCheckFailed, api.ReasonCreateLaunchTemplateAuthCheckFailed,
-		api.ReasonRunInstancesAuthCheckFailed,
+		api.ReasonRunInstancesAuthCheckFailed, api.ReasonDryRunRefused,
 	}, reason)
 }
 
