@@ -51,6 +51,7 @@ type Client struct {
 	cluster string
 
 	making singleflight.Group // creates launch templates, by their names
+	ends   batch              // of TerminateInstances
 
 	mutex     sync.Mutex
 	templates map[string]bool // launch templates known to exist, which saves a warm container the call
@@ -156,9 +157,13 @@ func (c *Client) instances(ctx context.Context, more ...types.Filter) ([]Instanc
 	return found, nil
 }
 
-// Terminate terminates the instance. It succeeds for an instance that does not exist.
+// Terminate terminates the instance. It succeeds for an instance that does not exist. Calls at once share
+// a call to EC2.
 func (c *Client) Terminate(ctx context.Context, id string) error {
-	_, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
+	err := c.ends.do(ctx, id, func(ctx context.Context, ids []string) error {
+		_, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
+		return err
+	})
 	if err != nil && !isDone(err) {
 		return fmt.Errorf("terminating instance %s: %w", id, err)
 	}

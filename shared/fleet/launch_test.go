@@ -580,3 +580,30 @@ func TestTerminateAndTagTakeAnInstanceThatIsGoneForASuccess(t *testing.T) {
 		t.Errorf("throttled: %v", err)
 	}
 }
+
+// TestOneBadInstanceKeepsNoOtherFromEnding ends instances at once. EC2 has forgotten one of them.
+func TestOneBadInstanceKeepsNoOtherFromEnding(t *testing.T) {
+	a := newAccount(t)
+	client, request := fleet.New(a.ec2, "prod"), a.request(t, "batch")
+	request.Count = 12
+	outcome, err := client.Launch(t.Context(), request)
+	if err != nil || len(outcome.Instances) != 12 {
+		t.Fatalf("%+v, %v", outcome, err)
+	}
+	ids := []string{"i-0123456789abcdef0"}
+	for _, instance := range outcome.Instances {
+		ids = append(ids, instance.ID)
+	}
+	var group sync.WaitGroup
+	for _, id := range ids {
+		group.Go(func() {
+			if err := client.Terminate(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if alive := a.alive(); len(alive) != 0 {
+		t.Errorf("%v still run", alive)
+	}
+}
