@@ -189,7 +189,7 @@ func setVolumePrices(
 func (r *Reader) spotPrices(ctx context.Context, now time.Time) (map[string]map[string]float64, error) {
 	// With now as the start time, EC2 returns the current price only, once for each type and zone.
 	pages := ec2.NewDescribeSpotPriceHistoryPaginator(r.ec2, &ec2.DescribeSpotPriceHistoryInput{
-		ProductDescriptions: []string{linux}, StartTime: aws.Time(now),
+		ProductDescriptions: []string{linux}, StartTime: aws.Time(now), MaxResults: aws.Int32(1000),
 	})
 	prices := map[string]map[string]float64{}
 	newest := map[string]time.Time{}

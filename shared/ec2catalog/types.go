@@ -62,7 +62,9 @@ func (r *Reader) supplemented(made catalog.InstanceTypeInfo) catalog.InstanceTyp
 // offerings returns the names of the zones that offer each type.
 func (r *Reader) offerings(ctx context.Context) (map[string][]string, error) {
 	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(
-		r.ec2, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone},
+		r.ec2, &ec2.DescribeInstanceTypeOfferingsInput{
+			LocationType: types.LocationTypeAvailabilityZone, MaxResults: aws.Int32(1000),
+		},
 	)
 	zones := map[string][]string{}
 	for pages.HasMorePages() {

@@ -95,20 +95,23 @@ func (e *reasonError) Unwrap() error { return e.error }
 func (d *Discoverer) subnets(ctx context.Context, class *api.EC2NodeClass) ([]nodeclass.Subnet, error) {
 	var found []nodeclass.Subnet
 	for _, term := range class.Spec.SubnetSelectorTerms {
-		output, err := d.EC2.DescribeSubnets(
-			ctx, &ec2.DescribeSubnetsInput{Filters: filters(term.Tags, "subnet-id", term.ID)},
-		)
-		if err != nil {
-			return nil, fmt.Errorf("reading the subnets of spec.subnetSelectorTerms: %w", err)
-		}
-		for _, subnet := range output.Subnets {
-			found = append(found, nodeclass.Subnet{
-				ID: aws.ToString(subnet.SubnetId), Zone: aws.ToString(subnet.AvailabilityZone),
-				ZoneID:        aws.ToString(subnet.AvailabilityZoneId),
-				FreeAddresses: int(aws.ToInt32(subnet.AvailableIpAddressCount)),
-				PublicIPv4:    aws.ToBool(subnet.MapPublicIpOnLaunch),
-				OutpostARN:    aws.ToString(subnet.OutpostArn),
-			})
+		pages := ec2.NewDescribeSubnetsPaginator(d.EC2, &ec2.DescribeSubnetsInput{
+			Filters: filters(term.Tags, "subnet-id", term.ID), MaxResults: manyResults(),
+		})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("reading the subnets of spec.subnetSelectorTerms: %w", err)
+			}
+			for _, subnet := range page.Subnets {
+				found = append(found, nodeclass.Subnet{
+					ID: aws.ToString(subnet.SubnetId), Zone: aws.ToString(subnet.AvailabilityZone),
+					ZoneID:        aws.ToString(subnet.AvailabilityZoneId),
+					FreeAddresses: int(aws.ToInt32(subnet.AvailableIpAddressCount)),
+					PublicIPv4:    aws.ToBool(subnet.MapPublicIpOnLaunch),
+					OutpostARN:    aws.ToString(subnet.OutpostArn),
+				})
+			}
 		}
 	}
 	return found, nil
@@ -121,12 +124,17 @@ func (d *Discoverer) securityGroups(ctx context.Context, class *api.EC2NodeClass
 		if term.Name != "" {
 			by = append(by, types.Filter{Name: aws.String("group-name"), Values: []string{term.Name}})
 		}
-		output, err := d.EC2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{Filters: by})
-		if err != nil {
-			return nil, fmt.Errorf("reading the groups of spec.securityGroupSelectorTerms: %w", err)
-		}
-		for _, group := range output.SecurityGroups {
-			found = append(found, api.SecurityGroup{ID: aws.ToString(group.GroupId), Name: aws.ToString(group.GroupName)})
+		pages := ec2.NewDescribeSecurityGroupsPaginator(
+			d.EC2, &ec2.DescribeSecurityGroupsInput{Filters: by, MaxResults: manyResults()},
+		)
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("reading the groups of spec.securityGroupSelectorTerms: %w", err)
+			}
+			for _, group := range page.SecurityGroups {
+				found = append(found, api.SecurityGroup{ID: aws.ToString(group.GroupId), Name: aws.ToString(group.GroupName)})
+			}
 		}
 	}
 	return found, nil
@@ -195,7 +203,9 @@ func (d *Discoverer) aliasImages(
 func (d *Discoverer) termImages(
 	ctx context.Context, term api.AMISelectorTerm, value string,
 ) ([]nodeclass.Image, error) {
-	input := &ec2.DescribeImagesInput{Filters: tagFilters(term.Tags), IncludeDeprecated: aws.Bool(true)}
+	input := &ec2.DescribeImagesInput{
+		Filters: tagFilters(term.Tags), IncludeDeprecated: aws.Bool(true), MaxResults: manyResults(),
+	}
 	for _, by := range []struct{ filter, value string }{{"image-id", term.ID}, {"image-id", value}, {"name", term.Name}} {
 		if by.value != "" {
 			input.Filters = append(input.Filters, types.Filter{Name: aws.String(by.filter), Values: []string{by.value}})

@@ -118,7 +118,9 @@ func (c *Client) FreeAddresses(ctx context.Context, subnets []string) (map[strin
 	free := map[string]int{}
 	// A filter ignores missing ids; the list of ids would fail the call.
 	pages := ec2.NewDescribeSubnetsPaginator(
-		c.ec2, &ec2.DescribeSubnetsInput{Filters: []types.Filter{{Name: aws.String("subnet-id"), Values: subnets}}},
+		c.ec2, &ec2.DescribeSubnetsInput{
+			MaxResults: manyResults(), Filters: []types.Filter{{Name: aws.String("subnet-id"), Values: subnets}},
+		},
 	)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -132,8 +134,11 @@ func (c *Client) FreeAddresses(ctx context.Context, subnets []string) (map[strin
 	return free, nil
 }
 
+// manyResults is the largest page of most lists.
+func manyResults() *int32 { return aws.Int32(1000) }
+
 func (c *Client) instances(ctx context.Context, more ...types.Filter) ([]Instance, error) {
-	input := &ec2.DescribeInstancesInput{Filters: append([]types.Filter{
+	input := &ec2.DescribeInstancesInput{MaxResults: manyResults(), Filters: append([]types.Filter{
 		{Name: aws.String("tag:" + api.EKSClusterNameTagKey), Values: []string{c.cluster}},
 		{Name: aws.String("tag-key"), Values: []string{api.NodePoolLabelKey}},
 		{

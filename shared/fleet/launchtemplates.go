@@ -25,10 +25,13 @@ type Template struct {
 // LaunchTemplates lists the cluster's launch templates.
 func (c *Client) LaunchTemplates(ctx context.Context) ([]Template, error) {
 	var found []Template
-	pages := ec2.NewDescribeLaunchTemplatesPaginator(c.ec2, &ec2.DescribeLaunchTemplatesInput{Filters: []types.Filter{
-		{Name: aws.String("tag:" + api.ClusterTagKey(c.cluster)), Values: []string{api.ClusterTagOwned}},
-		{Name: aws.String("tag-key"), Values: []string{api.NodeClassTagKey}},
-	}})
+	pages := ec2.NewDescribeLaunchTemplatesPaginator(c.ec2, &ec2.DescribeLaunchTemplatesInput{
+		MaxResults: aws.Int32(200), // EC2's maximum
+		Filters: []types.Filter{
+			{Name: aws.String("tag:" + api.ClusterTagKey(c.cluster)), Values: []string{api.ClusterTagOwned}},
+			{Name: aws.String("tag-key"), Values: []string{api.NodeClassTagKey}},
+		},
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

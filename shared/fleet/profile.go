@@ -119,8 +119,8 @@ func (p Profiles) addRole(ctx context.Context, name, role string) error {
 			name, roles, role, errors.Join(err, unread))
 	case IsGone(err):
 		return fmt.Errorf(
-			"spec.role: there is no IAM role with the name %q, or instance profile %q has just been deleted: create the "+
-				"role, or name one that exists: %w",
+			"spec.role %q: there is no such IAM role, or instance profile %q has just been deleted: create the role, or "+
+				"name one that exists: %w",
 			role, name, err,
 		)
 	}

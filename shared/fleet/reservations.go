@@ -34,9 +34,9 @@ func (d *Discoverer) capacityReservations(
 				types.Filter{Name: aws.String("instance-match-criteria"), Values: []string{term.InstanceMatchCriteria}},
 			)
 		}
-		input := &ec2.DescribeCapacityReservationsInput{Filters: by}
+		input := &ec2.DescribeCapacityReservationsInput{Filters: by, MaxResults: manyResults()}
 		if term.ID != "" {
-			input.CapacityReservationIds = []string{term.ID}
+			input.CapacityReservationIds, input.MaxResults = []string{term.ID}, nil
 		}
 		pages := ec2.NewDescribeCapacityReservationsPaginator(d.EC2, input)
 		for pages.HasMorePages() {

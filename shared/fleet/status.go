@@ -94,7 +94,7 @@ func (c *Client) Statuses(ctx context.Context) (map[string]Status, error) {
 func (c *Client) statuses(ctx context.Context, filter types.Filter) ([]types.InstanceStatus, error) {
 	var listed []types.InstanceStatus
 	pages := ec2.NewDescribeInstanceStatusPaginator(
-		c.ec2, &ec2.DescribeInstanceStatusInput{Filters: []types.Filter{filter}},
+		c.ec2, &ec2.DescribeInstanceStatusInput{MaxResults: manyResults(), Filters: []types.Filter{filter}},
 	)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

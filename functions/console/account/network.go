@@ -23,7 +23,7 @@ func discovered(cluster string) []types.Filter {
 
 // subnets are those that the classes have found, or else those with the discovery tag.
 func (r *Reader) subnets(ctx context.Context, cluster string, classes []api.EC2NodeClass) ([]check.Subnet, error) {
-	input := &ec2.DescribeSubnetsInput{}
+	input := &ec2.DescribeSubnetsInput{MaxResults: aws.Int32(1000)}
 	for i := range classes {
 		for _, subnet := range classes[i].Status.Subnets {
 			input.SubnetIds = append(input.SubnetIds, subnet.ID)
@@ -31,6 +31,8 @@ func (r *Reader) subnets(ctx context.Context, cluster string, classes []api.EC2N
 	}
 	if len(input.SubnetIds) == 0 {
 		input.Filters = discovered(cluster)
+	} else {
+		input.MaxResults = nil
 	}
 	var found []check.Subnet
 	pages := ec2.NewDescribeSubnetsPaginator(r.ec2, input)
@@ -61,7 +63,9 @@ func (r *Reader) groups(ctx context.Context, cluster string, classes []api.EC2No
 		slices.Sort(found)
 		return slices.Compact(found), nil
 	}
-	pages := ec2.NewDescribeSecurityGroupsPaginator(r.ec2, &ec2.DescribeSecurityGroupsInput{Filters: discovered(cluster)})
+	pages := ec2.NewDescribeSecurityGroupsPaginator(r.ec2, &ec2.DescribeSecurityGroupsInput{
+		Filters: discovered(cluster), MaxResults: aws.Int32(1000),
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -85,29 +89,46 @@ func (r *Reader) way(ctx context.Context, subnets []string) (*check.Way, error) 
 	for _, subnet := range described.Subnets {
 		vpc = aws.ToString(subnet.VpcId) // Lambda wants all subnets in one VPC
 	}
-	tables, err := r.ec2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{
-		Filters: []types.Filter{{Name: aws.String("vpc-id"), Values: []string{vpc}}},
-	})
+	inVPC := []types.Filter{{Name: aws.String("vpc-id"), Values: []string{vpc}}}
+	tables, err := r.routeTables(ctx, inVPC)
 	if err != nil {
 		return nil, err
 	}
 	way := &check.Way{}
 	for _, subnet := range subnets {
-		if table := tableOf(tables.RouteTables, subnet); table == nil || !hasNAT(table) {
+		if table := tableOf(tables, subnet); table == nil || !hasNAT(table) {
 			way.WithoutNAT = append(way.WithoutNAT, subnet)
 		}
 	}
-	endpoints, err := r.ec2.DescribeVpcEndpoints(ctx, &ec2.DescribeVpcEndpointsInput{
-		Filters: []types.Filter{{Name: aws.String("vpc-id"), Values: []string{vpc}}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, endpoint := range endpoints.VpcEndpoints {
-		name := aws.ToString(endpoint.ServiceName)
-		way.Endpoints = append(way.Endpoints, name[strings.LastIndexByte(name, '.')+1:])
+	pages := ec2.NewDescribeVpcEndpointsPaginator(
+		r.ec2, &ec2.DescribeVpcEndpointsInput{Filters: inVPC, MaxResults: aws.Int32(1000)},
+	)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, endpoint := range page.VpcEndpoints {
+			name := aws.ToString(endpoint.ServiceName)
+			way.Endpoints = append(way.Endpoints, name[strings.LastIndexByte(name, '.')+1:])
+		}
 	}
 	return way, nil
+}
+
+func (r *Reader) routeTables(ctx context.Context, filters []types.Filter) ([]types.RouteTable, error) {
+	var found []types.RouteTable
+	pages := ec2.NewDescribeRouteTablesPaginator(
+		r.ec2, &ec2.DescribeRouteTablesInput{Filters: filters, MaxResults: aws.Int32(100)}, // EC2's maximum
+	)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, page.RouteTables...)
+	}
+	return found, nil
 }
 
 // tableOf is the route table of a subnet: its own, or the VPC's main one.
