@@ -3,6 +3,7 @@ package classes
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	ec2sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -200,6 +203,55 @@ func TestADryRunIsAskedForOnceForEachSpec(t *testing.T) {
 	}
 	if class = stored(t, "asked"); asking.Stale(&class) {
 		t.Error("asked again")
+	}
+}
+
+// TestAVolumeSmallerThanItsSnapshotIsFoundBeforeALaunch has a class whose volume EC2 refuses, and then mends
+// it.
+func TestAVolumeSmallerThanItsSnapshotIsFoundBeforeALaunch(t *testing.T) {
+	resolver, client := local(t)
+	resolver.DryRun = true
+	profile(t, resolver.config)
+	class := stored(t, "small")
+	class.Spec.BlockDeviceMappings = []*api.BlockDeviceMapping{{
+		DeviceName: aws.String("/dev/xvda"), RootVolume: true,
+		EBS: &api.BlockDevice{VolumeSize: gibibytes(1), VolumeType: aws.String("gp3")},
+	}}
+	resolved, err := resolver.Resolve(t.Context(), client, class, noon)
+	condition := api.GetCondition(resolved.Status.Conditions, api.ConditionTypeValidationSucceeded)
+	if err != nil || condition == nil || condition.Reason != api.ReasonDryRunRefused ||
+		!strings.Contains(condition.Message, "smaller than snapshot") ||
+		!strings.Contains(condition.Message, "spec.blockDeviceMappings") ||
+		api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) {
+		t.Fatalf("%+v, %v", condition, err)
+	}
+	if !resolver.Stale(&resolved) {
+		t.Error("EC2 is not asked again")
+	}
+	resolved.Spec.BlockDeviceMappings[0].EBS.VolumeSize = gibibytes(50)
+	resolved, err = resolver.Resolve(t.Context(), client, resolved, noon)
+	if err != nil || !api.ConditionTrue(resolved.Status.Conditions, api.ConditionReady) {
+		t.Errorf("%+v, %v", resolved.Status.Conditions, err)
+	}
+}
+
+func gibibytes(count int64) *resource.Quantity {
+	return resource.NewQuantity(count<<30, resource.BinarySI)
+}
+
+// profile makes the instance profile that the classes name.
+func profile(t *testing.T, config aws.Config) {
+	t.Helper()
+	client, name := iam.NewFromConfig(config), aws.String("nodes")
+	_, role := client.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: name, AssumeRolePolicyDocument: aws.String(
+		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"ec2.amazonaws.com"}}]}`,
+	)})
+	_, made := client.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: name})
+	_, added := client.AddRoleToInstanceProfile(
+		t.Context(), &iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: name},
+	)
+	if err := errors.Join(role, made, added); err != nil {
+		t.Fatal(err)
 	}
 }
 
