@@ -170,8 +170,9 @@ func layers() []layer {
 				"shared/virtual",
 		},
 		{
-			path:    "shared/classes",
-			imports: "shared/api shared/cluster shared/fleet shared/inventory shared/kubelet shared/nodeclass",
+			path: "shared/classes",
+			imports: "shared/api shared/catalog shared/cluster shared/fleet shared/inventory shared/kubelet shared/launch " +
+				"shared/nodeclass",
 		},
 		{
 			path:    "shared/zonalshift",

@@ -71,6 +71,12 @@ func (p *pass) endClass(ctx context.Context, class *api.EC2NodeClass) error {
 		}
 	}
 	if err := p.deleteProfiles(ctx, class); err != nil {
+		if fleet.IsDenied(err) {
+			p.events.Add(cluster.Event{
+				About: disruption.AboutClass(class), Type: corev1.EventTypeWarning, Reason: "FailedTermination",
+				Message: "IAM denies lifecycle the instance profiles of spec.role, so that the class stays: " + err.Error(),
+			})
+		}
 		return err
 	}
 	slog.InfoContext(ctx, "ended ec2nodeclass", "EC2NodeClass", class.Name, "launch-templates", len(templates))

@@ -101,6 +101,9 @@ func TestAClassEndsWithoutIAM(t *testing.T) {
 			if readClass(t, "of-role") == nil {
 				t.Error("the class with a role ended, and its profiles are left")
 			}
+			if told := server.Reasons(t, "of-role")["FailedTermination"]; told != (name == "denied") {
+				t.Errorf("an event tells of a denial: %v", told)
+			}
 			l.made.iam = nil
 			l.tickOnce(t)
 			if readClass(t, "of-role") != nil {

@@ -94,7 +94,10 @@ func lifecycleEvents() []EventReason {
 		{"TerminationGracePeriodExpiring", nodes, by, "The node's pods are deleted at the given time."},
 		{"NodeVanished", claims, by, "The node was removed without its finalizer. Its instance must join again."},
 		{"InstanceTagsMissing", claims, by, "The instance lost tags without which Whittle may not terminate it."},
-		{"FailedTermination", claims, by, "The claim has no valid providerID, so nothing can be terminated."},
+		{
+			"FailedTermination", append(slices.Clone(claims), EC2NodeClassKind), by,
+			"The claim has no valid providerID, so nothing can be terminated. Or AWS denies what the end of a class needs.",
+		},
 		{
 			"WaitingOnNodeClaimTermination", []string{EC2NodeClassKind}, by,
 			"The class is being deleted, and claims still name it.",

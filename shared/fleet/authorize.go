@@ -24,29 +24,22 @@ const triedSubnets = 5
 // authorizationPool is the node pool in the tags of a dry run.
 const authorizationPool = "validation"
 
-// Trial is a launch that a dry run asks about.
-type Trial struct {
-	InstanceType string
-	CapacityType string // spot or on-demand
-	Image        api.AMI
-	// Subnets are in zones that offer the type. A policy may deny single ones, so that some are tried.
-	Subnets []api.Subnet
-}
-
 // Authorize asks EC2 by dry runs whether it would launch one of the trials with the class. The class's
 // status must be resolved. Without trials Authorize asks about a common instance type. It creates launch
 // templates, which the sweep of unused templates removes. An answer that is neither yes nor no, such as
 // a region without the instance type, counts as yes, and the launch will tell. The error is for faults
 // that may pass.
 func (c *Client) Authorize(
-	ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster, trials []Trial,
+	ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster, trials []launch.Trial,
 ) (nodeclass.Authorization, error) {
 	if len(class.Status.AMIs) == 0 || len(class.Status.Subnets) == 0 {
 		return nodeclass.Authorization{}, nil
 	}
 	if len(trials) == 0 {
 		image := class.Status.AMIs[0]
-		trials = []Trial{{anyType(image), api.CapacityTypeOnDemand, image, class.Status.Subnets}}
+		trials = []launch.Trial{{
+			InstanceType: anyType(image), CapacityType: api.CapacityTypeOnDemand, Image: image, Subnets: class.Status.Subnets,
+		}}
 	}
 	tags := map[string]string{
 		api.ClusterTagKey(c.cluster): api.ClusterTagOwned, api.EKSClusterNameTagKey: c.cluster,
@@ -79,7 +72,7 @@ func (c *Client) Authorize(
 
 // try asks about one launch, and returns the first refusal.
 func (c *Client) try(
-	ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster, tags map[string]string, trial Trial,
+	ctx context.Context, class *api.EC2NodeClass, cluster nodeclass.Cluster, tags map[string]string, trial launch.Trial,
 ) (nodeclass.Problem, error) {
 	spot := trial.CapacityType == api.CapacityTypeSpot
 	content, err := nodeclass.Template(
@@ -159,7 +152,7 @@ func anyType(image api.AMI) string {
 type dryRun struct {
 	ec2     *ec2.Client
 	content nodeclass.LaunchTemplate
-	trial   Trial
+	trial   launch.Trial
 	tags    []types.Tag
 }
 

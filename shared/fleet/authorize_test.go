@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -96,17 +97,17 @@ func TestAuthorizeAsksAboutLaunchesThatAPoolAllows(t *testing.T) {
 	for _, image := range resolved.Status.AMIs {
 		images[image.ID] = image
 	}
-	trial := func(instanceType, capacityType string) fleet.Trial {
+	trial := func(instanceType, capacityType string) launch.Trial {
 		architecture := "x86_64"
 		if instanceType == "m7g.large" {
 			architecture = "arm64"
 		}
-		return fleet.Trial{
+		return launch.Trial{
 			InstanceType: instanceType, CapacityType: capacityType, Image: images[a.image(t, architecture)],
 			Subnets: resolved.Status.Subnets,
 		}
 	}
-	trials := []fleet.Trial{trial("m6i.large", "spot"), trial("m7g.large", "on-demand")}
+	trials := []launch.Trial{trial("m6i.large", "spot"), trial("m7g.large", "on-demand")}
 	original := a.ec2
 	snapshot := `<Response><Errors><Error><Code>InvalidBlockDeviceMapping</Code>` +
 		`<Message>Volume of size 10GB is smaller than snapshot 'snap-1', expect size >= 20GB</Message></Error></Errors></Response>`

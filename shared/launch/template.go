@@ -157,16 +157,6 @@ func architecture(of *catalog.InstanceType) string {
 	return strings.Join(values, ",")
 }
 
-// ImageOf returns the image from which the class launches the instance type. It returns false where no
-// image runs on the type.
-func ImageOf(class *api.EC2NodeClass, of *catalog.InstanceType) (api.AMI, bool) {
-	image := imageFor(class.Status.AMIs, of.Requirements)
-	if image == nil {
-		return api.AMI{}, false
-	}
-	return *image, true
-}
-
 // imageFor is the first image that runs on the instance type, or nil.
 func imageFor(images []api.AMI, instanceType scheduling.Requirements) *api.AMI {
 	for i := range images {

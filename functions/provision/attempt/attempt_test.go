@@ -235,8 +235,10 @@ func TestAnswered(t *testing.T) {
 		},
 		{
 			name: "a policy denies the type", group: group(true, claim("a", 0, 1)),
-			answer: attempt.Answer{Short: []attempt.Shortage{{Reason: "Unauthorized", Advice: "EC2 denies m5.large", Refused: true}}},
-			want:   "LeaveOut, Record Unauthorized, PlanAgain, GiveUp(1 Unauthorized true)",
+			answer: attempt.Answer{Short: []attempt.Shortage{
+				{Reason: "Unauthorized", Advice: "EC2 denies m5.large", Refused: true},
+			}},
+			want: "LeaveOut, Record Unauthorized, PlanAgain, GiveUp(1 Unauthorized true)",
 		},
 		{
 			name: "EC2 has room for one of two", group: pair(0),

@@ -234,7 +234,9 @@ func TestTheLastOfTwoDenialsLeavesTheClassWithNothing(t *testing.T) {
 			asked.Done()
 			asked.Wait()
 			return fleet.Outcome{
-				Short:   []fleet.Shortage{{Key: catalog.CapacityTypeKey(<-denied), For: time.Minute, Code: "UnauthorizedOperation"}},
+				Short: []fleet.Shortage{
+					{Key: catalog.CapacityTypeKey(<-denied), For: time.Minute, Code: "UnauthorizedOperation"},
+				},
 				Refused: &fleet.Failure{Reason: "Unauthorized", Code: "UnauthorizedOperation"},
 			}, nil
 		})

@@ -1,4 +1,4 @@
-package classes
+package launch
 
 import (
 	"fmt"
@@ -96,7 +96,7 @@ func TestTrialsAreLaunchesThatPoolsAllow(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, trial := range trialsOf(class, test.pools, types) {
+			for _, trial := range Trials(class, test.pools, types) {
 				got = append(got, fmt.Sprintf("%s %s %s %d",
 					trial.InstanceType, trial.CapacityType, trial.Image.ID, len(trial.Subnets)))
 			}
