@@ -244,7 +244,8 @@ func profile(t *testing.T, config aws.Config) {
 	t.Helper()
 	client, name := iam.NewFromConfig(config), aws.String("nodes")
 	_, role := client.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: name, AssumeRolePolicyDocument: aws.String(
-		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"ec2.amazonaws.com"}}]}`,
+		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"sts:AssumeRole",` +
+			`"Principal":{"Service":"ec2.amazonaws.com"}}]}`,
 	)})
 	_, made := client.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: name})
 	_, added := client.AddRoleToInstanceProfile(

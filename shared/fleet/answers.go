@@ -242,10 +242,11 @@ func images() []answer {
 	image := answer{scope: ofClass, condition: api.ConditionTypeAMIsReady}
 	shared, terms, unknown, malformed := image, image, image, image
 	shared.codes, shared.words, shared.reason = []string{"AuthFailure"}, "image", "AMIAuthorizationFailure"
-	shared.remedy = "spec.amiSelectorTerms selects an image that is not shared with the account: share it, or select another"
+	shared.remedy = "spec.amiSelectorTerms selects an image that is not shared with the account: share it, or select " +
+		"another"
 	terms.codes, terms.words, terms.reason = []string{"OptInRequired"}, "marketplace", "AMISubscriptionRequired"
-	terms.remedy = "spec.amiSelectorTerms selects an image of AWS Marketplace: accept the product's terms in this account, " +
-		"or select another image"
+	terms.remedy = "spec.amiSelectorTerms selects an image of AWS Marketplace: accept the product's terms in this " +
+		"account, or select another image"
 	unknown.codes, unknown.reason = []string{"InvalidAMIID.NotFound", "InvalidAMIID.Unavailable"}, "AMINotFound"
 	unknown.remedy = "an image of spec.amiSelectorTerms does not exist any more, or the account's allowed AMIs leave it " +
 		"out: select another, or allow it"
@@ -274,8 +275,8 @@ func networks() []answer {
 	many.codes = []string{
 		"SecurityGroupsPerInstanceLimitExceeded", "SecurityGroupsPerInterfaceLimitExceeded", "SecurityGroupLimitExceeded",
 	}
-	many.remedy = "spec.securityGroupSelectorTerms selects more groups than a network interface takes: narrow it, or ask " +
-		"AWS for a higher quota"
+	many.remedy = "spec.securityGroupSelectorTerms selects more groups than a network interface takes: narrow it, or " +
+		"ask AWS for a higher quota"
 	subnets.words, subnets.reason, subnets.condition = "", "SubnetResolutionFailed", api.ConditionTypeSubnetsReady
 	subnets.codes = []string{
 		"InvalidSubnetID.NotFound", "InvalidSubnetId.NotFound", "InvalidSubnetID.Malformed", "InvalidSubnet",
@@ -376,7 +377,8 @@ func accounts() []answer {
 			remedy: "ask AWS for a higher quota of network interfaces in the region",
 		},
 		{
-			codes: []string{"MaxTemplateLimitExceeded", "MaxTemplateVersionLimitExceeded"}, reason: "LaunchTemplateQuotaExceeded",
+			codes:  []string{"MaxTemplateLimitExceeded", "MaxTemplateVersionLimitExceeded"},
+			reason: "LaunchTemplateQuotaExceeded",
 			remedy: "ask AWS for a higher quota of launch templates in the region, or delete those that nothing uses",
 		},
 		{
@@ -403,7 +405,8 @@ func requests() []answer {
 		},
 		{
 			codes: []string{"IdempotentInstanceTerminated", "IdempotentParameterMismatch"}, scope: ofRequest,
-			reason: api.ReasonLaunchFailed, passes: "the instances of an earlier attempt have ended, and the next has another token",
+			reason: api.ReasonLaunchFailed,
+			passes: "the instances of an earlier attempt have ended, and the next has another token",
 		},
 		{
 			codes: []string{

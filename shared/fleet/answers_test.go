@@ -54,7 +54,8 @@ func TestTheTableOfErrorCodes(t *testing.T) {
 		if row.scope.isShortage() != (row.lasts > 0) || row.lasts > time.Hour {
 			t.Errorf("%s: lasts %s", name, row.lasts)
 		}
-		if (row.scope == ofClass) != (row.condition != "") || row.condition != "" && !slices.Contains(conditions, row.condition) {
+		if (row.scope == ofClass) != (row.condition != "") ||
+			row.condition != "" && !slices.Contains(conditions, row.condition) {
 			t.Errorf("%s: the condition %q", name, row.condition)
 		}
 		if row.scope.String() == "" || row.effect() == "" {

@@ -110,7 +110,8 @@ func TestAuthorizeAsksAboutLaunchesThatAPoolAllows(t *testing.T) {
 	trials := []launch.Trial{trial("m6i.large", "spot"), trial("m7g.large", "on-demand")}
 	original := a.ec2
 	snapshot := `<Response><Errors><Error><Code>InvalidBlockDeviceMapping</Code>` +
-		`<Message>Volume of size 10GB is smaller than snapshot 'snap-1', expect size >= 20GB</Message></Error></Errors></Response>`
+		`<Message>Volume of size 10GB is smaller than snapshot 'snap-1', expect size >= 20GB</Message>` +
+		`</Error></Errors></Response>`
 	for _, test := range []struct {
 		name    string
 		answers map[string]string

@@ -37,7 +37,7 @@ func (b *batch) do(ctx context.Context, id string, send func(ctx context.Context
 	}
 	b.mutex.Unlock()
 	var err error
-	size := 0
+	var size int
 	select {
 	case err = <-own.done:
 		size = 2 // at least: the sender, and this one

@@ -57,7 +57,9 @@ func (r *refusals) of(reason string) *refusal {
 
 // split returns the failures that are the class's, and what to leave out for the rest, with the worst
 // of their failures. accepted says that EC2 took another override of the request.
-func (r *refusals) split(request *launch.Request, accepted bool) (ofClass []*Failure, short []Shortage, partly *Failure) {
+func (r *refusals) split(
+	request *launch.Request, accepted bool,
+) (ofClass []*Failure, short []Shortage, partly *Failure) {
 	var rest []*Failure
 	for _, group := range r.groups {
 		if group.isClass(request, accepted) {

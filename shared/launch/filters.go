@@ -187,7 +187,8 @@ func truncate(offers []offer, least map[string]int) ([]offer, error) {
 	}
 	var kept []offer
 	for _, o := range offers {
-		if (types[o.InstanceType] || len(types) < maximumTypes) && (varieties[o.variety] || len(varieties) < maximumTemplates) {
+		fits := varieties[o.variety] || len(varieties) < maximumTemplates
+		if fits && (types[o.InstanceType] || len(types) < maximumTypes) {
 			types[o.InstanceType], varieties[o.variety] = true, true
 			kept = append(kept, o)
 		}

@@ -16,8 +16,8 @@ import (
 // passed. The fault may have been corrected outside the cluster, and the next launch tells. A launch
 // that succeeds clears LaunchRefused before that (ClearRefusals). It does not clear InstanceEnded,
 // because that launch had succeeded too.
-//
-// RefusalHolds is Karpenter's pause after a failed validation.
+
+// RefusalHolds is how long a refusal holds. It is Karpenter's pause after a failed validation.
 const RefusalHolds = 10 * time.Minute
 
 // Refusal is what a failed launch says against a class.
