@@ -34,9 +34,10 @@ func newStacks(scope constructs.Construct, configuration configuration) []awscdk
 // newStack adds the stack of a cluster. The same template serves every account and region.
 func newStack(scope constructs.Construct, configuration configuration, cluster clusterConfiguration) awscdk.Stack {
 	name := jsii.String(stackName(cluster.name))
+	purpose := "Whittle: gives the EKS cluster " + cluster.name + " the nodes that its pods need"
 	stack := awscdk.NewStack(scope, name, &awscdk.StackProps{
 		StackName:             name,
-		Description:           jsii.String("Whittle: gives the EKS cluster " + cluster.name + " the nodes that its pods need"),
+		Description:           jsii.String(purpose),
 		TerminationProtection: jsii.Bool(cluster.terminationProtection),
 		// The CDK command line checks the bootstrap version itself before it uploads the functions.
 		Synthesizer: awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{

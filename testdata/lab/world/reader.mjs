@@ -92,7 +92,9 @@ async function launch() {
 
 // message goes through a queue that nothing else takes from.
 async function message() {
-  const { QueueUrl } = await sqs.getQueueUrl({ QueueName: `whittle-${cluster}-provision-dead` }).promise();
+  const { QueueUrl: made } = await sqs.createQueue({ QueueName: 'reader' }).promise();
+  const { QueueUrl } = await sqs.getQueueUrl({ QueueName: 'reader' }).promise();
+  if (made !== QueueUrl) throw new Error(`the queue is ${made}, and then ${QueueUrl}`);
   const sent = await sqs.sendMessage({ QueueUrl, MessageBody: 'one & <two>' }).promise();
   const { Messages } = await sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 5, AttributeNames: ['All'] }).promise();
   await sqs.deleteMessage({ QueueUrl, ReceiptHandle: Messages[0].ReceiptHandle }).promise();
