@@ -93,7 +93,8 @@ func defaults() (monitoring, idle, busy float64) {
 func frontPage() string {
 	monitoring, idle, busy := defaults()
 	return fmt.Sprintf("| cost of an idle cluster | about $%.1f0/month, of which $%.1f0 are metrics and alarms. "+
-		"The dashboard is $3 more, beyond the account's first three |\n| cost with 500 nodes | about $%.0f/month with 2,000 launches a day: "+
+		"The dashboard is $3 more, beyond the account's first three |\n"+
+		"| cost with 500 nodes | about $%.0f/month with 2,000 launches a day: "+
 		"[all costs](infra/README.md#cost) |\n", idle, monitoring, busy)
 }
 

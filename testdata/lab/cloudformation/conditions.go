@@ -69,8 +69,8 @@ func (r *resolver) holds(expression any, depth int) (bool, error) {
 			return r.every(list, function == "Fn::And", depth+1)
 		}
 	}
-	return false, fmt.Errorf("a condition is Fn::Equals, Fn::And, Fn::Or, Fn::Not or Condition with their arguments, not %s",
-		describe(expression))
+	return false, fmt.Errorf("a condition is Fn::Equals, Fn::And, Fn::Or, Fn::Not or Condition, with their arguments: "+
+		"not %s", describe(expression))
 }
 
 func (r *resolver) equal(list []any) (bool, error) {

@@ -141,7 +141,7 @@ func unasked() map[string]string {
 		"provisioning-requests-status patch provisioningrequests/status autoscaling.x-k8s.io": requests,
 		"pod-deletion-cost patch pods":                                                        "belongs to disrupt where podDeletionCost is on, and it is off here",
 		"interrupt list pods":                                                                 "checks who holds Karpenter's Lease, and no Karpenter runs",
-		"lifecycle list leases coordination.k8s.io":   "finds the leases that the next line ends",
+		"lifecycle list leases coordination.k8s.io":                                           "finds the leases that the next line ends",
 		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than " +
 			"these scenarios last",
 		"lifecycle delete pods": "ends pods that outstay their node's terminationGracePeriod",
