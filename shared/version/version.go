@@ -5,6 +5,9 @@ import "runtime/debug"
 // Version is that of this build. infra/CHANGELOG.md says what changed.
 const Version = "0.9.0"
 
+// Label is the label of the namespace whittle-system with the version that install has written.
+const Label = "app.kubernetes.io/version"
+
 // Commit is the commit of the build, shortened, with a mark for changed files. It is empty where Go
 // knew none, as in a build from an archive.
 func Commit() string {

@@ -28,6 +28,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/status"
+	"github.com/whittle-dev/whittle/shared/version"
 )
 
 // TestStatus reads a real API server, before and after the installation of Whittle.
@@ -149,6 +150,18 @@ func TestStatus(t *testing.T) {
 		text, err = output(t, "plan", "-kubeconfig", kubeconfig, "--instance-types", "testdata/plan/types.json")
 		if err != nil || !strings.Contains(text, "m6a.large") || !strings.Contains(text, "prices: the file testdata/plan/types.json") {
 			t.Errorf("with types from a file: %v\n%s", err, text)
+		}
+	})
+	t.Run("versions", func(t *testing.T) {
+		told := status.Deployment{Tick: time.Now(), Version: "0.1.0"}
+		if err := status.PutDeployment(t.Context(), client, told, 0); err != nil {
+			t.Fatal(err)
+		}
+		text, err := output(t, "version", "-deployed", "-kubeconfig", kubeconfig)
+		want := "functions 0.1.0: behind " + version.Version + ": deploy again with the newest version\n" +
+			"definitions and rights " + version.Version + "\n"
+		if err != nil || !strings.HasPrefix(text, "whittle "+version.String()+"\n") || !strings.HasSuffix(text, want) {
+			t.Errorf("%v\n%s", err, text)
 		}
 	})
 	t.Run("the live view", func(t *testing.T) { watchInTerminal(t, kubeconfig) })

@@ -79,9 +79,10 @@ func commands() []command {
 			},
 		},
 		{
-			"version", "prints the version and its commit", []string{"whittle version"},
-			func(_ context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
-				return showVersion(arguments, out, problems)
+			"version", "prints the version, and which part of an installation is behind",
+			[]string{"whittle version", "whittle version -deployed"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return showVersion(ctx, arguments, out, problems)
 			},
 		},
 	}

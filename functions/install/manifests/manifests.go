@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/whittle-dev/whittle/shared/version"
 )
 
 // SystemNamespace holds the state that Whittle keeps between invocations.
@@ -37,6 +39,9 @@ func Namespace() (unstructured.Unstructured, error) {
 			"reading manifest %q: has %d objects, want the namespace alone", "namespace.yaml", len(objects),
 		)
 	}
+	labels := objects[0].GetLabels()
+	labels[version.Label] = version.Version
+	objects[0].SetLabels(labels)
 	return objects[0], nil
 }
 
