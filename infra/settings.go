@@ -271,7 +271,7 @@ func clusterSettings() []setting[clusterConfiguration] {
 		{
 			key: "zonalShift", fallback: "`false`", example: "true",
 			meaning: "`true` follows ARC's zonal shifts of the cluster: nothing is launched or ended in a zone that traffic " +
-				"is shifted away from. Zonal shift must be on for the EKS cluster",
+				"is shifted away from. Zonal shift must be on for the EKS cluster, or the deployment fails",
 			set: func(c *cluster, value any) (err error) { c.zonalShift, err = truth(value); return err },
 		},
 		{
