@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/functiontest"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
 
 // server is shared by the tests of this package, because a start takes seconds.
@@ -37,6 +38,7 @@ func newLife(t *testing.T) *life {
 	l.Handler = &Handler{
 		cluster: "test", provision: "p", lifecycle: "l", sender: l.mail, fleet: l.ec2, leftovers: l.made, now: l.clock.now,
 		connect: func(context.Context) (kubernetes, error) { return consistent(client, nil) },
+		old:     legacy.Settings{ClusterName: "test", Role: "test-nodes"},
 		resolve: func(_ context.Context, class api.EC2NodeClass) (api.EC2NodeClass, error) { return class, nil },
 	}
 	return l

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/publish"
@@ -68,6 +69,9 @@ type Handler struct {
 	prices               prices
 	// expressions allows expressions in the kubelet settings of classes.
 	expressions bool
+
+	// old has what Provisioners leave to the stack's settings.
+	old legacy.Settings
 
 	// Nominations is how many nominations of pods one pass has under way at most; zero for 16.
 	Nominations int

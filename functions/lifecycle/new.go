@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
@@ -28,6 +29,10 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
 	}
 	h.expressions = settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
+	h.old = legacy.Settings{
+		ClusterName: h.cluster, InstanceProfile: settings.Optional("DEFAULT_INSTANCE_PROFILE"),
+		Role: settings.Optional("NODE_ROLE"), WindowsRole: settings.Optional("WINDOWS_NODE_ROLE"),
+	}
 	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	h.metrics = deps.Recorder(settings, h.cluster)

@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodepool"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/api/legacy"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/guard"
@@ -85,6 +86,7 @@ type pass struct {
 	performer
 	seen      *seen
 	leftovers leftovers
+	old       legacy.Settings
 }
 
 func newPass(h *Handler, client kubernetes, seen *seen) *pass {
@@ -95,7 +97,7 @@ func newPass(h *Handler, client kubernetes, seen *seen) *pass {
 			evicting:    &evictions{client: client},
 			nominations: make(chan struct{}, cmp.Or(h.Nominations, parallel)),
 		},
-		seen: seen, leftovers: h.leftovers,
+		seen: seen, leftovers: h.leftovers, old: h.old,
 	}
 }
 

@@ -34,10 +34,12 @@ func (p *pass) keepProvisioners(ctx context.Context) result {
 	if len(s.predecessors.provisioners) == 0 || !s.owners.complete {
 		return result{}
 	}
+	settings := p.old
+	settings.KubernetesVersion = p.client.KubernetesVersion()
 	known := provisioner.Seen{
 		Provisioners: s.predecessors.provisioners, Templates: s.predecessors.templates,
 		Pools: s.owners.pools, Classes: s.owners.classes, Claims: s.claims,
-		Settings: legacy.Settings{ClusterName: s.cluster, KubernetesVersion: p.client.KubernetesVersion()},
+		Settings: settings,
 	}
 	var failed []error
 	for i := range known.Provisioners {

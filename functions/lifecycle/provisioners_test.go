@@ -32,7 +32,6 @@ apiVersion: karpenter.k8s.aws/v1alpha1
 kind: AWSNodeTemplate
 metadata: {name: old-template}
 spec:
-  instanceProfile: nodes
   amiFamily: Bottlerocket
   blockDeviceMappings: [{deviceName: /dev/xvdb, ebs: {volumeSize: 50000Mi}}]
 `)
@@ -75,6 +74,10 @@ spec: {provider: {instanceProfile: nodes, launchTemplate: mine}}
 	}
 	if limit := pool.Spec.Limits["cpu"]; limit.String() != "8" || class.Spec.Kubelet.SystemReserved["cpu"] != "1" {
 		t.Errorf("the pool is %+v, and the class %+v", pool.Spec, class.Spec)
+	}
+	if class.Spec.Role != "test-nodes" || class.Spec.InstanceProfile != nil {
+		t.Errorf("a template without a profile gives the role %q and the profile %v, want the stack's role",
+			class.Spec.Role, class.Spec.InstanceProfile)
 	}
 	// Nothing changes, so nothing is written.
 	version := pool.ResourceVersion

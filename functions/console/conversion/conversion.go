@@ -2,6 +2,7 @@ package conversion
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +26,8 @@ type Result struct {
 	Blocking []legacy.Change
 }
 
-// Convert converts the objects of the files, which are named as for package manifests. The error
+// Convert converts the objects of the files, which are named as for package manifests. Where neither
+// a template nor the settings name a profile or a role, the role is legacy.UnknownRole. The error
 // joins one line for each fault, with file, line and field.
 func Convert(names []string, stdin io.Reader, settings legacy.Settings) (*Result, error) {
 	documents, err := manifests.Documents(names, stdin)
@@ -40,6 +42,7 @@ func Convert(names []string, stdin io.Reader, settings legacy.Settings) (*Result
 	if err != nil {
 		return nil, err
 	}
+	settings.Role = cmp.Or(settings.Role, legacy.UnknownRole)
 	outputs := map[string][]legacy.Output{}
 	for _, output := range legacy.Convert(read.Old, settings) {
 		key := versionOf(output) + " " + output.Name

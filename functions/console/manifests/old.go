@@ -9,11 +9,12 @@ import (
 )
 
 // convertOld adds what the objects of old kinds become. Of an old and a new object with one name
-// the new one counts, as in a cluster. Changes that lose something become warnings.
+// the new one counts, as in a cluster. Changes that lose something become warnings. Nodes of
+// templates without a profile have the stack's role, whose name no plan depends on.
 func (r *reader) convertOld() {
 	old := r.manifests.Old
 	old.Taken = func(class string) bool { return r.has(api.EC2NodeClass{}, class) }
-	for _, output := range legacy.Convert(old, legacy.Settings{}) {
+	for _, output := range legacy.Convert(old, legacy.Settings{Role: legacy.UnknownRole}) {
 		d := r.sourceOf(output)
 		switch {
 		case output.Pool != nil && !r.isTaken(d, output, *output.Pool, output.Pool.Name):

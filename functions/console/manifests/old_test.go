@@ -41,3 +41,22 @@ spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.k8s.a
 		}
 	}
 }
+
+// TestTheLeastTemplate checks that a template without an instance profile is planned for without a
+// warning. The stack has a role for its nodes.
+func TestTheLeastTemplate(t *testing.T) {
+	m := readText(t, `
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: default}
+spec: {providerRef: {name: default}}
+---
+apiVersion: karpenter.k8s.aws/v1alpha1
+kind: AWSNodeTemplate
+metadata: {name: default}
+spec: {amiFamily: Bottlerocket}
+`)
+	if len(m.NodePools) != 1 || len(m.NodeClasses) != 1 || m.NodeClasses[0].Spec.Role == "" || len(m.Warnings) > 0 {
+		t.Errorf("the pools are %v, the classes %v, and the warnings %q", m.NodePools, m.NodeClasses, m.Warnings)
+	}
+}

@@ -28,7 +28,8 @@ func convert(arguments []string, in io.Reader, out, problems io.Writer) error {
 	)
 	flags.StringVar(
 		&settings.InstanceProfile, "instance-profile", "",
-		"`name` of the instance profile of templates without one, Karpenter's setting aws.defaultInstanceProfile",
+		"`name` of the instance profile of templates without one, Karpenter's setting aws.defaultInstanceProfile "+
+			"(default: the role "+legacy.UnknownRole+")",
 	)
 	if err := parse(flags, arguments, problems); err != nil {
 		return err

@@ -121,9 +121,12 @@ func checkProvisionerLabels(t *testing.T, plan string) int {
 func TestConvertFlags(t *testing.T) {
 	const old = "apiVersion: karpenter.k8s.aws/v1alpha1\nkind: AWSNodeTemplate\nmetadata: {name: a}\nspec: {}\n"
 	out, problems, err := runPlan(t, old, "convert", "-f", "-")
-	if err == nil || !strings.Contains(problems, `AWSNodeTemplate "a": spec.instanceProfile: is missing`) ||
-		!strings.Contains(out, "kubernetes.io/cluster/${CLUSTER_NAME}") {
-		t.Errorf("got %v, %s\n%s", err, problems, out)
+	for _, want := range []string{
+		"kubernetes.io/cluster/${CLUSTER_NAME}", "  # spec.instanceProfile: ", "\n  role: ${NODE_ROLE}\n",
+	} {
+		if err != nil || problems != "" || !strings.Contains(out, want) {
+			t.Errorf("got %v, %s without %s\n%s", err, problems, want, out)
+		}
 	}
 	out, problems, err = runPlan(
 		t, old, "convert", "-f", "-", "-cluster-name", "prod", "-instance-profile", "nodes", "-kubernetes-version", "1.31",

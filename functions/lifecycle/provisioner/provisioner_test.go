@@ -126,6 +126,7 @@ func TestRandomProvisionersSettle(t *testing.T) {
 		old := legacytest.Generate(seed)
 		for i := range old.Provisioners {
 			c := &cluster{}
+			c.Settings.Role = "nodes"
 			c.Provisioners, c.Templates = old.Provisioners[i:i+1], old.Templates
 			c.Provisioners[0].UID = "u"
 			c.pass(t)
@@ -159,6 +160,34 @@ func TestStatus(t *testing.T) {
 	if supported.Status != metav1.ConditionFalse || supported.Reason != api.ReasonFieldNotSupported ||
 		!strings.Contains(supported.Message, "spec.provider.amiFamily") {
 		t.Errorf("the condition is %+v", supported)
+	}
+}
+
+// TestTheSettingsNameTheRole covers a template without a profile, whose class follows the stack's
+// settings.
+func TestTheSettingsNameTheRole(t *testing.T) {
+	c := newCluster(t, "{metadata: {name: a, uid: u}, spec: {providerRef: {name: t}}}")
+	c.Templates = []legacy.AWSNodeTemplate{
+		parse[legacy.AWSNodeTemplate](t, "{metadata: {name: t, uid: v}, spec: {amiFamily: Bottlerocket}}"),
+	}
+	// A function without the variables refuses the template, and makes no class that cannot launch.
+	if outcome := c.pass(t); outcome.Class != nil || !strings.Contains(
+		conditionOf(&c.Provisioners[0], api.ConditionTypeActive).Message, "spec.instanceProfile: is missing") {
+		t.Errorf("without a role it writes %v, and says %+v", outcome.Class, c.Provisioners[0].Status.Conditions)
+	}
+	c.Settings.Role = "nodes"
+	if outcome := c.pass(t); outcome.Class == nil || outcome.Class.Spec.Role != "nodes" || outcome.Pool == nil {
+		t.Fatalf("with a role it writes %+v and %+v", outcome.Class, outcome.Pool)
+	}
+	supported := conditionOf(&c.Provisioners[0], api.ConditionTypeSupported)
+	template := provisioner.OfTemplate(&c.Templates[0], c.Seen, now)
+	if supported.Status != metav1.ConditionTrue || len(template.Events) > 0 {
+		t.Errorf("the condition is %+v, and the events of the template are %v", supported, template.Events)
+	}
+	c.Settings.InstanceProfile = "default"
+	if outcome := c.pass(t); outcome.Class == nil || outcome.Class.ResourceVersion != "7" || outcome.Class.Spec.Role != "" ||
+		outcome.Class.Spec.InstanceProfile == nil || *outcome.Class.Spec.InstanceProfile != "default" {
+		t.Errorf("with a default profile it writes %+v", outcome.Class)
 	}
 }
 

@@ -50,7 +50,8 @@ type AWSNodeTemplateSpec struct {
 	// Whether CloudWatch gets the instance's metrics each minute.
 	// +optional
 	DetailedMonitoring *bool `json:"detailedMonitoring,omitempty"`
-	// The name of the nodes' instance profile.
+	// The name of the nodes' instance profile. Without it, nodes have the profile of the stack's
+	// setting defaultInstanceProfile, or else the stack's role of nodes.
 	// +optional
 	InstanceProfile *string `json:"instanceProfile,omitempty"`
 	// The subnets: tags or aws-ids, with commas between alternatives. The value * matches any value.

@@ -68,7 +68,7 @@ func classOf(
 	c.setImages(spec, s, settings)
 	spec.SubnetSelectorTerms = c.subnetTerms(s, settings)
 	spec.SecurityGroupSelectorTerms = c.securityGroupTerms(s, settings)
-	c.setProfile(spec, s, settings)
+	c.setProfile(class, s, settings)
 	c.setTags(spec, s)
 	c.setMetadataOptions(spec, s)
 	if disks := c.disks(old.BlockDeviceMappings, s.prefix); len(disks) > 0 {
@@ -162,9 +162,10 @@ func (c *changes) setUbuntu(spec *api.EC2NodeClassSpec, field string) {
 	}
 }
 
-// setProfile converts the instance profile.
-func (c *changes) setProfile(spec *api.EC2NodeClassSpec, s source, settings Settings) {
-	field := s.prefix + ".instanceProfile"
+// setProfile converts the instance profile. Without one, nodes get the role of the settings.
+func (c *changes) setProfile(class *api.EC2NodeClass, s source, settings Settings) {
+	spec, field := &class.Spec, s.prefix+".instanceProfile"
+	role := settings.roleOf(class.AMIFamily())
 	switch {
 	case s.spec.InstanceProfile != nil:
 		profile := *s.spec.InstanceProfile
@@ -173,9 +174,15 @@ func (c *changes) setProfile(spec *api.EC2NodeClassSpec, s source, settings Sett
 		profile := settings.InstanceProfile
 		spec.InstanceProfile = &profile
 		c.add(Noted, field, "spec.instanceProfile", "it was Karpenter's setting aws.defaultInstanceProfile", "")
+	case role == UnknownRole:
+		spec.Role = role
+		c.add(Noted, field, "spec.role", "it was Karpenter's setting aws.defaultInstanceProfile",
+			"put the name of the nodes' role, an output of the stack, in place of "+UnknownRole)
+	case role != "":
+		spec.Role = role
+		c.add(Noted, field, "spec.role", "it was Karpenter's setting aws.defaultInstanceProfile, and is the nodes' role", "")
 	default:
-		c.add(Blocking, field, "spec.instanceProfile",
-			"is missing, and Karpenter's setting aws.defaultInstanceProfile does not exist any more",
+		c.add(Blocking, field, "spec.instanceProfile", "is missing, and no default of Karpenter's settings is known",
 			"write the name of the nodes' instance profile")
 	}
 }

@@ -58,7 +58,7 @@ func wantLevels(t *testing.T, list []legacy.Change, level legacy.Level, want ...
 	}
 }
 
-var settings = legacy.Settings{ClusterName: "prod", KubernetesVersion: "1.31"}
+var settings = legacy.Settings{ClusterName: "prod", KubernetesVersion: "1.31", Role: "nodes"}
 
 // TestTheLeastProvisioner converts a Provisioner that says nothing but its instance profile.
 func TestTheLeastProvisioner(t *testing.T) {
@@ -328,8 +328,8 @@ func TestWhatNoLongerExists(t *testing.T) {
 			field: "spec.amiFamily", says: "Debian",
 		},
 		{
-			name: "the default instance profile", template: "amiFamily: Bottlerocket", level: legacy.Blocking,
-			field: "spec.instanceProfile", says: "defaultInstanceProfile",
+			name: "a profile that nobody knows", template: "amiFamily: Bottlerocket", level: legacy.Blocking,
+			field: "spec.instanceProfile", says: "no default",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -344,6 +344,58 @@ func TestWhatNoLongerExists(t *testing.T) {
 			}
 			if terms := converted.Class.Spec.AMISelectorTerms; test.alias != "" && terms[0].Alias != test.alias {
 				t.Errorf("images are %v, want %s", terms, test.alias)
+			}
+		})
+	}
+}
+
+// TestTemplatesWithoutAProfile leave it to the settings: a profile, or the role of the nodes.
+func TestTemplatesWithoutAProfile(t *testing.T) {
+	both := legacy.Settings{Role: "linux", WindowsRole: "windows"}
+	withProfile := both
+	withProfile.InstanceProfile = "default"
+	for _, test := range []struct {
+		name, template string
+		settings       legacy.Settings
+		profile, role  string
+		remedy         string
+	}{
+		{name: "the nodes' role", settings: both, role: "linux"},
+		{name: "Windows", template: "amiFamily: Windows2022", settings: both, role: "windows"},
+		{
+			name: "images of Windows", template: "{amiFamily: Windows2019, amiSelector: {a: b}}", settings: both,
+			role: "windows",
+		},
+		{
+			name: "Windows with the role of Linux", template: "amiFamily: Windows2022",
+			settings: legacy.Settings{Role: "linux"}, role: "linux",
+		},
+		{name: "the default profile", settings: withProfile, profile: "default"},
+		{name: "a profile of its own", template: "instanceProfile: own", settings: withProfile, profile: "own"},
+		{
+			name: "a role without a name", settings: legacy.Settings{Role: legacy.UnknownRole}, role: "${NODE_ROLE}",
+			remedy: "in place of ${NODE_ROLE}",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			template := parse[legacy.AWSNodeTemplate](t, "metadata: {name: t}\nspec: "+inline(test.template))
+			p := parse[legacy.Provisioner](t, "{metadata: {name: a}, spec: {providerRef: {name: t}}}")
+			converted := legacy.FromProvisioner(p, template, test.settings)
+			spec := converted.Class.Spec
+			if spec.Role != test.role || (spec.InstanceProfile == nil) != (test.profile == "") ||
+				spec.InstanceProfile != nil && *spec.InstanceProfile != test.profile {
+				t.Errorf("the role is %q and the profile %v, want %q and %q", spec.Role, spec.InstanceProfile, test.role,
+					test.profile)
+			}
+			wantLevels(t, converted.Changes(), legacy.Blocking)
+			at := slices.IndexFunc(converted.OfClass, func(c legacy.Change) bool { return c.Field == "spec.instanceProfile" })
+			switch {
+			case test.profile == "own":
+				if at >= 0 {
+					t.Errorf("a profile that a template names gives %v", converted.OfClass[at])
+				}
+			case at < 0 || !strings.Contains(converted.OfClass[at].Remedy, test.remedy):
+				t.Errorf("the changes %v lack one of the profile with the remedy %q", converted.OfClass, test.remedy)
 			}
 		})
 	}

@@ -17,10 +17,28 @@ type Settings struct {
 	// InstanceProfile is the profile of templates without one, Karpenter's setting
 	// aws.defaultInstanceProfile.
 	InstanceProfile string
+	// Role is the name of the nodes' role for templates without a profile, where InstanceProfile is
+	// empty. UnknownRole stands for a name that the caller cannot know. Without Role too, such
+	// templates cannot be converted.
+	Role string
+	// WindowsRole takes the place of Role for Windows, where nodes of Windows have a role of their own.
+	WindowsRole string
 }
 
 // UnknownCluster stands for a cluster's name that Settings lack. Shells and envsubst replace it.
 const UnknownCluster = "${CLUSTER_NAME}"
+
+// UnknownRole stands for the name of the nodes' role that Settings lack.
+const UnknownRole = "${NODE_ROLE}"
+
+// roleOf returns the role of a family's nodes. A role has one access entry, and those of Linux and
+// Windows differ.
+func (s Settings) roleOf(family string) string {
+	if strings.HasPrefix(family, "Windows") {
+		return cmp.Or(s.WindowsRole, s.Role)
+	}
+	return s.Role
+}
 
 func (s Settings) cluster() string { return cmp.Or(s.ClusterName, UnknownCluster) }
 

@@ -173,6 +173,9 @@ func (g generator) templateSpec() legacy.AWSNodeTemplateSpec {
 	}
 	spec.SubnetSelector, spec.SecurityGroupSelector = selector(), selector()
 	if g.IntN(4) == 0 {
+		spec.InstanceProfile = nil // as where aws.defaultInstanceProfile named it
+	}
+	if g.IntN(4) == 0 {
 		spec.SubnetSelector = map[string]string{"aws-ids": "subnet-1, subnet-2"}
 		spec.SecurityGroupSelector = map[string]string{"aws::ids": "sg-1"}
 	}
