@@ -66,6 +66,9 @@ type clusterConfiguration struct {
 
 	// nodeRole is the ARN of an existing role for the nodes. If it is empty, the stack makes one.
 	nodeRole string
+	// defaultInstanceProfile is the profile of Provisioners whose template names none. If it is empty,
+	// their nodes get the role of nodes.
+	defaultInstanceProfile string
 	// nodeCNI and nodeSSM give the role of nodes the rights of the VPC CNI and of Session Manager.
 	nodeCNI, nodeSSM bool
 	// windowsNodes makes a second role, for nodes that run Windows.

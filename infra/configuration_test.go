@@ -42,6 +42,7 @@ func TestReadConfiguration(t *testing.T) {
 			"subnet-0a1b2c3d", "subnet-4e5f6a7b",
 		}, []string{"sg-0a1b2c3d"}, "sg-4e5f6a7b"
 		c.nodeRole, c.authenticationMode = "arn:aws:iam::123456789012:role/team/nodes", "CONFIG_MAP"
+		c.defaultInstanceProfile = "KarpenterNodeInstanceProfile-prod"
 		c.allowAutoMode, c.admission, c.nodeCNI, c.nodeSSM = true, "deny", false, true
 		c.permissionBoundary = "arn:aws:iam::123456789012:policy/boundary"
 		c.kmsKey = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -73,7 +74,8 @@ func TestReadConfiguration(t *testing.T) {
 				"metrics": "full", "alarms": "true", "dashboard": "false", "terminationProtection": "false",
 				"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d",
 				"clusterSecurityGroup": "sg-4e5f6a7b", "nodeRole": "arn:aws:iam::123456789012:role/team/nodes",
-				"authenticationMode": "CONFIG_MAP", "allowAutoMode": "true", "admission": "deny", "nodeCNI": "false", "nodeSSM": "true",
+				"defaultInstanceProfile": "KarpenterNodeInstanceProfile-prod",
+				"authenticationMode":     "CONFIG_MAP", "allowAutoMode": "true", "admission": "deny", "nodeCNI": "false", "nodeSSM": "true",
 				"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary",
 				"kmsKey":             "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
 				"volumeKeys":         "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab, arn:aws:kms:us-east-1:111122223333:key/shared",
@@ -113,6 +115,7 @@ clusters:
     securityGroups: [sg-0a1b2c3d]
     clusterSecurityGroup: sg-4e5f6a7b
     nodeRole: arn:aws:iam::123456789012:role/team/nodes
+    defaultInstanceProfile: KarpenterNodeInstanceProfile-prod
     authenticationMode: CONFIG_MAP
     allowAutoMode: true
     admission: deny
@@ -325,6 +328,14 @@ func TestReadConfigurationRefuses(t *testing.T) {
 		{"subnets alone", prod("subnets", "subnet-0a1b2c3d"), []string{`cluster "prod"`, "subnets without securityGroups"}},
 		{"security groups alone", prod("securityGroups", "sg-0a1b2c3d"), []string{`cluster "prod"`, "name its subnets"}},
 		{"a role's name", prod("nodeRole", "nodes"), []string{"context nodeRole", `"nodes"`, "arn:aws:iam::"}},
+		{
+			"a profile's ARN", prod("defaultInstanceProfile", "arn:aws:iam::123456789012:instance-profile/nodes"),
+			[]string{"context defaultInstanceProfile", "an ARN or a path is none", "-c defaultInstanceProfile=Karpenter"},
+		},
+		{
+			"a profile's path", prod("defaultInstanceProfile", "team/nodes"),
+			[]string{"context defaultInstanceProfile", `"team/nodes"`},
+		},
 		{
 			"a user among roles", prod("redriveRoles", "arn:aws:iam::123456789012:user/operator"),
 			[]string{"context redriveRoles", "user/operator"},

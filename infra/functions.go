@@ -171,7 +171,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
-			}, startsWatch(c)),
+			}, namesRoles(c, nodes), startsWatch(c)),
 			sends:      []awssqs.Queue{q.provision, q.lifecycle},
 			statements: lifecycleStatements(c, nodes),
 		}),
@@ -237,6 +237,18 @@ func eventBusOf(c *cluster) *string {
 		return jsii.String("")
 	}
 	return jsii.String(c.configuration.eventBus)
+}
+
+// namesRoles is the environment of lifecycle, which makes classes for templates that name no profile.
+func namesRoles(c *cluster, nodes nodeRoles) map[string]*string {
+	environment := map[string]*string{
+		"DEFAULT_INSTANCE_PROFILE": jsii.String(c.configuration.defaultInstanceProfile),
+		"NODE_ROLE":                nodes.linux.RoleName(),
+	}
+	if nodes.windows != nil {
+		environment["WINDOWS_NODE_ROLE"] = nodes.windows.RoleName()
+	}
+	return environment
 }
 
 // startsWatch is the environment of functions that start a watch. It is empty in the mode poll. A

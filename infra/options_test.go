@@ -179,6 +179,43 @@ func TestAnExistingNodeRole(t *testing.T) {
 	}
 }
 
+// TestLifecycleKnowsTheRoleOfNodes checks the environment from which lifecycle makes classes for templates that
+// name no instance profile. Lifecycle must be allowed to pass the role that it names.
+func TestLifecycleKnowsTheRoleOfNodes(t *testing.T) {
+	variables := func(template template, name string) map[string]any {
+		_, f := template.function(t, "whittle-prod-"+name)
+		return f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+	}
+	made := chosen(t, map[string]any{"windowsNodes": true})
+	_, role := functionRole(t, made, "lifecycle")
+	var passed []any
+	for _, s := range statements(t, role) {
+		if slices.Contains(s.actions, "iam:PassRole") {
+			passed = s.resources
+		}
+	}
+	got := variables(made, "lifecycle")
+	for _, variable := range []string{"NODE_ROLE", "WINDOWS_NODE_ROLE"} {
+		target := references(got[variable])
+		if len(target) != 1 || made.Resources[target[0]].Type != "AWS::IAM::Role" ||
+			!slices.Contains(references(passed), target[0]) {
+			t.Errorf("%s is %v, want a role of nodes among %v", variable, got[variable], passed)
+		}
+	}
+	if encoded(t, got["NODE_ROLE"]) == encoded(t, got["WINDOWS_NODE_ROLE"]) || got["DEFAULT_INSTANCE_PROFILE"] != nil {
+		t.Errorf("the variables are %v", got)
+	}
+	if variables(made, "provision")["NODE_ROLE"] != nil {
+		t.Error("provision has a variable that it does not read")
+	}
+	got = variables(chosen(t, map[string]any{
+		"nodeRole": "arn:aws:iam::123456789012:role/team/nodes", "defaultInstanceProfile": "old-nodes",
+	}), "lifecycle")
+	if got["NODE_ROLE"] != "nodes" || got["DEFAULT_INSTANCE_PROFILE"] != "old-nodes" || got["WINDOWS_NODE_ROLE"] != nil {
+		t.Errorf("with settings the variables are %v", got)
+	}
+}
+
 func TestARoleForWindows(t *testing.T) {
 	template := chosen(t, map[string]any{"windowsNodes": true})
 	roles := map[any]string{}

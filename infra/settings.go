@@ -161,6 +161,16 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set:     func(c *cluster, value any) (err error) { c.nodeRole, err = arnOf(value, "iam", "role/"); return err },
 		},
 		{
+			key: "defaultInstanceProfile", fallback: "none: these nodes get the stack's role, or `nodeRole`",
+			example: "KarpenterNodeInstanceProfile-prod",
+			meaning: "name of the instance profile of [Provisioners](../shared/api/README.md#kinds-before-v1) whose template " +
+				"names none: Karpenter's setting aws.defaultInstanceProfile. Its role has to be the stack's, or `nodeRole`",
+			set: func(c *cluster, value any) (err error) {
+				c.defaultInstanceProfile, err = profileName(value)
+				return err
+			},
+		},
+		{
 			key: "nodeCNI", fallback: "`true`", example: "false",
 			meaning: "`false` takes AmazonEKS_CNI_Policy off the role of nodes, by which root on a node may change other " +
 				"nodes' network interfaces. The VPC CNI then needs a role of its own, or no pod gets an address",

@@ -212,6 +212,16 @@ func eventBus(value any) (string, error) {
 	return arnOf(value, "events", "event-bus/")
 }
 
+// profileName accepts the name of an instance profile.
+// https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateInstanceProfile.html
+func profileName(value any) (string, error) {
+	given, ok := value.(string)
+	if !ok || !regexp.MustCompile(`^[A-Za-z0-9_+=,.@-]{1,128}$`).MatchString(given) {
+		return "", wrong(value, "is no name of an instance profile: an ARN or a path is none")
+	}
+	return given, nil
+}
+
 // terminateFirst accepts a list of reasons.
 func terminateFirst(value any) ([]string, error) {
 	reasons, err := list(value)
