@@ -12,13 +12,18 @@ import (
 
 // Service is the alarms and dashboards of an account.
 type Service struct {
+	// Lateness is set before the first alarm.
+	Lateness Lateness
+
 	mu         sync.Mutex
 	alarms     map[string]alarm
 	dashboards map[string]string // bodies by name
 }
 
-// New makes a service with neither.
-func New() *Service { return &Service{alarms: map[string]alarm{}, dashboards: map[string]string{}} }
+// New makes a service with neither, and with AWS's usual lateness.
+func New() *Service {
+	return &Service{Lateness: UsualLateness(), alarms: map[string]alarm{}, dashboards: map[string]string{}}
+}
 
 // RegisterTypes registers alarms and dashboards with CloudFormation.
 func (s *Service) RegisterTypes(stacks *cloudformation.Service) {

@@ -21,7 +21,8 @@ func query(id, queue string) map[string]any {
 
 func properties(change func(map[string]any)) map[string]any {
 	made := map[string]any{
-		"AlarmName": "letters", "ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1.0, "Threshold": 2.0,
+		"AlarmName": "letters", "ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 5.0,
+		"DatapointsToAlarm": 1.0, "Threshold": 2.0,
 		"Metrics": []any{
 			map[string]any{"Id": "all", "Expression": sum, "ReturnData": true}, query("q0", "one"), query("q1", "two"),
 		},
@@ -84,14 +85,17 @@ func TestAnAlarmRingsInSoManyOfItsPeriods(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		comparison, missing string
-		minutes             [5][]float64 // the last one first
+		minutes             [8][]float64 // the last one, which is late, first
 		want                bool
 	}{
-		"three of five":            {greater, "notBreaching", [5][]float64{{2}, {}, {1, 1}, {0}, {5}}, true},
-		"two of five":              {greater, "notBreaching", [5][]float64{{2}, {}, {1, 1}, {0}, {0}}, false},
-		"nothing came at all":      {less, "breaching", [5][]float64{}, true},
-		"something came of late":   {less, "breaching", [5][]float64{{1}, {1}, {1}}, false},
-		"nothing, which is no ill": {less, "notBreaching", [5][]float64{}, false},
+		"three of five":            {greater, "notBreaching", [8][]float64{{9}, {2}, {}, {1, 1}, {0}, {5}}, true},
+		"two of five":              {greater, "notBreaching", [8][]float64{{9}, {2}, {}, {1, 1}, {0}, {0}}, false},
+		"nothing came at all":      {less, "breaching", [8][]float64{}, true},
+		"something came of late":   {less, "breaching", [8][]float64{nil, {1}, {1}, {1}}, false},
+		"nothing, which is no ill": {less, "notBreaching", [8][]float64{}, false},
+		// Two values that are older than the evaluated periods stand in for missing ones.
+		"only the last one is late":        {less, "breaching", [8][]float64{nil, {0}, {0}, {0}, {0}, {1}, {1}}, true},
+		"older than all that is looked at": {greater, "notBreaching", [8][]float64{nil, {2}, {2}, {}, {}, {}, {}, {2}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ringing, err := create(t, single(test.comparison, test.missing)).Ringing(noon,
@@ -105,10 +109,32 @@ func TestAnAlarmRingsInSoManyOfItsPeriods(t *testing.T) {
 	}
 }
 
+// TestTheLastValueOfAFilledSumIsLate holds that FILL hides values that CloudWatch does not have yet: an
+// alarm on the newest period alone never rings.
+// https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
+func TestTheLastValueOfAFilledSumIsLate(t *testing.T) {
+	for _, test := range []struct {
+		periods float64
+		late    time.Duration
+		want    bool
+	}{
+		{1, 0, true}, {1, time.Minute, false}, {5, time.Minute, true}, {5, 4 * time.Minute, true}, {5, 5 * time.Minute, false},
+	} {
+		service := create(t, properties(func(p map[string]any) { p["EvaluationPeriods"] = test.periods }))
+		service.Lateness["AWS/SQS"] = test.late
+		ringing, err := service.Ringing(noon, func(Metric, time.Time, time.Time) ([]float64, error) {
+			return []float64{9}, nil
+		})
+		if err != nil || (len(ringing) == 1) != test.want {
+			t.Errorf("1 of %g periods, %s late: the alarms %q ring, %v", test.periods, test.late, ringing, err)
+		}
+	}
+}
+
 func TestAlarmsRefuseUnsupportedProperties(t *testing.T) {
 	for name, change := range map[string]func(map[string]any){
 		"another comparison":  func(p map[string]any) { p["ComparisonOperator"] = "GreaterThanUpperThreshold" },
-		"more due than there": func(p map[string]any) { p["DatapointsToAlarm"] = 2.0 },
+		"more due than there": func(p map[string]any) { p["DatapointsToAlarm"] = 6.0 },
 		"another expression":  func(p map[string]any) { p["Metrics"].([]any)[0].(map[string]any)["Expression"] = "q0 * 2" },
 		"several without sum": func(p map[string]any) { p["Metrics"] = []any{query("q0", "one"), query("q1", "two")} },
 		"another statistic": func(p map[string]any) {

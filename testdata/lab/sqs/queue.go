@@ -211,6 +211,24 @@ func (q *queue) counts(now time.Time) (visible, inFlight, delayed int) {
 	return len(q.ready), inFlight, delayed
 }
 
+// poison is how many deliveries leave a message out of the age of the oldest one.
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+const poison = 3
+
+// oldest is the age of the oldest message, without those that fail again and again.
+func (q *queue) oldest(now time.Time) time.Duration {
+	q.sweep(now)
+	var age time.Duration
+	for _, some := range [][]*stored{q.ready, q.hidden} {
+		for _, m := range some {
+			if m.ReceiveCount < poison {
+				age = max(age, now.Sub(m.Sent))
+			}
+		}
+	}
+	return age
+}
+
 func (q *queue) stop() {
 	if q.timer != nil {
 		q.timer.Stop()

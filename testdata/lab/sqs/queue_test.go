@@ -92,6 +92,22 @@ func TestDelays(t *testing.T) {
 	})
 }
 
+// TestTheOldestMessageIsNotOneThatFails holds that an alarm on the age alone does not see such a message.
+func TestTheOldestMessageIsNotOneThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		create(t, s, "q", map[string]string{"VisibilityTimeout": "30"})
+		send(t, s, "q", "m", 0)
+		for _, want := range []time.Duration{0, 30 * time.Second, 60 * time.Second, 0} {
+			if got, err := s.OldestMessage("q"); err != nil || got != want {
+				t.Errorf("the age is %s, %v, want %s", got, err, want)
+			}
+			receive(t, s, "q", 0)
+			time.Sleep(30 * time.Second)
+		}
+	})
+}
+
 func TestVisibilityAndReceiveCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)

@@ -170,6 +170,17 @@ func (s *Service) Attributes(queue string) (map[string]string, error) {
 	return q.describe(time.Now()), nil
 }
 
+// OldestMessage is the age of the queue's oldest message, as its metric tells it.
+func (s *Service) OldestMessage(queue string) (time.Duration, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.find(queue)
+	if err != nil {
+		return 0, err
+	}
+	return q.oldest(time.Now()), nil
+}
+
 // VisibilityTimeout is the queue's visibility timeout.
 func (s *Service) VisibilityTimeout(queue string) (time.Duration, error) {
 	s.mu.Lock()

@@ -18,6 +18,9 @@ func (w *World) metric(metric cloudwatch.Metric, from, to time.Time) ([]float64,
 	case "AWS/SQS ApproximateNumberOfMessagesVisible":
 		count, err := w.waiting(metric.Dimensions["QueueName"])
 		return []float64{float64(count)}, err
+	case "AWS/SQS ApproximateAgeOfOldestMessage":
+		age, err := w.queues.OldestMessage(metric.Dimensions["QueueName"])
+		return []float64{age.Seconds()}, err
 	case "AWS/Lambda Invocations", "AWS/Lambda Errors":
 		for _, invocation := range w.Invocations() {
 			if invocation.Function != metric.Dimensions["FunctionName"] || invocation.Started.Before(from) ||
