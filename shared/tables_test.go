@@ -131,7 +131,9 @@ func metricsTable() string {
 			meaning += fmt.Sprintf(" Also written as `%s`, its former name.", m.FormerName)
 		}
 		detail := string(metrics.DetailFull)
-		if m.Few {
+		if m.OfFailures {
+			detail = string(metrics.DetailOff)
+		} else if m.Few {
 			detail = string(metrics.DetailFew)
 		}
 		rows = append(rows, []string{

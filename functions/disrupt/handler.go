@@ -67,7 +67,7 @@ type Handler struct {
 
 // handle answers a batch of messages with one pass.
 func (h *Handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	return function.OnePass(h.now, better, h.pass)(ctx, batch)
+	return function.OnePass(h.now, h.metrics, better, h.pass)(ctx, batch)
 }
 
 // better chooses the message that may cause more passes after this one.

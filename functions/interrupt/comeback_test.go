@@ -108,7 +108,8 @@ func TestStandbyKeepsMessages(t *testing.T) {
 func TestAFailedInvocationComesBackAtOnce(t *testing.T) {
 	h, mail := newHandler(t, nil)
 	var numbers strings.Builder
-	h.metrics = metrics.NewRecorder("test", &numbers, time.Now)
+	// Lambda counts no error of this, so that the alarm needs the metric with every detail.
+	h.metrics = metrics.NewRecorder("test", &numbers, time.Now).Limited(metrics.DetailOff)
 	handle := h.retrying(func(context.Context, lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
 		return lambdaevents.SQSEventResponse{}, errors.New("listing leases: the API server is away")
 	})
@@ -122,9 +123,20 @@ func TestAFailedInvocationComesBackAtOnce(t *testing.T) {
 	if !strings.Contains(numbers.String(), `"FailedMessages":2`) {
 		t.Errorf("measured %s", numbers.String())
 	}
+	numbers.Reset()
+	broken := lambdaevents.SQSEvent{Records: []lambdaevents.SQSMessage{{MessageId: "0", Body: "no event"}}}
+	if _, err := h.retrying(h.handle)(t.Context(), delivered(broken, h.now(), 0, 1)); err != nil ||
+		!strings.Contains(numbers.String(), `"FailedMessages":1`) ||
+		!strings.Contains(numbers.String(), `"UnreadableMessages":1`) {
+		t.Errorf("with an unreadable message: %v, measured %s", err, numbers.String())
+	}
+	numbers.Reset()
 	handle = h.retrying(h.handle)
 	if response, err := handle(t.Context(), lambdaevents.SQSEvent{}); err != nil || len(response.BatchItemFailures) > 0 {
 		t.Errorf("without an error: %v, %v", response, err)
+	}
+	if numbers.Len() > 0 {
+		t.Errorf("without an error: measured %s", numbers.String())
 	}
 }
 

@@ -64,6 +64,8 @@ type message struct {
 	record lambdaevents.SQSMessage
 	event  events.Event
 	err    error
+	// unreadable is a message that another try does not help.
+	unreadable bool
 	// ignored is a well-formed message of a kind that interrupt does not handle.
 	ignored bool
 	// displaced means that pods lose their place, so that provision and lifecycle are woken. look
@@ -103,18 +105,30 @@ func failures(ctx context.Context, messages []*message, now time.Time) []comebac
 	return failed
 }
 
-// measure counts what became of the batch. A batch about foreign instances alone writes no metric.
+// measure counts what became of the batch. A batch about foreign instances alone writes no metric, and
+// without a failure no metric of failures: CloudWatch bills each for the hours with values. Lambda
+// counts no failure of a message, so that alarms ring by these metrics.
 func (h *Handler) measure(messages []*message, failed int) {
-	displaced := 0
+	var displaced, unreadable int
 	for _, message := range messages {
 		if message.displaced && message.err == nil {
 			displaced++
 		}
+		if message.unreadable {
+			unreadable++
+		}
 	}
+	var values []metrics.Value
 	if displaced+failed > 0 {
-		h.metrics.Write(
-			metrics.Count(metrics.Interruptions, float64(displaced)), metrics.Count(metrics.FailedMessages, float64(failed)))
+		values = append(values, metrics.Count(metrics.Interruptions, float64(displaced)))
 	}
+	if failed > 0 {
+		values = append(values, metrics.Count(metrics.FailedMessages, float64(failed)))
+	}
+	if unreadable > 0 {
+		values = append(values, metrics.Count(metrics.UnreadableMessages, float64(unreadable)))
+	}
+	h.metrics.Write(values...)
 }
 
 // decode reads the messages. AWS adds kinds of events, so that a message of an unknown kind is
@@ -128,7 +142,9 @@ func (h *Handler) decode(ctx context.Context, batch lambdaevents.SQSEvent) []*me
 		if errors.Is(err, events.ErrUnknown) {
 			slog.InfoContext(ctx, "ignoring event", "message", record.MessageId, "reason", err.Error())
 			read.err, read.ignored = nil, true
-		} else if err == nil {
+		} else if err != nil {
+			read.unreadable = true
+		} else {
 			if foreign := event.CheckOrigin(h.account, h.region); foreign != nil {
 				slog.WarnContext(ctx, "dropping foreign event", "message", record.MessageId, "reason", foreign.Error())
 				read.ignored = true

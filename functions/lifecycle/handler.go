@@ -83,13 +83,13 @@ type Handler struct {
 
 // handle answers a batch of messages with one pass.
 func (h *Handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	return function.OnePass(h.now, better, h.pass)(ctx, batch)
+	return function.OnePass(h.now, h.metrics, better, h.pass)(ctx, batch)
 }
 
 // aside answers a batch during standby. It looks again until Karpenter has gone, because what the
 // messages are about may have happened meanwhile.
 func (h *Handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	return function.OnePass(h.now, better, func(ctx context.Context, wake queue.Message) error {
+	return function.OnePass(h.now, h.metrics, better, func(ctx context.Context, wake queue.Message) error {
 		return h.ask(ctx, wake, queue.ReasonContinue, pauseAfter(wake))
 	})(ctx, batch)
 }

@@ -18,6 +18,10 @@ import (
 // pricesFor is how long a container uses the catalogue that it has read. Prices change by the hour.
 const pricesFor = 10 * time.Minute
 
+// ageOfNone is the age of a catalogue that is not there. Lifecycle tells it, because the alarm cannot
+// take missing values for a missing catalogue: there are none in standby either.
+const ageOfNone = 7 * 24 * time.Hour
+
 // prices is the catalogue that this container has read. It is safe for concurrent use.
 type prices struct {
 	mutex sync.Mutex
@@ -39,8 +43,8 @@ func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Ti
 	return known, err
 }
 
-// measure writes on each tick the number of nodes and their prices. Without a catalogue it writes
-// only the number.
+// measure writes on each tick the number of nodes and their prices. Without a catalogue it writes the
+// number, and an age for which the alarm rings.
 func (h *Handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 	now := h.now()
 	tells := now.Sub(time.Unix(h.told.Load(), 0)) >= tellEvery
@@ -118,7 +122,7 @@ func (s *sums) metrics(known *catalog.Catalog, now time.Time) []metrics.Value {
 		values = append(values, metrics.CountOf(metrics.Nodes, kind, float64(s.nodes[kind])))
 	}
 	if known == nil {
-		return values
+		return append(values, metrics.Count(metrics.CatalogAge, ageOfNone.Seconds()))
 	}
 	return append(values, metrics.Count(metrics.DollarsPerHour, s.price), metrics.Count(metrics.SavedDollars, s.saved),
 		metrics.Count(metrics.CatalogAge, now.Sub(known.Time).Seconds()))

@@ -36,7 +36,9 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "DollarsPerHour/": 0.75 + 3*0.25, "SavedDollarsPerHour/": 0.75,
 			"CatalogAgeSeconds/": 3600,
 		}},
-		"without a catalogue": {nil, map[string]float64{"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0}},
+		"without a catalogue": {nil, map[string]float64{
+			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "CatalogAgeSeconds/": (7 * 24 * time.Hour).Seconds(),
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]float64{}

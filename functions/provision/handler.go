@@ -81,7 +81,7 @@ type Handler struct {
 
 // handle answers a batch with one pass.
 func (h *Handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	return function.OnePass(h.now, better, h.pass)(ctx, batch)
+	return function.OnePass(h.now, h.metrics, better, h.pass)(ctx, batch)
 }
 
 // better prefers an interruption, which always leads to a plan, then a change, which no later tick
@@ -107,7 +107,7 @@ func isInterruption(message queue.Message) bool {
 // aside answers a batch during standby. It measures the pending pods, because Karpenter may be
 // unable to serve them. It sends an interruption again, which would lead to a plan.
 func (h *Handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	return function.OnePass(h.now, better, func(ctx context.Context, wake queue.Message) error {
+	return function.OnePass(h.now, h.metrics, better, func(ctx context.Context, wake queue.Message) error {
 		client, err := h.connection.Client(ctx)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -31,10 +32,10 @@ const staleAfter = time.Minute
 
 // OnePass makes a batch handler that answers all messages of a batch by one pass, because all of
 // them ask for the same. The pass gets the first message, or the last one that is better than the
-// one chosen before it. OnePass drops late ticks. A message that cannot be read comes back alone.
-// After a failed pass all messages come back.
+// one chosen before it. OnePass drops late ticks. A message that cannot be read comes back alone,
+// and is counted, because Lambda counts no failure. After a failed pass all messages come back.
 func OnePass(
-	now func() time.Time, better func(candidate, chosen queue.Message) bool,
+	now func() time.Time, recorder *metrics.Recorder, better func(candidate, chosen queue.Message) bool,
 	pass func(context.Context, queue.Message) error,
 ) Handler[events.SQSEvent, events.SQSEventResponse] {
 	return func(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
@@ -50,6 +51,10 @@ func OnePass(
 			}
 			return nil
 		})(ctx, batch)
+		if unreadable := len(response.BatchItemFailures); unreadable > 0 {
+			recorder.Write(metrics.Count(metrics.FailedMessages, float64(unreadable)),
+				metrics.Count(metrics.UnreadableMessages, float64(unreadable)))
+		}
 		if err != nil || wake == nil {
 			return response, err
 		}

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -94,7 +96,10 @@ func TestOnePassAnswersABatch(t *testing.T) {
 				event.Records = append(event.Records, events.SQSMessage{MessageId: fmt.Sprint(i), Body: body})
 			}
 			passes := []queue.Reason{}
-			handler := function.OnePass(func() time.Time { return now }, better, func(_ context.Context, m queue.Message) error {
+			var numbers strings.Builder
+			// Lambda counts no failure of a single message, so that an alarm needs these with every detail.
+			recorder := metrics.NewRecorder("prod", &numbers, time.Now).Limited(metrics.DetailOff)
+			handler := function.OnePass(func() time.Time { return now }, recorder, better, func(_ context.Context, m queue.Message) error {
 				passes = append(passes, m.Reason)
 				return test.refuses
 			})
@@ -102,6 +107,11 @@ func TestOnePassAnswersABatch(t *testing.T) {
 			got, failed := fmt.Sprint(passes), len(response.BatchItemFailures)
 			if got != test.passes || failed != test.failed || !errors.Is(err, test.err) {
 				t.Errorf("passes %s, %d failed, error %v", got, failed, err)
+			}
+			for _, name := range []metrics.Name{metrics.FailedMessages, metrics.UnreadableMessages} {
+				if strings.Contains(numbers.String(), fmt.Sprintf("%q:%d", name, test.failed)) != (test.failed > 0) {
+					t.Errorf("measured %q, want %s of %d messages", numbers.String(), name, test.failed)
+				}
 			}
 		})
 	}

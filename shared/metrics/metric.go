@@ -10,7 +10,7 @@ const (
 	// MaximumSeries is the number of series that a cluster may have under their current names.
 	// CloudWatch bills each series: $0.30/month in us-east-1.
 	// https://aws.amazon.com/cloudwatch/pricing/
-	MaximumSeries = 20
+	MaximumSeries = 21
 )
 
 // Name names a metric.
@@ -32,6 +32,7 @@ const (
 	Interruptions          Name = "Interruptions"
 	DisruptionSavedDollars Name = "DisruptionSavedDollarsPerHour"
 	FailedMessages         Name = "FailedMessages"
+	UnreadableMessages     Name = "UnreadableMessages"
 	Standby                Name = "Standby"
 )
 
@@ -52,13 +53,13 @@ const (
 )
 
 // Has reports whether the metric is written.
-func (d Detail) Has(m Metric) bool { return d == DetailFull || d == DetailFew && m.Few }
+func (d Detail) Has(m Metric) bool { return d == DetailFull || m.OfFailures || d == DetailFew && m.Few }
 
-// Series counts the series of a cluster under their current names.
+// Series counts the series of a cluster under their current names, without those of failures.
 func (d Detail) Series() int {
 	count := 0
 	for _, m := range All() {
-		if d.Has(m) {
+		if d.Has(m) && !m.OfFailures {
 			count += max(len(m.Series), 1)
 		}
 	}
@@ -80,6 +81,9 @@ type Metric struct {
 	// Few says that the metric is among the few of DetailFew: an alarm rings by it, or it shows what
 	// the nodes are and cost.
 	Few bool
+	// OfFailures says that the metric has values only where something fails, and with every detail:
+	// an alarm rings by it. CloudWatch bills it for the hours with values.
+	OfFailures bool
 	// Functions are the functions that write the metric.
 	Functions []string
 	// Meaning is a sentence for people.
@@ -116,8 +120,12 @@ func All() []Metric {
 			Series: []string{"Empty", "Underutilized", "Drifted", reasonOther}, Functions: []string{"disrupt"},
 			Meaning: "Savings from each removed or replaced node, in US dollars an hour. " +
 				"The sample count is the number of nodes."},
-		{Name: FailedMessages, Unit: "Count", Functions: []string{"interrupt"},
-			Meaning: "Events that failed and return to the queue."},
+		{Name: FailedMessages, Unit: "Count", OfFailures: true,
+			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
+			Meaning:   "Messages that failed alone and return to the queue, where any failed."},
+		{Name: UnreadableMessages, Unit: "Count", OfFailures: true,
+			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
+			Meaning:   "Those of them that the function cannot read. Another try does not help."},
 		{Name: Standby, FormerName: "StoodBack", Unit: "Count", Few: true,
 			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
 			Meaning:   "Invocations that did nothing because Karpenter acts in the cluster."},
