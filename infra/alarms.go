@@ -38,9 +38,12 @@ func lambdaMetric(name, statistic string, of function) metric {
 }
 
 func deadLetterMetric(queue awssqs.Queue) metric {
+	return queueMetric(queue, "ApproximateNumberOfMessagesVisible")
+}
+
+func queueMetric(queue awssqs.Queue, name string) metric {
 	return metric{
-		namespace: "AWS/SQS", name: "ApproximateNumberOfMessagesVisible", statistic: "Maximum",
-		dimension: "QueueName", value: queue.QueueName(),
+		namespace: "AWS/SQS", name: name, statistic: "Maximum", dimension: "QueueName", value: queue.QueueName(),
 	}
 }
 
@@ -50,7 +53,7 @@ type alarm struct {
 	// counted names the sum of the metrics, meaning says what is wrong, and action what a person does.
 	// whittle-CLUSTER stands for the beginning of the cluster's names.
 	counted, meaning, action string
-	metrics                  func(*cluster, []awssqs.Queue, functions) []metric
+	metrics                  func(*cluster, queues, functions) []metric
 	comparison               string
 	threshold                float64
 	// Of the last periods, as many as due must cross the threshold.
@@ -61,38 +64,57 @@ type alarm struct {
 
 const above, below = "GreaterThanThreshold", "LessThanThreshold"
 
-// alarms lists the alarms of a cluster.
+// alarms lists the alarms of a cluster. FILL takes the newest value of a sum for 0 while CloudWatch does
+// not have it. SQS's are some minutes late, so that no alarm on a sum looks at the newest period alone.
+// https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
 func alarms() []alarm {
 	return []alarm{
 		{
-			id: "DeadLetters", name: "dead-letters", counted: "messages in dead-letter queues",
-			meaning: "A function could not handle some messages. They are in a queue whose name ends in -dead.",
+			// A message that a function cannot read comes back for half an hour before it is a dead letter.
+			id: "DeadLetters", name: "dead-letters", counted: "messages in dead-letter queues, and unreadable ones",
+			meaning: "A function cannot handle some messages. They are in a queue whose name ends in -dead, or will be.",
 			action: "Read the function's log: it names the field or the cause. Follow the function's page, then redrive " +
 				"the queue.",
-			metrics:    func(_ *cluster, dead []awssqs.Queue, _ functions) []metric { return each(dead, deadLetterMetric) },
-			comparison: above, periods: 1, due: 1, missing: "notBreaching",
+			metrics: func(c *cluster, q queues, _ functions) []metric {
+				return append(each(q.dead, deadLetterMetric), c.own(metrics.UnreadableMessages, "Sum"))
+			},
+			comparison: above, periods: 10, due: 1, missing: "notBreaching",
 		},
 		{
-			// The second try usually succeeds after a single failure.
-			id: "Errors", name: "errors", counted: "failed invocations",
+			// The second try usually succeeds after a single failure. Three of catalog's fill eight minutes
+			// where each of them times out. Lambda counts no error of interrupt, whose messages fail one by one.
+			id: "Errors", name: "errors", counted: "failed invocations and messages",
 			meaning: "Functions fail again and again.",
 			action: "Read the log of the function that the dashboard shows: its own error, or a `platform.report` line " +
 				"with status `timeout` or `error`.",
-			metrics: func(_ *cluster, _ []awssqs.Queue, f functions) []metric {
-				return each(f.essential(), func(of function) metric { return lambdaMetric("Errors", "Sum", of) })
+			metrics: func(c *cluster, _ queues, f functions) []metric {
+				failed := each(f.essential(), func(of function) metric { return lambdaMetric("Errors", "Sum", of) })
+				return append(failed, c.own(metrics.FailedMessages, "Sum"))
 			},
-			comparison: above, periods: 5, due: 3, missing: "notBreaching",
+			comparison: above, periods: 15, due: 3, missing: "notBreaching",
 		},
 		{
-			id: "TicksMissing", name: "ticks-missing", counted: "invocations of provision",
-			meaning: "Nothing has woken provision for 5 minutes, so pending pods get no nodes.",
-			action: "Read the log of ticker. Check that nobody disabled the schedule `whittle-CLUSTER-ticker`. The alarm " +
-				"rings for some minutes after the first deployment.",
-			metrics: func(_ *cluster, _ []awssqs.Queue, f functions) []metric {
-				return []metric{lambdaMetric("Invocations", "Sum", f.provision)}
+			// No invocation and no failed message tells of a poller without rights, or of an account without
+			// concurrency. SQS leaves messages out that it has delivered three times: they fail, or standby
+			// keeps them.
+			// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+			id: "EventsWaiting", name: "events-waiting", counted: "seconds that the oldest event has waited",
+			meaning: "Nobody reads the events about instances, so spot warnings are lost.",
+			action: "Check that the event source mapping of interrupt is on, and why: rights of the role, the queue's key, " +
+				"or the account's concurrency (the metric `Throttles`).",
+			metrics: func(_ *cluster, q queues, _ functions) []metric {
+				return each(q.ofEvents(), func(queue awssqs.Queue) metric {
+					return queueMetric(queue, "ApproximateAgeOfOldestMessage")
+				})
 			},
-			comparison: below, threshold: 1, periods: 5, due: 5, missing: "breaching",
+			comparison: above, threshold: 90, periods: 5, due: 1, missing: "notBreaching",
 		},
+		neverWoken("TicksMissing", "ticks-missing", "provision", "pending pods get no nodes",
+			func(f functions) function { return f.provision }),
+		neverWoken("LifecycleMissing", "lifecycle-missing", "lifecycle", "nodes neither join nor end",
+			func(f functions) function { return f.lifecycle }),
+		neverWoken("DisruptMissing", "disrupt-missing", "disrupt", "no node is replaced or removed",
+			func(f functions) function { return f.disrupt }),
 		{
 			id: "PodsUnserved", name: "pods-unserved", counted: "seconds that the oldest pending pod has waited",
 			meaning:    "A pod has waited for a node for more than 10 minutes.",
@@ -110,24 +132,42 @@ func alarms() []alarm {
 		},
 		{
 			id: "LaunchFailures", name: "launch-failures", counted: "failed launches",
-			meaning:    "EC2 refuses launches for another reason than a lack of capacity.",
-			action:     "Read the events of the NodeClaims and of the EC2NodeClass: rights, quotas or images.",
-			metrics:    ownMetric(metrics.LaunchFailures, "Sum"),
-			comparison: above, periods: 5, due: 3, missing: "notBreaching",
+			meaning: "EC2 refuses launches for another reason than a lack of capacity.",
+			action:  "Read the events of the NodeClaims and of the EC2NodeClass: rights, quotas or images.",
+			metrics: ownMetric(metrics.LaunchFailures, "Sum"),
+			// A claim is tried three minutes long. Where its class is refused, the next one comes when the
+			// refusal lapses, after ten minutes.
+			comparison: above, periods: 20, due: 3, missing: "notBreaching",
 		},
 		{
-			// The first hour after a deployment is silent: lifecycle reports the age once a catalogue exists.
+			// Lifecycle measures a missing catalogue as a week old. In standby it measures none.
 			id: "CatalogOld", name: "catalog-old", counted: "seconds since catalog read EC2",
 			meaning:    "The catalogue of instance types and prices is older than a day, or there is none.",
 			action:     "Read the log of catalog: rights or network.",
 			metrics:    ownMetric(metrics.CatalogAge, "Maximum"),
-			comparison: above, threshold: 24 * 3600, periods: 60, due: 60, missing: "breaching",
+			comparison: above, threshold: 24 * 3600, periods: 60, due: 60, missing: "notBreaching",
 		},
 	}
 }
 
-func ownMetric(name metrics.Name, statistic string) func(*cluster, []awssqs.Queue, functions) []metric {
-	return func(c *cluster, _ []awssqs.Queue, _ functions) []metric { return []metric{c.own(name, statistic)} }
+// neverWoken is the alarm of a function that ticks wake. It looks at few periods, because CloudWatch
+// takes earlier values for missing ones: three take five minutes.
+func neverWoken(id, name, function, effect string, of func(functions) function) alarm {
+	return alarm{
+		id: id, name: name, counted: "invocations of " + function,
+		meaning: "Nothing has woken " + function + " for some minutes, so " + effect + ".",
+		action: "Read the log of ticker. Check that nobody disabled the schedule `whittle-CLUSTER-ticker` or the " +
+			"function's event source mapping, and that the account has concurrency left. The alarm rings for some minutes " +
+			"after the first deployment.",
+		metrics: func(_ *cluster, _ queues, f functions) []metric {
+			return []metric{lambdaMetric("Invocations", "Sum", of(f))}
+		},
+		comparison: below, threshold: 1, periods: 3, due: 3, missing: "breaching",
+	}
+}
+
+func ownMetric(name metrics.Name, statistic string) func(*cluster, queues, functions) []metric {
+	return func(c *cluster, _ queues, _ functions) []metric { return []metric{c.own(name, statistic)} }
 }
 
 func each[T any](items []T, of func(T) metric) []metric {
@@ -161,8 +201,8 @@ func (a alarm) condition() string {
 }
 
 // has reports whether the cluster has the metrics of the alarm.
-func (a alarm) has(c *cluster, dead []awssqs.Queue, f functions) bool {
-	return !slices.ContainsFunc(a.metrics(c, dead, f), func(m metric) bool {
+func (a alarm) has(c *cluster, q queues, f functions) bool {
+	return !slices.ContainsFunc(a.metrics(c, q, f), func(m metric) bool {
 		return m.namespace == metrics.Namespace && !c.writes(metrics.Name(m.name))
 	})
 }
@@ -186,11 +226,11 @@ func (f functions) essential() []function {
 }
 
 // newAlarms adds the alarms to the stack, and returns their ARNs.
-func newAlarms(c *cluster, dead []awssqs.Queue, f functions) []*string {
+func newAlarms(c *cluster, q queues, f functions) []*string {
 	var made []*string
 	for _, a := range alarms() {
-		if c.configuration.alarms && a.has(c, dead, f) {
-			made = append(made, newAlarm(c, a, a.metrics(c, dead, f)))
+		if c.configuration.alarms && a.has(c, q, f) {
+			made = append(made, newAlarm(c, a, a.metrics(c, q, f)))
 		}
 	}
 	return made

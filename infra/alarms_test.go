@@ -26,8 +26,11 @@ func alarmNamed(t *testing.T, in template, name string) resource {
 // TestAlarms checks the metric, threshold and periods of each alarm.
 func TestAlarms(t *testing.T) {
 	template := synthesize(t, "prod")
-	queues, functions := []string{}, []string{}
+	queues, events, functions := []string{}, []string{}, []string{}
 	for id, queue := range template.ofType("AWS::SQS::Queue") {
+		if queue.Properties["QueueName"] == "whittle-prod-interrupt" {
+			events = append(events, id)
+		}
 		if strings.HasSuffix(queue.Properties["QueueName"].(string), "-dead") {
 			queues = append(queues, id)
 		}
@@ -39,6 +42,8 @@ func TestAlarms(t *testing.T) {
 		}
 	}
 	provision, _ := template.function(t, "whittle-prod-provision")
+	lifecycle, _ := template.function(t, "whittle-prod-lifecycle")
+	disrupt, _ := template.function(t, "whittle-prod-disrupt")
 	for _, test := range []struct {
 		name, metric string
 		of           []string
@@ -48,18 +53,26 @@ func TestAlarms(t *testing.T) {
 		missing      string
 	}{
 		{
-			"dead-letters", "AWS/SQS ApproximateNumberOfMessagesVisible", queues, "GreaterThanThreshold", 0, 1, 1,
+			"dead-letters", "AWS/SQS ApproximateNumberOfMessagesVisible, Whittle UnreadableMessages", append(queues, "prod"),
+			"GreaterThanThreshold", 0, 1, 10, "notBreaching",
+		},
+		{
+			"errors", "AWS/Lambda Errors, Whittle FailedMessages", append(functions, "prod"), "GreaterThanThreshold", 0, 3, 15,
 			"notBreaching",
 		},
-		{"errors", "AWS/Lambda Errors", functions, "GreaterThanThreshold", 0, 3, 5, "notBreaching"},
-		{"ticks-missing", "AWS/Lambda Invocations", []string{provision}, "LessThanThreshold", 1, 5, 5, "breaching"},
+		{
+			"events-waiting", "AWS/SQS ApproximateAgeOfOldestMessage", events, "GreaterThanThreshold", 90, 1, 5, "notBreaching",
+		},
+		{"ticks-missing", "AWS/Lambda Invocations", []string{provision}, "LessThanThreshold", 1, 3, 3, "breaching"},
+		{"lifecycle-missing", "AWS/Lambda Invocations", []string{lifecycle}, "LessThanThreshold", 1, 3, 3, "breaching"},
+		{"disrupt-missing", "AWS/Lambda Invocations", []string{disrupt}, "LessThanThreshold", 1, 3, 3, "breaching"},
 		{
 			"pods-unserved", "Whittle OldestPodPendingSeconds", []string{"prod"}, "GreaterThanThreshold", 600, 1, 1,
 			"notBreaching",
 		},
 		{"standby", "Whittle Standby", []string{"prod"}, "GreaterThanThreshold", 0, 5, 5, "notBreaching"},
-		{"launch-failures", "Whittle LaunchFailures", []string{"prod"}, "GreaterThanThreshold", 0, 3, 5, "notBreaching"},
-		{"catalog-old", "Whittle CatalogAgeSeconds", []string{"prod"}, "GreaterThanThreshold", 86400, 60, 60, "breaching"},
+		{"launch-failures", "Whittle LaunchFailures", []string{"prod"}, "GreaterThanThreshold", 0, 3, 20, "notBreaching"},
+		{"catalog-old", "Whittle CatalogAgeSeconds", []string{"prod"}, "GreaterThanThreshold", 86400, 60, 60, "notBreaching"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			alarm := alarmNamed(t, template, test.name)
@@ -79,7 +92,7 @@ func TestAlarms(t *testing.T) {
 			}
 		})
 	}
-	if got := len(template.ofType("AWS::CloudWatch::Alarm")); got != 7 {
+	if got := len(template.ofType("AWS::CloudWatch::Alarm")); got != 10 {
 		t.Errorf("%d alarms", got)
 	}
 }
@@ -115,7 +128,9 @@ func counted(t *testing.T, alarm resource) (metric string, of []string) {
 			t.Errorf("a part of the sum is returned: %v", query)
 		}
 		one := stat["Metric"].(map[string]any)
-		metric = fmt.Sprint(one["Namespace"], " ", one["MetricName"])
+		if name := fmt.Sprint(one["Namespace"], " ", one["MetricName"]); !strings.Contains(metric, name) {
+			metric = strings.TrimPrefix(metric+", "+name, ", ")
+		}
 		of = append(of, value(one["Dimensions"]))
 	}
 	slices.Sort(of)
@@ -182,14 +197,15 @@ func TestMonitoringCanBeLess(t *testing.T) {
 		notShown  []string
 		dashboard int
 	}{
-		{nil, 7, "", []string{"OldestPodPendingSeconds", `"DollarsPerHour"`, `"type":"alarm"`}, []string{"LaunchSeconds"}, 1},
-		{map[string]any{"metrics": "full"}, 7, "full", []string{"LaunchSeconds", "SavedDollarsPerHour"}, nil, 1},
+		{nil, 10, "", []string{"OldestPodPendingSeconds", `"DollarsPerHour"`, `"type":"alarm"`}, []string{"LaunchSeconds"}, 1},
+		{map[string]any{"metrics": "full"}, 10, "full", []string{"LaunchSeconds", "SavedDollarsPerHour"}, nil, 1},
 		{
-			map[string]any{"metrics": "off"}, 3, "off", []string{"Function errors", "Dead letters"},
-			[]string{`"Whittle","`, "Pending pods"}, 1,
+			// The metrics of failures are there with every detail: an alarm without them would be silent.
+			map[string]any{"metrics": "off"}, 6, "off", []string{"Function errors", "Dead letters", "FailedMessages"},
+			[]string{`"Whittle","OldestPod`, "Pending pods"}, 1,
 		},
 		{map[string]any{"alarms": "false"}, 0, "", []string{"Nodes"}, []string{`"type":"alarm"`}, 1},
-		{map[string]any{"dashboard": "false"}, 7, "", nil, nil, 0},
+		{map[string]any{"dashboard": "false"}, 10, "", nil, nil, 0},
 	} {
 		context := map[string]any{"clusters": "prod", "functions": builtFunctions(t)}
 		maps.Copy(context, test.settings)

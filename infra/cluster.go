@@ -51,7 +51,7 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 	newRules(c, queues, install)
 	closeQueues(c, queues, functions)
 	newSchedules(c, functions, install)
-	alarms := newAlarms(c, queues.dead, functions)
+	alarms := newAlarms(c, queues, functions)
 	newQueries(c, functions)
 	newDashboard(c, queues.dead, functions, alarms)
 	newNextSteps(c)

@@ -100,8 +100,13 @@ func frontPage() string {
 
 // evaluations counts the metrics that the alarms of a detail evaluate.
 func evaluations(detail metrics.Detail) int {
-	const own = 4 // alarms by a metric of Whittle's, each by one
-	count := len(queueNames()) + len(functionNames()) - 1 + 1
+	const (
+		own      = 4 // alarms by a metric of Whittle's, each by one
+		failures = 2 // metrics of messages that fail or cannot be read
+		waiting  = 1 // queues of events
+		woken    = 3 // functions that ticks wake
+	)
+	count := len(queueNames()) + len(functionNames()) - 1 + failures + waiting + woken
 	if detail != metrics.DetailOff {
 		count += own
 	}

@@ -45,6 +45,9 @@ type queues struct {
 	dead []awssqs.Queue
 }
 
+// ofEvents returns the queues with events about instances.
+func (q queues) ofEvents() []awssqs.Queue { return []awssqs.Queue{q.interrupt} }
+
 func newQueues(c *cluster) queues {
 	var dead []awssqs.Queue
 	wakeUps := queueProperties{

@@ -73,7 +73,6 @@ func deployedWorld(t *testing.T, s stage) {
 		checked(t, s.World, s.setup.Name)
 	})
 	t.Run("the commands of the pages run", func(t *testing.T) { commandsOfPages(t, s.World, s.setup) })
-	t.Run("a message that fails comes back after seconds", func(t *testing.T) { comesBack(t, s.World) })
 	t.Run("the alarm rings for dead letters", func(t *testing.T) {
 		alarmsRing(t, s.World)
 		if err := s.Send("interrupt-dead", "given up"); err != nil {
@@ -81,6 +80,7 @@ func deployedWorld(t *testing.T, s stage) {
 		}
 		alarmsRing(t, s.World)
 	})
+	t.Run("a message that fails comes back after seconds", func(t *testing.T) { comesBack(t, s.World) })
 	t.Run("another SDK reads the local AWS", func(t *testing.T) { readByAnotherSDK(t, s.World, s.setup.Name) })
 	t.Run("a second deploy changes nothing", func(t *testing.T) {
 		if err := s.Deploy(t.Context()); err != nil {
