@@ -109,6 +109,16 @@ func alarms() []alarm {
 			},
 			comparison: above, threshold: 90, periods: 5, due: 1, missing: "notBreaching",
 		},
+		{
+			id: "EventsUndelivered", name: "events-undelivered", counted: "events that came to no queue",
+			meaning: "EventBridge cannot deliver events, so spot warnings are lost. They are in `whittle-CLUSTER-undelivered`.",
+			action: "Read a message's attributes `ERROR_CODE` and `ERROR_MESSAGE`: the queue's policy, or the policy of the " +
+				"setting `kmsKey`, which has to let events.amazonaws.com use the key. Then delete the messages.",
+			metrics: func(_ *cluster, q queues, _ functions) []metric {
+				return []metric{deadLetterMetric(q.undelivered)}
+			},
+			comparison: above, periods: 5, due: 1, missing: "notBreaching",
+		},
 		neverWoken("TicksMissing", "ticks-missing", "provision", "pending pods get no nodes",
 			func(f functions) function { return f.provision }),
 		neverWoken("LifecycleMissing", "lifecycle-missing", "lifecycle", "nodes neither join nor end",

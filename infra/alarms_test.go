@@ -26,10 +26,13 @@ func alarmNamed(t *testing.T, in template, name string) resource {
 // TestAlarms checks the metric, threshold and periods of each alarm.
 func TestAlarms(t *testing.T) {
 	template := synthesize(t, "prod")
-	queues, events, functions := []string{}, []string{}, []string{}
+	var queues, events, undelivered, functions []string
 	for id, queue := range template.ofType("AWS::SQS::Queue") {
-		if queue.Properties["QueueName"] == "whittle-prod-interrupt" {
+		switch queue.Properties["QueueName"] {
+		case "whittle-prod-interrupt":
 			events = append(events, id)
+		case "whittle-prod-undelivered":
+			undelivered = append(undelivered, id)
 		}
 		if strings.HasSuffix(queue.Properties["QueueName"].(string), "-dead") {
 			queues = append(queues, id)
@@ -63,6 +66,10 @@ func TestAlarms(t *testing.T) {
 		{
 			"events-waiting", "AWS/SQS ApproximateAgeOfOldestMessage", events, "GreaterThanThreshold", 90, 1, 5, "notBreaching",
 		},
+		{
+			"events-undelivered", "AWS/SQS ApproximateNumberOfMessagesVisible", undelivered, "GreaterThanThreshold", 0, 1, 5,
+			"notBreaching",
+		},
 		{"ticks-missing", "AWS/Lambda Invocations", []string{provision}, "LessThanThreshold", 1, 3, 3, "breaching"},
 		{"lifecycle-missing", "AWS/Lambda Invocations", []string{lifecycle}, "LessThanThreshold", 1, 3, 3, "breaching"},
 		{"disrupt-missing", "AWS/Lambda Invocations", []string{disrupt}, "LessThanThreshold", 1, 3, 3, "breaching"},
@@ -92,7 +99,7 @@ func TestAlarms(t *testing.T) {
 			}
 		})
 	}
-	if got := len(template.ofType("AWS::CloudWatch::Alarm")); got != 10 {
+	if got := len(template.ofType("AWS::CloudWatch::Alarm")); got != 11 {
 		t.Errorf("%d alarms", got)
 	}
 }
@@ -197,15 +204,15 @@ func TestMonitoringCanBeLess(t *testing.T) {
 		notShown  []string
 		dashboard int
 	}{
-		{nil, 10, "", []string{"OldestPodPendingSeconds", `"DollarsPerHour"`, `"type":"alarm"`}, []string{"LaunchSeconds"}, 1},
-		{map[string]any{"metrics": "full"}, 10, "full", []string{"LaunchSeconds", "SavedDollarsPerHour"}, nil, 1},
+		{nil, 11, "", []string{"OldestPodPendingSeconds", `"DollarsPerHour"`, `"type":"alarm"`}, []string{"LaunchSeconds"}, 1},
+		{map[string]any{"metrics": "full"}, 11, "full", []string{"LaunchSeconds", "SavedDollarsPerHour"}, nil, 1},
 		{
 			// The metrics of failures are there with every detail: an alarm without them would be silent.
-			map[string]any{"metrics": "off"}, 6, "off", []string{"Function errors", "Dead letters", "FailedMessages"},
+			map[string]any{"metrics": "off"}, 7, "off", []string{"Function errors", "Dead letters", "FailedMessages"},
 			[]string{`"Whittle","OldestPod`, "Pending pods"}, 1,
 		},
 		{map[string]any{"alarms": "false"}, 0, "", []string{"Nodes"}, []string{`"type":"alarm"`}, 1},
-		{map[string]any{"dashboard": "false"}, 10, "", nil, nil, 0},
+		{map[string]any{"dashboard": "false"}, 11, "", nil, nil, 0},
 	} {
 		context := map[string]any{"clusters": "prod", "functions": builtFunctions(t)}
 		maps.Copy(context, test.settings)

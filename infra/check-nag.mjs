@@ -46,7 +46,8 @@ export function compare(template, found) {
   const known = new Map();
   for (const [logicalID, resource] of Object.entries(template.Resources)) {
     for (const { id, reason, applies_to: parts } of resource.Metadata?.cdk_nag?.rules_to_suppress ?? []) {
-      for (const part of parts) known.set(`${logicalID} ${id}[${part}]`, reason);
+      if (!parts) known.set(`${logicalID} ${id}`, reason);
+      for (const part of parts ?? []) known.set(`${logicalID} ${id}[${part}]`, reason);
     }
   }
   const faults = [];

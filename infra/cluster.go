@@ -53,7 +53,7 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 	newSchedules(c, functions, install)
 	alarms := newAlarms(c, queues, functions)
 	newQueries(c, functions)
-	newDashboard(c, queues.dead, functions, alarms)
+	newDashboard(c, queues, functions, alarms)
 	newNextSteps(c)
 }
 

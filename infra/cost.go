@@ -104,9 +104,10 @@ func evaluations(detail metrics.Detail) int {
 		own      = 4 // alarms by a metric of Whittle's, each by one
 		failures = 2 // metrics of messages that fail or cannot be read
 		waiting  = 1 // queues of events
+		events   = 1 // the queue of undelivered ones
 		woken    = 3 // functions that ticks wake
 	)
-	count := len(queueNames()) + len(functionNames()) - 1 + failures + waiting + woken
+	count := len(queueNames()) + len(functionNames()) - 1 + failures + waiting + events + woken
 	if detail != metrics.DetailOff {
 		count += own
 	}

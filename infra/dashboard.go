@@ -6,7 +6,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/whittle-dev/whittle/shared/metrics"
@@ -29,7 +28,7 @@ type graph struct {
 
 // newDashboard adds the cluster's CloudWatch dashboard. It begins with the alarms, the next steps and
 // the nodes. The graphs follow.
-func newDashboard(c *cluster, dead []awssqs.Queue, f functions, alarms []*string) {
+func newDashboard(c *cluster, q queues, f functions, alarms []*string) {
 	if !c.configuration.dashboard {
 		return
 	}
@@ -46,7 +45,7 @@ func newDashboard(c *cluster, dead []awssqs.Queue, f functions, alarms []*string
 		})}, widgets...)
 	}
 	under := 4 * widgetHeight
-	shown := graphs(c, dead, f)
+	shown := graphs(c, q, f)
 	for i, g := range shown {
 		properties := map[string]any{
 			"title": g.title, "region": awscdk.Aws_REGION(), "view": "timeSeries", "stat": "Average", "period": alarmPeriod,
@@ -88,9 +87,9 @@ func steps(c *cluster) string {
 
 // graphs lists the dashboard's graphs, without lines of metrics that nobody writes. Those that people
 // need most come first.
-func graphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
+func graphs(c *cluster, q queues, f functions) []graph {
 	var shown []graph
-	for _, g := range allGraphs(c, dead, f) {
+	for _, g := range allGraphs(c, q, f) {
 		g.lines = slices.DeleteFunc(g.lines, func(line any) bool { return line == nil })
 		if len(g.lines) > 0 {
 			shown = append(shown, g)
@@ -99,7 +98,7 @@ func graphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
 	return shown
 }
 
-func allGraphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
+func allGraphs(c *cluster, q queues, f functions) []graph {
 	own := func(name metrics.Name, statistic, label string) any {
 		if !c.writes(name) {
 			return nil
@@ -107,7 +106,7 @@ func allGraphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
 		return line(c.own(name, statistic), label)
 	}
 	letters := []any{}
-	for i, queue := range dead {
+	for i, queue := range q.dead {
 		letters = append(letters, line(deadLetterMetric(queue), queueNames()[i]))
 	}
 	var failures, durations, costs []any
@@ -116,6 +115,7 @@ func allGraphs(c *cluster, dead []awssqs.Queue, f functions) []graph {
 		durations = append(durations, line(lambdaMetric("Duration", "p99", function), function.name))
 		costs = append(costs, cost(c, function, fmt.Sprintf("d%d", i))...)
 	}
+	letters = append(letters, line(deadLetterMetric(q.undelivered), "undelivered events"))
 	return []graph{
 		{title: "Pending pods", lines: []any{own(metrics.PodsPending, "Maximum", "pods")}},
 		{

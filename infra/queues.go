@@ -43,6 +43,8 @@ type queues struct {
 	provision, lifecycle, disrupt, interrupt awssqs.Queue
 	// dead holds their dead-letter queues.
 	dead []awssqs.Queue
+	// undelivered has the events that EventBridge could not deliver. No function reads it.
+	undelivered awssqs.Queue
 }
 
 // ofEvents returns the queues with events about instances.
@@ -62,6 +64,21 @@ func newQueues(c *cluster) queues {
 		}, &dead),
 	}
 	made.dead = dead
+	made.undelivered = newUndelivered(c)
+	return made
+}
+
+// newUndelivered adds the queue of undelivered events. It has SQS's own key also where the others have
+// the user's: a key that EventBridge may not use is a reason why events are not delivered.
+func newUndelivered(c *cluster) awssqs.Queue {
+	scope := constructs.NewConstruct(c.scope, jsii.String("UndeliveredQueue"))
+	made := awssqs.NewQueue(scope, jsii.String("Queue"), &awssqs.QueueProps{
+		QueueName:       c.physicalName("undelivered"),
+		RetentionPeriod: seconds(eventRetention),
+		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
+		EnforceSSL:      jsii.Bool(true),
+	})
+	acknowledge(made, []acknowledgment{{ID: "AwsSolutions-SQS3", Reason: "it is the dead-letter queue of the rules"}})
 	return made
 }
 
@@ -102,9 +119,11 @@ func newQueue(c *cluster, name, id string, p queueProperties, deadLetters *[]aws
 // the rules, and the roles of the functions that send there. An identity policy that allows sending
 // to all queues of the account would otherwise be enough to end nodes by forged events. A condition
 // of aws:PrincipalArn holds for all sessions of a role. Nobody sends to a dead-letter queue: SQS moves
-// messages there itself, and a redrive would bring a forged one to the function.
+// messages there itself, and a redrive would bring a forged one to the function. EventBridge alone sends
+// to the queue of undelivered events.
 func closeQueues(c *cluster, q queues, all functions) {
-	for _, to := range append([]awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt}, q.dead...) {
+	open := []awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt, q.undelivered}
+	for _, to := range append(open, q.dead...) {
 		senders := jsii.Strings(c.configuration.redriveRoles...)
 		for _, f := range all.all() {
 			if slices.Contains(f.sends, to) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -10,6 +12,11 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/queue"
 )
+
+// deliverFor is how long EventBridge tries to deliver an event to a queue that does not take it. Its own
+// limit is a day, in which nobody would hear of it. Without the right it gives up at once.
+// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
+const deliverFor = 15 * time.Minute
 
 // rule is an EventBridge rule on the default bus.
 type rule struct {
@@ -70,15 +77,17 @@ func newRules(c *cluster, q queues, install awscdk.CustomResource) {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Rule"))
 	var arns []*string
 	for _, r := range interruptRules() {
-		arns = append(arns, newRule(scope, c, r, install, &awsevents.CfnRule_TargetProperty{
+		arns = append(arns, newRule(scope, c, r, install, q, &awsevents.CfnRule_TargetProperty{
 			Id: jsii.String("interrupt"), Arn: q.interrupt.QueueArn(),
 		}))
 	}
 	accept(q.interrupt, arns)
-	accept(q.provision, []*string{newRule(scope, c, provisionNow(c), install, &awsevents.CfnRule_TargetProperty{
+	now := newRule(scope, c, provisionNow(c), install, q, &awsevents.CfnRule_TargetProperty{
 		Id: jsii.String("provision"), Arn: q.provision.QueueArn(), Input: awscdk.Stack_Of(c.scope).ToJsonString(
 			map[string]any{"cluster": c.name, "reason": queue.ReasonRequest}, nil),
-	})})
+	})
+	accept(q.provision, []*string{now})
+	accept(q.undelivered, append(arns, now))
 }
 
 // provisionNow is the rule for the event by which others wake provision. Anybody who may put events
@@ -92,11 +101,16 @@ func provisionNow(c *cluster) rule {
 	}
 }
 
-// newRule adds a rule with one target, and returns the rule's ARN.
+// newRule adds a rule with one target, and returns the rule's ARN. Events that the target does not take
+// come to the queue of undelivered ones.
 func newRule(
-	scope constructs.Construct, c *cluster, r rule, install awscdk.CustomResource,
+	scope constructs.Construct, c *cluster, r rule, install awscdk.CustomResource, q queues,
 	target *awsevents.CfnRule_TargetProperty,
 ) *string {
+	target.DeadLetterConfig = &awsevents.CfnRule_DeadLetterConfigProperty{Arn: q.undelivered.QueueArn()}
+	target.RetryPolicy = &awsevents.CfnRule_RetryPolicyProperty{
+		MaximumEventAgeInSeconds: jsii.Number(deliverFor.Seconds()),
+	}
 	made := awsevents.NewCfnRule(scope, jsii.String(r.id), &awsevents.CfnRuleProps{
 		Description:  jsii.String("Cluster " + c.name + ": " + r.description),
 		EventPattern: r.pattern,

@@ -127,6 +127,30 @@ func matches(t *testing.T, pattern, event map[string]any) bool {
 	return true
 }
 
+// TestUndeliveredEventsAreKept holds for events that the user's key keeps out of their queues: the queue for
+// them has another key. EventBridge's own limit of a day would hide them for so long.
+func TestUndeliveredEventsAreKept(t *testing.T) {
+	template := chosen(t, map[string]any{"kmsKey": "arn:aws:kms:us-east-1:123456789012:key/" +
+		"00000000-0000-0000-0000-000000000000"})
+	for id, rule := range template.ofType("AWS::Events::Rule") {
+		target := rule.Properties["Targets"].([]any)[0].(map[string]any)
+		dead, _ := target["DeadLetterConfig"].(map[string]any)
+		if len(references(dead["Arn"])) != 1 {
+			t.Errorf("%s loses events that its target does not take", id)
+			continue
+		}
+		queue := template.Resources[references(dead["Arn"])[0]]
+		if queue.Properties["QueueName"] != "whittle-prod-undelivered" || queue.Properties["SqsManagedSseEnabled"] != true ||
+			queue.Properties["KmsMasterKeyId"] != nil {
+			t.Errorf("%s: undelivered events go to %v", id, queue.Properties)
+		}
+		retry, _ := target["RetryPolicy"].(map[string]any)
+		if age, _ := retry["MaximumEventAgeInSeconds"].(float64); age < 60 || age > 3600 {
+			t.Errorf("%s: an event is tried for %v s", id, age)
+		}
+	}
+}
+
 func TestRulesAreOnTheDefaultBusAndOn(t *testing.T) {
 	for id, rule := range synthesize(t, "prod").ofType("AWS::Events::Rule") {
 		if rule.Properties["EventBusName"] != nil {

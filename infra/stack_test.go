@@ -298,7 +298,7 @@ func TestPhysicalPrefix(t *testing.T) {
 
 func TestResourceTypes(t *testing.T) {
 	want := map[string]int{
-		"AWS::CloudWatch::Alarm":          7,
+		"AWS::CloudWatch::Alarm":          11,
 		"AWS::CloudWatch::Dashboard":      1,
 		"AWS::EKS::AccessEntry":           9,
 		"AWS::Events::Rule":               7,
@@ -309,8 +309,8 @@ func TestResourceTypes(t *testing.T) {
 		"AWS::Lambda::Function":           9,
 		"AWS::Logs::LogGroup":             9,
 		"AWS::Logs::QueryDefinition":      3,
-		"AWS::SQS::Queue":                 8,
-		"AWS::SQS::QueuePolicy":           8,
+		"AWS::SQS::Queue":                 9,
+		"AWS::SQS::QueuePolicy":           9,
 		"AWS::Scheduler::Schedule":        2,
 		"Custom::WhittleInstall":          1,
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -52,13 +53,13 @@ const managedPolicies = "EKS requires these policies for every node role, and AW
 type acknowledgment struct {
 	ID        string   `json:"id"`
 	Reason    string   `json:"reason"`
-	AppliesTo []string `json:"applies_to"`
+	AppliesTo []string `json:"applies_to,omitempty"` // empty where the rule has one finding alone
 }
 
-// acknowledge accepts findings about a role.
-func acknowledge(role awsiam.Role, known []acknowledgment) {
+// acknowledge accepts findings about a resource, such as a role.
+func acknowledge(resource constructs.Construct, known []acknowledgment) {
 	if len(known) > 0 {
-		role.Node().DefaultChild().(awsiam.CfnRole).AddMetadata(
+		resource.Node().DefaultChild().(awscdk.CfnResource).AddMetadata(
 			jsii.String("cdk_nag"), map[string]any{"rules_to_suppress": known},
 		)
 	}

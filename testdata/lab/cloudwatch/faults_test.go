@@ -311,6 +311,16 @@ func TestDeadLettersRing(t *testing.T) {
 	}
 }
 
+// TestUndeliveredEventsRing holds for events that come to no queue, so that no function hears of them.
+func TestUndeliveredEventsRing(t *testing.T) {
+	i := install(t)
+	i.live(-time.Hour, time.Hour)
+	for at := time.Duration(0); at < time.Hour; at += time.Minute {
+		i.add("AWS/SQS ApproximateNumberOfMessagesVisible whittle-prod-undelivered", at, 1)
+	}
+	i.rings(5*time.Minute, time.Hour)
+}
+
 // TestNothingRingsOnAQuietDay has single failures whose second try succeeds, and metrics that are late
 // by different times.
 func TestNothingRingsOnAQuietDay(t *testing.T) {

@@ -23,6 +23,11 @@ type Target struct {
 	ID    string `json:"Id"`
 	Arn   string
 	Input string
+	// DeadLetterConfig is the queue for events that the target does not take.
+	DeadLetterConfig struct{ Arn string }
+	// RetryPolicy is accepted and never used: the local queues refuse for a lack of rights alone, after
+	// which EventBridge does not try again.
+	RetryPolicy struct{ MaximumEventAgeInSeconds, MaximumRetryAttempts int }
 }
 
 var validName = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,64}$`)
@@ -106,6 +111,9 @@ func checkTargets(rule string, targets []Target) error {
 			return fmt.Errorf("rule %s: a target needs an Id", rule)
 		case !strings.HasPrefix(target.Arn, "arn:aws:sqs:"):
 			return fmt.Errorf("rule %s, target %s: Arn %q: the local bus's targets are SQS queues", rule, target.ID, target.Arn)
+		case target.DeadLetterConfig.Arn != "" && !strings.HasPrefix(target.DeadLetterConfig.Arn, "arn:aws:sqs:"):
+			return fmt.Errorf("rule %s, target %s: DeadLetterConfig.Arn %q is not a queue's", rule, target.ID,
+				target.DeadLetterConfig.Arn)
 		case target.Input != "" && !json.Valid([]byte(target.Input)):
 			return fmt.Errorf("rule %s, target %s: Input is not JSON", rule, target.ID)
 		case seen[target.ID]:

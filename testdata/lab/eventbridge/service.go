@@ -193,7 +193,8 @@ func (s *Service) complete(e *Event) {
 	}
 }
 
-// deliver sends the event, or the target's own input, to a target.
+// deliver sends the event, or the target's own input, to a target. Where the target refuses it, it sends
+// the event to the target's dead-letter queue, whose policy decides as well.
 func (s *Service) deliver(ctx context.Context, rule string, target Target, event []byte) {
 	input := string(event)
 	if target.Input != "" {
@@ -201,6 +202,13 @@ func (s *Service) deliver(ctx context.Context, rule string, target Target, event
 	}
 	if err := s.options.Queues.SendFrom(ctx, principal, s.arn(rule), target.Arn, input); err != nil {
 		slog.Warn("event was not delivered", "rule", rule, "target", target.Arn, "error", err)
+		dead := target.DeadLetterConfig.Arn
+		if dead == "" {
+			return
+		}
+		if err := s.options.Queues.SendFrom(ctx, principal, s.arn(rule), dead, string(event)); err != nil {
+			slog.Warn("event is lost", "rule", rule, "deadLetterQueue", dead, "error", err)
+		}
 	}
 }
 

@@ -122,6 +122,47 @@ func TestPutDeliversTheEnvelope(t *testing.T) {
 	}
 }
 
+// refusing takes messages for one queue alone.
+type refusing struct {
+	*recorder
+	open string
+}
+
+func (r refusing) SendFrom(ctx context.Context, service, source, queue, body string) error {
+	if queue != r.open {
+		return errors.New("no right")
+	}
+	return r.recorder.SendFrom(ctx, service, source, queue, body)
+}
+
+// TestARefusedEventIsADeadLetter holds that the event comes as it is, and not as the target's own input.
+func TestARefusedEventIsADeadLetter(t *testing.T) {
+	const dead = queue + "-undelivered"
+	r := &recorder{}
+	s := New(Options{AccountID: account, Region: "us-east-1", Queues: refusing{r, dead}})
+	t.Cleanup(func() { _ = s.Close() })
+	properties := spotProperties()
+	target := properties["Targets"].([]any)[0].(map[string]any)
+	target["Input"] = `{"reason":"spot"}`
+	target["DeadLetterConfig"] = map[string]any{"Arn": dead}
+	target["RetryPolicy"] = map[string]any{"MaximumEventAgeInSeconds": 900.0}
+	made := cloudformation.Request{GeneratedName: "stack-Spot-1", Properties: properties}
+	if _, err := (ruleType{s}).Create(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	s.Put(t.Context(), Event{
+		ID: "1", Source: "aws.ec2", DetailType: "EC2 Spot Instance Interruption Warning", Detail: json.RawMessage(`{}`),
+	})
+	if len(r.got) != 1 || !strings.Contains(r.got[0], dead) || !strings.Contains(r.got[0], `"id":"1"`) {
+		t.Errorf("came %q", r.got)
+	}
+	target["DeadLetterConfig"] = map[string]any{"Arn": "arn:aws:sns:us-east-1:123456789012:topic"}
+	made.GeneratedName = "stack-Spot-2"
+	if _, err := (ruleType{s}).Create(t.Context(), made); err == nil {
+		t.Error("a topic passes for a dead-letter queue")
+	}
+}
+
 func TestRuleRefusals(t *testing.T) {
 	s, _ := newBus(t)
 	for _, test := range []struct {
@@ -205,10 +246,10 @@ func TestSDK(t *testing.T) {
 	}
 	if _, err := client.PutTargets(ctx, &awsevents.PutTargetsInput{
 		Rule: aws.String("orders"), Targets: []types.Target{{
-			Id: aws.String("1"), Arn: aws.String(queue), DeadLetterConfig: &types.DeadLetterConfig{Arn: aws.String(queue)},
+			Id: aws.String("1"), Arn: aws.String(queue), InputPath: aws.String("$.detail"),
 		}},
-	}); err == nil || !strings.Contains(err.Error(), "target 1: property DeadLetterConfig is not simulated") {
-		t.Errorf("a dead-letter queue gave %v", err)
+	}); err == nil || !strings.Contains(err.Error(), "target 1: property InputPath is not simulated") {
+		t.Errorf("a path gave %v", err)
 	}
 	if _, err := client.DeleteRule(ctx, &awsevents.DeleteRuleInput{Name: aws.String("orders")}); err == nil {
 		t.Error("a rule with targets was deleted")
