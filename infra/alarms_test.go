@@ -29,7 +29,7 @@ func TestAlarms(t *testing.T) {
 	var queues, events, undelivered, functions []string
 	for id, queue := range template.ofType("AWS::SQS::Queue") {
 		switch queue.Properties["QueueName"] {
-		case "whittle-prod-interrupt":
+		case "whittle-prod-interrupt", "whittle-prod-warnings":
 			events = append(events, id)
 		case "whittle-prod-undelivered":
 			undelivered = append(undelivered, id)

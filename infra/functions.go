@@ -25,9 +25,9 @@ const (
 	interruptTimeout = 10 * time.Second
 	// watchTimeout is Lambda's longest. A watch hands over to the next one before.
 	watchTimeout = 15 * time.Minute
-	// passes is the maximum concurrency of lifecycle and interrupt: one invocation works, and one
-	// begins as it ends. More invocations would repeat the same work. Two of them get full batches
-	// in a storm, and list the claims once for ten events. Lambda accepts no smaller number.
+	// passes is the maximum concurrency of lifecycle and interrupt for each queue: one invocation works,
+	// and one begins as it ends. More invocations would repeat the same work. Two of them get full
+	// batches in a storm, and list the claims once for ten events. Lambda accepts no smaller number.
 	passes = 2
 	// batchSize is the most messages that Lambda passes to one invocation.
 	batchSize = 10
@@ -75,15 +75,15 @@ type functionProperties struct {
 	timeout               time.Duration
 	// outsideVPC is for a function that calls AWS only: it does not need the cluster's network.
 	outsideVPC bool
-	// queue wakes the function. It is nil for a function that is invoked.
-	queue awssqs.Queue
+	// queues wake the function, each with a mapping of its own. A function that is invoked has none.
+	queues []awssqs.Queue
 	// recursive is for a function whose messages lead back to it. Lambda would stop chains of about
 	// 16 invocations, and does not say how it counts a batch in which chains meet. The functions end
 	// their chains themselves: queue.MaximumHops.
 	recursive bool
 	// once is for a function whose failed event is not repeated: whoever sent it sends another.
 	once bool
-	// concurrency is the most invocations at once from the queue. 0 leaves it to Lambda.
+	// concurrency is the most invocations at once from a queue. 0 leaves it to Lambda.
 	concurrency float64
 	environment map[string]*string
 	// sends are the queues that the function sends to. No other function may.
@@ -123,7 +123,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			sends: []awssqs.Queue{q.provision, q.lifecycle, q.disrupt},
 		}),
 		provision: newFunction(c, functionProperties{
-			name: "provision", id: "Provision", timeout: workTimeout, queue: q.provision, recursive: true,
+			name: "provision", id: "Provision", timeout: workTimeout, queues: []awssqs.Queue{q.provision}, recursive: true,
 			description: "Launches nodes for pending pods",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
@@ -146,10 +146,11 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: provisionStatements(c, nodes),
 		}),
 		interrupt: newFunction(c, functionProperties{
-			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queue: q.interrupt, concurrency: passes,
+			name: "interrupt", id: "Interrupt", timeout: interruptTimeout, queues: q.ofEvents(), concurrency: passes,
 			description: "Replaces and drains nodes that EC2 is about to end",
 			environment: given(map[string]*string{
 				"INTERRUPT_QUEUE_URL":        q.interrupt.QueueUrl(),
+				"WARNINGS_QUEUE_URL":         q.warnings.QueueUrl(),
 				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
 				"DRY_RUN":                    dryRun,
@@ -160,7 +161,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: interruptStatements(c, q),
 		}),
 		lifecycle: newFunction(c, functionProperties{
-			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queue: q.lifecycle, recursive: true, concurrency: passes,
+			name: "lifecycle", id: "Lifecycle", timeout: workTimeout, queues: []awssqs.Queue{q.lifecycle},
+			recursive: true, concurrency: passes,
 			description: "Registers, initializes, drains and terminates nodes",
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
@@ -176,7 +178,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			statements: lifecycleStatements(c, nodes),
 		}),
 		disrupt: newFunction(c, functionProperties{
-			name: "disrupt", id: "Disrupt", timeout: workTimeout, queue: q.disrupt, recursive: true,
+			name: "disrupt", id: "Disrupt", timeout: workTimeout, queues: []awssqs.Queue{q.disrupt}, recursive: true,
 			description: "Removes nodes that are empty, outdated or too expensive",
 			environment: given(map[string]*string{
 				"DISRUPT_QUEUE_URL":          q.disrupt.QueueUrl(),
@@ -288,8 +290,8 @@ func newFunction(c *cluster, p functionProperties) function {
 	if len(p.sends) > 0 {
 		statements = append(statements, sendMessages(p.sends...))
 	}
-	if p.queue != nil {
-		statements = append(statements, readQueue(p.queue))
+	if len(p.queues) > 0 {
+		statements = append(statements, readQueues(p.queues...))
 	}
 	if c.configuration.kmsKey != "" {
 		statements = append(statements, useKey(c))
@@ -345,23 +347,30 @@ func newFunction(c *cluster, p functionProperties) function {
 			SecurityGroupIds: jsii.Strings(c.configuration.securityGroups...),
 		})
 	}
-	if p.queue != nil {
-		mapping := &awslambda.EventSourceMappingProps{
-			Target:                  lambda,
-			EventSourceArn:          p.queue.QueueArn(),
-			BatchSize:               jsii.Number(batchSize),
-			ReportBatchItemFailures: jsii.Bool(true),
-		}
-		// A maximum concurrency keeps Lambda from polling a quiet queue less often, and polls are
-		// most of an idle cluster's cost. Provision and disrupt need none: without the Lease a
-		// second invocation ends at once.
-		// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
-		if p.concurrency > 0 {
-			mapping.MaxConcurrency = jsii.Number(p.concurrency)
-		}
-		awslambda.NewEventSourceMapping(scope, jsii.String("Messages"), mapping)
+	for i, queue := range p.queues {
+		newMapping(scope, []string{"Messages", "Warnings"}[i], lambda, queue, p.concurrency)
 	}
 	return function{name: p.name, role: role, lambda: lambda, sends: p.sends}
+}
+
+// newMapping lets Lambda poll the queue for the function.
+func newMapping(
+	scope constructs.Construct, id string, lambda awslambda.Function, queue awssqs.Queue, concurrency float64,
+) {
+	mapping := &awslambda.EventSourceMappingProps{
+		Target:                  lambda,
+		EventSourceArn:          queue.QueueArn(),
+		BatchSize:               jsii.Number(batchSize),
+		ReportBatchItemFailures: jsii.Bool(true),
+	}
+	// A maximum concurrency keeps Lambda from polling a quiet queue less often, and polls are
+	// most of an idle cluster's cost. Provision and disrupt need none: without the Lease a
+	// second invocation ends at once.
+	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+	if concurrency > 0 {
+		mapping.MaxConcurrency = jsii.Number(concurrency)
+	}
+	awslambda.NewEventSourceMapping(scope, jsii.String(id), mapping)
 }
 
 // newLog adds a function's log group. CloudFormation deletes it with the stack.

@@ -17,7 +17,10 @@ func TestFunctions(t *testing.T) {
 	}{
 		{"ticker", 128, 30, []string{"TICK_INTERVAL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "DISRUPT_QUEUE_URL"}},
 		{"provision", 1536, 60, append([]string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}, watching...)},
-		{"interrupt", 1024, 10, []string{"INTERRUPT_QUEUE_URL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"}},
+		{
+			"interrupt", 1024, 10,
+			[]string{"INTERRUPT_QUEUE_URL", "WARNINGS_QUEUE_URL", "PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL"},
+		},
 		{"lifecycle", 512, 60, append([]string{"PROVISION_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "NODE_ROLE"}, watching...)},
 		{"disrupt", 1536, 60, []string{"DISRUPT_QUEUE_URL", "LIFECYCLE_QUEUE_URL", "PROVISION_QUEUE_URL"}},
 		{

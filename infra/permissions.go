@@ -55,7 +55,7 @@ func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 		// EC2 is asked whether an event that names many nodes is true.
 		describeRegion("InstanceStatus", "CapacityReservations"),
 		// A failed message comes back after a second or two.
-		allow("Postpone", jsii.Strings("sqs:ChangeMessageVisibility"), []*string{q.interrupt.QueueArn()}, nil),
+		allow("Postpone", jsii.Strings("sqs:ChangeMessageVisibility"), []*string{q.interrupt.QueueArn(), q.warnings.QueueArn()}, nil),
 	}
 }
 
@@ -204,11 +204,14 @@ func sendMessages(to ...awssqs.Queue) awsiam.PolicyStatement {
 	return allow("Send", jsii.Strings("sqs:SendMessage"), arns, nil)
 }
 
-// readQueue allows what Lambda's poller does with the function's role.
+// readQueues allows what Lambda's poller does with the function's role.
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
-func readQueue(queue awssqs.Queue) awsiam.PolicyStatement {
-	return allow("Receive", jsii.Strings("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"),
-		[]*string{queue.QueueArn()}, nil)
+func readQueues(queues ...awssqs.Queue) awsiam.PolicyStatement {
+	var arns []*string
+	for _, queue := range queues {
+		arns = append(arns, queue.QueueArn())
+	}
+	return allow("Receive", jsii.Strings("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"), arns, nil)
 }
 
 // useKey allows what SQS does with the user's key on behalf of sender and receiver.

@@ -35,12 +35,15 @@ const (
 	eventRetention = 4 * 24 * time.Hour
 )
 
-// queueNames returns the functions that read a queue, in the order of queues.dead.
-func queueNames() []string { return []string{"provision", "lifecycle", "disrupt", "interrupt"} }
+// queueNames returns the queues that functions read, in the order of queues.dead.
+func queueNames() []string {
+	return []string{"provision", "lifecycle", "disrupt", "interrupt", "warnings"}
+}
 
-// queues holds a cluster's queues. The function of the same name reads each.
+// queues holds a cluster's queues. The function of the same name reads each, and interrupt reads
+// warnings.
 type queues struct {
-	provision, lifecycle, disrupt, interrupt awssqs.Queue
+	provision, lifecycle, disrupt, interrupt, warnings awssqs.Queue
 	// dead holds their dead-letter queues.
 	dead []awssqs.Queue
 	// undelivered has the events that EventBridge could not deliver. No function reads it.
@@ -48,20 +51,22 @@ type queues struct {
 }
 
 // ofEvents returns the queues with events about instances.
-func (q queues) ofEvents() []awssqs.Queue { return []awssqs.Queue{q.interrupt} }
+func (q queues) ofEvents() []awssqs.Queue { return []awssqs.Queue{q.interrupt, q.warnings} }
 
 func newQueues(c *cluster) queues {
 	var dead []awssqs.Queue
 	wakeUps := queueProperties{
 		visibility: visibilityFactor * workTimeout, receives: maximumReceives, retention: tickRetention,
 	}
+	ofEvents := queueProperties{
+		visibility: interruptVisibilityFactor * interruptTimeout, receives: interruptReceives, retention: eventRetention,
+	}
 	made := queues{
 		provision: newQueue(c, "provision", "Provision", wakeUps, &dead),
 		lifecycle: newQueue(c, "lifecycle", "Lifecycle", wakeUps, &dead),
 		disrupt:   newQueue(c, "disrupt", "Disrupt", wakeUps, &dead),
-		interrupt: newQueue(c, "interrupt", "Interrupt", queueProperties{
-			visibility: interruptVisibilityFactor * interruptTimeout, receives: interruptReceives, retention: eventRetention,
-		}, &dead),
+		interrupt: newQueue(c, "interrupt", "Interrupt", ofEvents, &dead),
+		warnings:  newQueue(c, "warnings", "Warnings", ofEvents, &dead),
 	}
 	made.dead = dead
 	made.undelivered = newUndelivered(c)
@@ -122,7 +127,7 @@ func newQueue(c *cluster, name, id string, p queueProperties, deadLetters *[]aws
 // messages there itself, and a redrive would bring a forged one to the function. EventBridge alone sends
 // to the queue of undelivered events.
 func closeQueues(c *cluster, q queues, all functions) {
-	open := []awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt, q.undelivered}
+	open := []awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt, q.warnings, q.undelivered}
 	for _, to := range append(open, q.dead...) {
 		senders := jsii.Strings(c.configuration.redriveRoles...)
 		for _, f := range all.all() {

@@ -22,21 +22,24 @@ const deliverFor = 15 * time.Minute
 type rule struct {
 	id, description string
 	pattern         map[string]any
+	// urgent events have a queue of their own, because they leave minutes.
+	urgent bool
 }
 
 // interruptRules returns the rules for events about instances that leave or have left. EC2's events
-// name neither the cluster nor the instance's tags. Events of all instances in the account arrive,
-// and the function ignores foreign ones.
+// name neither the cluster nor the instance's tags, and no pattern can. Events of all instances in the
+// account arrive, and the function ignores foreign ones. Most are changes of state: an account may end
+// thousands of instances at once. So urgent events do not wait behind them.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/automating_with_eventbridge.html
 func interruptRules() []rule {
 	return []rule{
 		{
 			id: "SpotInterruption", description: "spot instances that EC2 ends in two minutes",
-			pattern: ec2Pattern("EC2 Spot Instance Interruption Warning"),
+			pattern: ec2Pattern("EC2 Spot Instance Interruption Warning"), urgent: true,
 		},
 		{
 			id: "RebalanceRecommendation", description: "spot instances that EC2 is likely to end",
-			pattern: ec2Pattern("EC2 Instance Rebalance Recommendation"),
+			pattern: ec2Pattern("EC2 Instance Rebalance Recommendation"), urgent: true,
 		},
 		{
 			id: "StateChange", description: "instances that stopped or ended",
@@ -58,7 +61,7 @@ func interruptRules() []rule {
 		},
 		{
 			id: "CapacityReservation", description: "instances of an interruptible capacity reservation that EC2 ends",
-			pattern: ec2Pattern("EC2 Capacity Reservation Instance Interruption Warning"),
+			pattern: ec2Pattern("EC2 Capacity Reservation Instance Interruption Warning"), urgent: true,
 		},
 		{
 			id: "CapacityBlock", description: "capacity blocks that end soon",
@@ -75,13 +78,19 @@ func ec2Pattern(detailTypes ...string) map[string]any {
 // newRules adds the rules that feed the queues. Of AWS services, a queue's policy accepts its rules only.
 func newRules(c *cluster, q queues, install awscdk.CustomResource) {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Rule"))
-	var arns []*string
+	var arns, urgent, others []*string
 	for _, r := range interruptRules() {
-		arns = append(arns, newRule(scope, c, r, install, q, &awsevents.CfnRule_TargetProperty{
-			Id: jsii.String("interrupt"), Arn: q.interrupt.QueueArn(),
-		}))
+		to, rules := q.interrupt, &others
+		if r.urgent {
+			to, rules = q.warnings, &urgent
+		}
+		made := newRule(scope, c, r, install, q, &awsevents.CfnRule_TargetProperty{
+			Id: jsii.String("interrupt"), Arn: to.QueueArn(),
+		})
+		*rules, arns = append(*rules, made), append(arns, made)
 	}
-	accept(q.interrupt, arns)
+	accept(q.interrupt, others)
+	accept(q.warnings, urgent)
 	now := newRule(scope, c, provisionNow(c), install, q, &awsevents.CfnRule_TargetProperty{
 		Id: jsii.String("provision"), Arn: q.provision.QueueArn(), Input: awscdk.Stack_Of(c.scope).ToJsonString(
 			map[string]any{"cluster": c.name, "reason": queue.ReasonRequest}, nil),

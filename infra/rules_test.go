@@ -127,6 +127,25 @@ func matches(t *testing.T, pattern, event map[string]any) bool {
 	return true
 }
 
+// TestWarningsDoNotWaitForTheCrowd holds that events that leave two minutes have a queue without the state
+// changes of all the account's instances.
+func TestWarningsDoNotWaitForTheCrowd(t *testing.T) {
+	template := synthesize(t, "prod")
+	urgent := []string{
+		"EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation",
+		"EC2 Capacity Reservation Instance Interruption Warning",
+	}
+	for id, rule := range template.ofType("AWS::Events::Rule") {
+		types := rule.Properties["EventPattern"].(map[string]any)["detail-type"].([]any)
+		target := rule.Properties["Targets"].([]any)[0].(map[string]any)
+		queue := template.Resources[references(target["Arn"])[0]].Properties["QueueName"]
+		isUrgent := slices.ContainsFunc(urgent, func(kind string) bool { return slices.Contains(types, any(kind)) })
+		if isUrgent != (queue == "whittle-prod-warnings") {
+			t.Errorf("%s sends %v to %v", id, types, queue)
+		}
+	}
+}
+
 // TestUndeliveredEventsAreKept holds for events that the user's key keeps out of their queues: the queue for
 // them has another key. EventBridge's own limit of a day would hide them for so long.
 func TestUndeliveredEventsAreKept(t *testing.T) {

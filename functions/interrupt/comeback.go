@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	lambdaevents "github.com/aws/aws-lambda-go/events"
@@ -38,8 +39,24 @@ const (
 
 // comeback is a message that comes back, and when.
 type comeback struct {
-	message queue.Received
-	after   time.Duration
+	record lambdaevents.SQSMessage
+	after  time.Duration
+}
+
+// place is a queue, and when messages come back in it.
+type place struct {
+	url   string
+	after time.Duration
+}
+
+// queueOf returns the URL of the queue that the message came from. A message without one, as in a run by
+// hand, came from the queue of all events.
+func (h *Handler) queueOf(record lambdaevents.SQSMessage) string {
+	name := record.EventSourceARN[strings.LastIndexByte(record.EventSourceARN, ':')+1:]
+	if name == h.warnings[strings.LastIndexByte(h.warnings, '/')+1:] {
+		return h.warnings
+	}
+	return h.interrupt
 }
 
 // retryAfter returns when a failed message of the age comes back, in which attempt it failed.
@@ -92,19 +109,20 @@ func received(record lambdaevents.SQSMessage) queue.Received {
 // comes back after the queue's visibility timeout.
 func (h *Handler) comeBack(ctx context.Context, messages []comeback) lambdaevents.SQSEventResponse {
 	var response lambdaevents.SQSEventResponse
-	byTime := map[time.Duration][]queue.Received{}
+	places := map[place][]queue.Received{}
 	for _, one := range messages {
-		byTime[one.after] = append(byTime[one.after], one.message)
+		to := place{h.queueOf(one.record), one.after}
+		places[to] = append(places[to], received(one.record))
 		response.BatchItemFailures = append(
-			response.BatchItemFailures, lambdaevents.SQSBatchItemFailure{ItemIdentifier: one.message.ID})
+			response.BatchItemFailures, lambdaevents.SQSBatchItemFailure{ItemIdentifier: one.record.MessageId})
 	}
 	if end, set := ctx.Deadline(); set {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-returnTime))
 		defer cancel()
 	}
-	for after, some := range byTime {
-		if err := h.sender.ShowAgain(ctx, h.interrupt, after, some...); err != nil {
+	for to, some := range places {
+		if err := h.sender.ShowAgain(ctx, to.url, to.after, some...); err != nil {
 			slog.WarnContext(ctx, "failed messages come back late", "messages", len(some), "error", err)
 		}
 	}
@@ -137,7 +155,7 @@ func (h *Handler) aside(ctx context.Context, batch lambdaevents.SQSEvent) (lambd
 	for i, read := range h.decode(ctx, batch) {
 		record := batch.Records[i]
 		if after := keepFor(ageOf(record, now)); after > 0 && !read.ignored {
-			kept = append(kept, comeback{received(record), after})
+			kept = append(kept, comeback{record, after})
 		}
 	}
 	return h.comeBack(ctx, kept), nil

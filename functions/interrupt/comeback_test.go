@@ -14,7 +14,6 @@ import (
 	lambdaevents "github.com/aws/aws-lambda-go/events"
 
 	"github.com/whittle-dev/whittle/shared/metrics"
-	"github.com/whittle-dev/whittle/shared/queue"
 )
 
 // delivered gives the messages the age and the number of deliveries that SQS tells.
@@ -51,6 +50,27 @@ func TestAFailedWarningComesBackAtOnce(t *testing.T) {
 		}
 		if want := map[string]time.Duration{"receipt-0": test.want}; !maps.Equal(mail.shown, want) {
 			t.Errorf("after %s: comes back %v, want %v", test.age, mail.shown, want)
+		}
+	}
+}
+
+// TestAMessageComesBackInItsQueue holds that a warning that fails does not wait for the visibility timeout
+// because another queue does not know it.
+func TestAMessageComesBackInItsQueue(t *testing.T) {
+	h, mail := newHandler(t, nil)
+	h.connect = func(context.Context) (kubernetes, error) { return nil, errors.New("the API server is away") }
+	for arn, want := range map[string]string{
+		"": h.interrupt, "arn:aws:sqs:us-east-1:123456789012:i": h.interrupt,
+		"arn:aws:sqs:us-east-1:123456789012:w": h.warnings, "arn:aws:sqs:us-east-1:123456789012:aw": h.interrupt,
+	} {
+		messages := delivered(batch(t, spot("i-1")), h.now(), 0, 1)
+		messages.Records[0].EventSourceARN = arn
+		failed(t, h, messages)
+		if mail.shownIn != want {
+			t.Errorf("a message of %q comes back in %q, want %q", arn, mail.shownIn, want)
+		}
+		if _, err := h.aside(t.Context(), messages); err != nil || mail.shownIn != want {
+			t.Errorf("in standby a message of %q comes back in %q, %v, want %q", arn, mail.shownIn, err, want)
 		}
 	}
 }
@@ -147,7 +167,7 @@ func TestLostAnswersOfSQSLeaveTimeToReturn(t *testing.T) {
 		ctx, cancel := context.WithDeadline(t.Context(), end)
 		defer cancel()
 		h := &Handler{sender: silent{}}
-		response := h.comeBack(ctx, []comeback{{queue.Received{ID: "0"}, time.Second}})
+		response := h.comeBack(ctx, []comeback{{lambdaevents.SQSMessage{MessageId: "0"}, time.Second}})
 		if len(response.BatchItemFailures) != 1 || !time.Now().Before(end) {
 			t.Errorf("returns %v %s before the end", response, time.Until(end))
 		}

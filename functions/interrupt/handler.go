@@ -44,12 +44,15 @@ type Handler struct {
 	// serve is handle, and what comes before it: standby.
 	serve function.Handler[lambdaevents.SQSEvent, lambdaevents.SQSEventResponse]
 
-	cluster                         string
-	interrupt, provision, lifecycle string // queue URLs
-	connect                         func(context.Context) (kubernetes, error)
-	sender                          sender
-	now                             func() time.Time
-	metrics                         *metrics.Recorder
+	cluster              string
+	provision, lifecycle string // queue URLs
+	// interrupt and warnings are the URLs of its own queues: that of all events, and that of events which
+	// leave minutes.
+	interrupt, warnings string
+	connect             func(context.Context) (kubernetes, error)
+	sender              sender
+	now                 func() time.Time
+	metrics             *metrics.Recorder
 	// account and region are those of the function. Events of others are dropped.
 	account, region string
 	fleet           fleet
@@ -100,7 +103,7 @@ func failures(ctx context.Context, messages []*message, now time.Time) []comebac
 		}
 		record := message.record
 		slog.ErrorContext(ctx, "message failed and will come back", "message", record.MessageId, "error", message.err)
-		failed = append(failed, comeback{received(record), retryAfter(ageOf(record, now), attemptOf(record))})
+		failed = append(failed, comeback{record, retryAfter(ageOf(record, now), attemptOf(record))})
 	}
 	return failed
 }

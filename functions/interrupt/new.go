@@ -20,6 +20,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	settings := deps.Settings()
 	h := &Handler{
 		cluster: settings.Required("CLUSTER_NAME"), interrupt: settings.Required("INTERRUPT_QUEUE_URL"),
+		warnings:  settings.Required("WARNINGS_QUEUE_URL"),
 		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
 		now: deps.Clock(),
 	}

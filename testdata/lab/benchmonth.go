@@ -35,7 +35,7 @@ const (
 	// that Lambda keeps waiting at each. longPoll is how long a poll waits for a message. AWS says
 	// that Lambda can go down to two pollers at a quiet queue; the local Lambda does.
 	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
-	queuesPolled, firstPollers, longPoll = 4, 5, 20 * time.Second
+	queuesPolled, firstPollers, longPoll = 5, 5, 20 * time.Second
 )
 
 // used counts what AWS bills.

@@ -21,7 +21,7 @@ func functions() []string {
 }
 
 // queues lists the functions that have a queue.
-func queues() []string { return []string{"provision", "lifecycle", "disrupt", "interrupt"} }
+func queues() []string { return []string{"provision", "lifecycle", "disrupt", "interrupt", "warnings"} }
 
 // workloads lists the Deployments that come and go.
 func workloads() []string { return []string{"coming", "going"} }

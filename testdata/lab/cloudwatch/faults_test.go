@@ -250,15 +250,15 @@ func TestEveryFaultRings(t *testing.T) {
 						i.own("UnreadableMessages", at, 1)
 					})
 				case function == "interrupt" && way == error_:
-					i.message(function, until, comesBack, func(at time.Duration) { i.own("FailedMessages", at, 1) })
+					i.message("warnings", until, comesBack, func(at time.Duration) { i.own("FailedMessages", at, 1) })
 				case function == "interrupt" && way == death:
-					hidden := i.setting("AWS::SQS::Queue", function, "VisibilityTimeout")
-					i.message(function, until, func(time.Duration) time.Duration { return hidden },
+					hidden := i.setting("AWS::SQS::Queue", "warnings", "VisibilityTimeout")
+					i.message("warnings", until, func(time.Duration) time.Duration { return hidden },
 						func(at time.Duration) { i.invoke(function, at, true) })
 				case function == "interrupt":
 					for at := time.Duration(0); at < until; at += time.Minute {
 						// SQS measures once a minute, here at its beginning.
-						i.add("AWS/SQS ApproximateAgeOfOldestMessage whittle-prod-interrupt", at, at.Seconds())
+						i.add("AWS/SQS ApproximateAgeOfOldestMessage whittle-prod-warnings", at, at.Seconds())
 					}
 				case way != silence:
 					i.fails(function, lasts, until)
@@ -339,7 +339,7 @@ func TestNothingRingsOnAQuietDay(t *testing.T) {
 		i.own("LaunchFailures", at+30*time.Minute+10*time.Second, 1)
 		for minute := range 60 {
 			// A message that comes back at once twice is at most this old.
-			i.add("AWS/SQS ApproximateAgeOfOldestMessage whittle-prod-interrupt", at+time.Duration(minute)*time.Minute,
+			i.add("AWS/SQS ApproximateAgeOfOldestMessage whittle-prod-warnings", at+time.Duration(minute)*time.Minute,
 				float64(minute%2*30))
 		}
 	}

@@ -139,6 +139,8 @@ func (a *account) environment() []string {
 		"CLUSTER_NAME=" + clusterName, "TICK_INTERVAL=10s", "CATALOG_FUNCTION=catalog",
 		"PROVISION_QUEUE_URL=" + a.urls["provision"], "LIFECYCLE_QUEUE_URL=" + a.urls["lifecycle"],
 		"DISRUPT_QUEUE_URL=" + a.urls["disrupt"], "INTERRUPT_QUEUE_URL=" + a.urls["interrupt"],
+		// One queue stands for both. Their messages do not differ.
+		"WARNINGS_QUEUE_URL=" + a.urls["interrupt"],
 		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + a.operator.AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY=" + a.operator.SecretAccessKey,
 		"AWS_EC2_METADATA_DISABLED=true", "TZ=:UTC",

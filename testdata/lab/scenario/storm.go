@@ -110,8 +110,12 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 	report.Running = time.Since(began)
 	setup.Timeline.Add("replaced", "all pods run again after %.1f s", report.Running.Seconds())
 	s.measure(report)
-	if report.Left, err = world.Waiting("interrupt"); err != nil {
-		return nil, err
+	for _, queue := range []string{"interrupt", "warnings"} {
+		left, err := world.Waiting(queue)
+		if err != nil {
+			return nil, err
+		}
+		report.Left += left
 	}
 	return report, setup.KeepsLaws(ctx)
 }

@@ -125,6 +125,8 @@ func variables() map[string]string {
 		"CAPACITY_BUFFERS": "true", "PROVISIONING_REQUESTS": "true",
 		"PROVISION_QUEUE_URL": queuesHost + "provision", "LIFECYCLE_QUEUE_URL": queuesHost + "lifecycle",
 		"DISRUPT_QUEUE_URL": queuesHost + "disrupt", "INTERRUPT_QUEUE_URL": queuesHost + "interrupt",
+		// One queue stands for both. Their messages do not differ.
+		"WARNINGS_QUEUE_URL":              queuesHost + "interrupt",
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
 	}
 }

@@ -451,7 +451,7 @@ func nothingFailed(t *testing.T, w *world.World) {
 	for _, refusal := range w.Refusals() {
 		t.Errorf("not allowed: %s", refusal)
 	}
-	for _, queue := range []string{"provision", "lifecycle", "disrupt"} {
+	for _, queue := range []string{"provision", "lifecycle", "disrupt", "warnings"} {
 		if count, err := w.Waiting(queue + "-dead"); err != nil || count > 0 {
 			t.Errorf("queue %s-dead holds %d messages, %v", queue, count, err)
 		}
@@ -483,14 +483,15 @@ func comesBack(t *testing.T, w *world.World) {
 }
 
 // alarmsRing checks that the alarm for dead letters rings exactly while a dead-letter queue holds a
-// message. The alarm for errors may ring, because the unkind AWS makes invocations fail.
+// message, and minutes after an unreadable one. The alarm for errors may ring, because the unkind AWS makes
+// invocations fail.
 func alarmsRing(t *testing.T, w *world.World) {
 	ringing, err := w.Ringing()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dead := 0
-	for _, queue := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
+	for _, queue := range []string{"provision", "lifecycle", "disrupt", "interrupt", "warnings"} {
 		count, err := w.Waiting(queue + "-dead")
 		if err != nil {
 			t.Fatal(err)
@@ -498,7 +499,8 @@ func alarmsRing(t *testing.T, w *world.World) {
 		dead += count
 	}
 	rings := slices.ContainsFunc(ringing, func(name string) bool { return strings.HasSuffix(name, "-dead-letters") })
-	if (dead > 0) != rings {
+	unreadable := strings.Contains(strings.Join(w.FunctionLog("interrupt"), "\n"), `"UnreadableMessages":`)
+	if (dead > 0 || unreadable) != rings {
 		t.Errorf("%d dead letters, and the alarms %q ring", dead, ringing)
 	}
 }
