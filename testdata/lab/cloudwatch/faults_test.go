@@ -206,69 +206,91 @@ func (i *installation) message(queue string, to time.Duration, again func(age ti
 	}
 }
 
+// A way in which a function fails, as its metrics show it.
+const (
+	returns    = "it returns an error"
+	dies       = "it dies"
+	unpolled   = "nobody starts it"
+	unreadable = "it cannot read a message"
+)
+
 // TestEveryFaultRings breaks each function in each way, and expects an alarm within five minutes. Install
 // answers to CloudFormation, which fails the deployment. Console answers to the person who looks at the
 // page. Without watch the ticks go on. So no alarm has to name the three.
 func TestEveryFaultRings(t *testing.T) {
-	const until = 30 * time.Minute
-	error_, death, silence, poison := "an error", "a death", "no poller", "a message that nobody can read"
-	ways := map[string]string{
-		"no rights in the cluster": error_, "no network": error_, "a panic": death, "a time-out": death,
-		"no rights on the queue": silence, "no concurrency left": silence, "poison": poison,
-	}
 	for _, function := range []string{"ticker", "provision", "lifecycle", "disrupt", "interrupt", "catalog"} {
-		for name, way := range ways {
-			queue := function != "ticker" && function != "catalog"
-			if !queue && (way == silence || way == poison) {
-				continue // a schedule invokes it
+		for fault, way := range map[string]string{
+			"no rights in the cluster": returns, "no network": returns, "a panic": dies, "a time-out": dies,
+			"no rights on the queue": unpolled, "no concurrency left": unpolled, "a poison message": unreadable,
+		} {
+			scheduled := function == "ticker" || function == "catalog"
+			if scheduled && (way == unpolled || way == unreadable) {
+				continue // no queue wakes it
 			}
-			t.Run(function+"/"+name, func(t *testing.T) {
+			t.Run(function+"/"+fault, func(t *testing.T) {
 				i := install(t)
 				i.live(-time.Hour, 0)
-				bound, lasts := 5*time.Minute, time.Second
-				if name == "a time-out" {
+				bound, stays, lasts := 5*time.Minute, 30*time.Minute, time.Second
+				if fault == "a time-out" {
 					lasts = i.setting("AWS::Lambda::Function", function, "Timeout")
 				}
-				stays := until
 				if function == "catalog" {
 					stays = 15 * time.Minute // the next try is an hour later
 				}
-				if function == "catalog" && name == "a time-out" {
+				if function == "catalog" && fault == "a time-out" {
 					bound = 10 * time.Minute // Lambda tries a third time after seven
 				}
-				without := []string{function}
-				switch {
-				case way == poison:
-					without = nil
-					again := comesBack
-					if function != "interrupt" {
-						hidden := i.setting("AWS::SQS::Queue", function, "VisibilityTimeout")
-						again = func(time.Duration) time.Duration { return hidden }
-					}
-					i.message(function, until, again, func(at time.Duration) {
-						i.own("FailedMessages", at, 1)
-						i.own("UnreadableMessages", at, 1)
-					})
-				case function == "interrupt" && way == error_:
-					i.message("warnings", until, comesBack, func(at time.Duration) { i.own("FailedMessages", at, 1) })
-				case function == "interrupt" && way == death:
-					hidden := i.setting("AWS::SQS::Queue", "warnings", "VisibilityTimeout")
-					i.message("warnings", until, func(time.Duration) time.Duration { return hidden },
-						func(at time.Duration) { i.invoke(function, at, true) })
-				case function == "interrupt":
-					for at := time.Duration(0); at < until; at += time.Minute {
-						// SQS measures once a minute, here at its beginning.
-						i.add("AWS/SQS ApproximateAgeOfOldestMessage whittle-prod-warnings", at, at.Seconds())
-					}
-				case way != silence:
-					i.fails(function, lasts, until)
-				}
-				if function == "ticker" {
-					without = append(without, "provision", "lifecycle", "disrupt")
-				}
-				i.live(0, until, without...)
+				i.breaks(function, way, lasts, stays)
 				i.rings(bound, stays)
 			})
+		}
+	}
+}
+
+// breaks lets a function fail in a way from zero on, and the others live.
+func (i *installation) breaks(function, way string, lasts, until time.Duration) {
+	without := []string{function}
+	switch {
+	case way == unreadable:
+		without = nil
+		i.poisons(function, until)
+	case function == "interrupt":
+		i.loses(way, until)
+	case way != unpolled:
+		i.fails(function, lasts, until)
+	}
+	if function == "ticker" {
+		without = append(without, "provision", "lifecycle", "disrupt")
+	}
+	i.live(0, until, without...)
+}
+
+// poisons puts a message into the function's queue that it cannot read.
+func (i *installation) poisons(function string, until time.Duration) {
+	again := comesBack
+	if function != "interrupt" {
+		hidden := i.setting("AWS::SQS::Queue", function, "VisibilityTimeout")
+		again = func(time.Duration) time.Duration { return hidden }
+	}
+	i.message(function, until, again, func(at time.Duration) {
+		i.own("FailedMessages", at, 1)
+		i.own("UnreadableMessages", at, 1)
+	})
+}
+
+// loses sends a spot warning to an interrupt that fails.
+func (i *installation) loses(way string, until time.Duration) {
+	switch way {
+	case returns:
+		i.message("warnings", until, comesBack, func(at time.Duration) { i.own("FailedMessages", at, 1) })
+	case dies:
+		hidden := i.setting("AWS::SQS::Queue", "warnings", "VisibilityTimeout")
+		i.message("warnings", until, func(time.Duration) time.Duration { return hidden },
+			func(at time.Duration) { i.invoke("interrupt", at, true) })
+	case unpolled:
+		for at := time.Duration(0); at < until; at += time.Minute {
+			// SQS measures once a minute, here at its beginning.
+			i.add("AWS/SQS ApproximateAgeOfOldestMessage whittle-prod-warnings", at, at.Seconds())
 		}
 	}
 }
