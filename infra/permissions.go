@@ -55,7 +55,8 @@ func interruptStatements(c *cluster, q queues) []awsiam.PolicyStatement {
 		// EC2 is asked whether an event that names many nodes is true.
 		describeRegion("InstanceStatus", "CapacityReservations"),
 		// A failed message comes back after a second or two.
-		allow("Postpone", jsii.Strings("sqs:ChangeMessageVisibility"), []*string{q.interrupt.QueueArn(), q.warnings.QueueArn()}, nil),
+		allow("Postpone", jsii.Strings("sqs:ChangeMessageVisibility"),
+			[]*string{q.interrupt.QueueArn(), q.warnings.QueueArn()}, nil),
 	}
 }
 

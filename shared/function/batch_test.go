@@ -99,10 +99,11 @@ func TestOnePassAnswersABatch(t *testing.T) {
 			var numbers strings.Builder
 			// Lambda counts no failure of a single message, so that an alarm needs these with every detail.
 			recorder := metrics.NewRecorder("prod", &numbers, time.Now).Limited(metrics.DetailOff)
-			handler := function.OnePass(func() time.Time { return now }, recorder, better, func(_ context.Context, m queue.Message) error {
+			pass := func(_ context.Context, m queue.Message) error {
 				passes = append(passes, m.Reason)
 				return test.refuses
-			})
+			}
+			handler := function.OnePass(func() time.Time { return now }, recorder, better, pass)
 			response, err := handler(t.Context(), event)
 			got, failed := fmt.Sprint(passes), len(response.BatchItemFailures)
 			if got != test.passes || failed != test.failed || !errors.Is(err, test.err) {

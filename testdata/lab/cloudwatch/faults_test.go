@@ -14,7 +14,9 @@ import (
 )
 
 // The functions that ticks wake, and how often.
-var ticked = map[string]time.Duration{"provision": 10 * time.Second, "lifecycle": time.Minute, "disrupt": 20 * time.Second}
+var ticked = map[string]time.Duration{
+	"provision": 10 * time.Second, "lifecycle": time.Minute, "disrupt": 20 * time.Second,
+}
 
 // resource is one of the synthesized template.
 type resource struct {
