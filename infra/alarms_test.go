@@ -204,7 +204,9 @@ func TestMonitoringCanBeLess(t *testing.T) {
 		notShown  []string
 		dashboard int
 	}{
-		{nil, 11, "", []string{"OldestPodPendingSeconds", `"DollarsPerHour"`, `"type":"alarm"`}, []string{"LaunchSeconds"}, 1},
+		{
+			nil, 11, "", []string{"OldestPodPendingSeconds", `"DollarsPerHour"`, `"type":"alarm"`}, []string{"LaunchSeconds"}, 1,
+		},
 		{map[string]any{"metrics": "full"}, 11, "full", []string{"LaunchSeconds", "SavedDollarsPerHour"}, nil, 1},
 		{
 			// The metrics of failures are there with every detail: an alarm without them would be silent.

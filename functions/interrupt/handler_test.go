@@ -74,7 +74,8 @@ func newHandler(t *testing.T, cut *functiontest.Cut) (*Handler, *mailbox) {
 	mail := &mailbox{shown: map[string]time.Duration{}}
 	return &Handler{
 		account: "123456789012", region: "us-east-1", fleet: silentFleet{},
-		cluster: "test", interrupt: "i", warnings: "https://sqs/123456789012/w", provision: "p", lifecycle: "l", sender: mail, now: time.Now,
+		cluster: "test", interrupt: "i", warnings: "https://sqs/123456789012/w",
+		provision: "p", lifecycle: "l", sender: mail, now: time.Now,
 		connect: func(context.Context) (kubernetes, error) { return edge{client}, nil },
 	}, mail
 }

@@ -94,8 +94,10 @@ func TestAnAlarmRingsInSoManyOfItsPeriods(t *testing.T) {
 		"something came of late":   {less, "breaching", [8][]float64{nil, {1}, {1}, {1}}, false},
 		"nothing, which is no ill": {less, "notBreaching", [8][]float64{}, false},
 		// Two values that are older than the evaluated periods stand in for missing ones.
-		"only the last one is late":        {less, "breaching", [8][]float64{nil, {0}, {0}, {0}, {0}, {1}, {1}}, true},
-		"older than all that is looked at": {greater, "notBreaching", [8][]float64{nil, {2}, {2}, {}, {}, {}, {}, {2}}, false},
+		"only the last one is late": {less, "breaching", [8][]float64{nil, {0}, {0}, {0}, {0}, {1}, {1}}, true},
+		"older than all that is looked at": {
+			greater, "notBreaching", [8][]float64{nil, {2}, {2}, {}, {}, {}, {}, {2}}, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ringing, err := create(t, single(test.comparison, test.missing)).Ringing(noon,
@@ -118,7 +120,8 @@ func TestTheLastValueOfAFilledSumIsLate(t *testing.T) {
 		late    time.Duration
 		want    bool
 	}{
-		{1, 0, true}, {1, time.Minute, false}, {5, time.Minute, true}, {5, 4 * time.Minute, true}, {5, 5 * time.Minute, false},
+		{1, 0, true}, {1, time.Minute, false}, {5, time.Minute, true}, {5, 4 * time.Minute, true},
+		{5, 5 * time.Minute, false},
 	} {
 		service := create(t, properties(func(p map[string]any) { p["EvaluationPeriods"] = test.periods }))
 		service.Lateness["AWS/SQS"] = test.late

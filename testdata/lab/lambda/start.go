@@ -43,7 +43,8 @@ func TimeToNext(ctx context.Context, bootstrap string) (time.Duration, error) {
 		"AWS_SECRET_ACCESS_KEY=none",
 		"CLUSTER_NAME=none", "TICK_INTERVAL=10s", "CATALOG_FUNCTION=none",
 		"PROVISION_QUEUE_URL=http://127.0.0.1/p", "LIFECYCLE_QUEUE_URL=http://127.0.0.1/l",
-		"DISRUPT_QUEUE_URL=http://127.0.0.1/d", "INTERRUPT_QUEUE_URL=http://127.0.0.1/123456789012/i", "WARNINGS_QUEUE_URL=http://127.0.0.1/123456789012/w",
+		"DISRUPT_QUEUE_URL=http://127.0.0.1/d", "INTERRUPT_QUEUE_URL=http://127.0.0.1/123456789012/i",
+		"WARNINGS_QUEUE_URL=http://127.0.0.1/123456789012/w",
 	}
 	began := time.Now()
 	if err := command.Start(); err != nil {
