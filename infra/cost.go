@@ -15,11 +15,11 @@ const (
 )
 
 // These are more of a month's costs in dollars, which the local AWS does not have. Lambda keeps five pollers at a
-// queue whose event source has a maximum concurrency: 12 polls a minute more than two, at two queues. A schedule
+// queue whose event source has a maximum concurrency: nine polls a minute more than two, at three queues. A schedule
 // runs each minute, and another each hour. A watch that never ends is $4.40.
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html, https://aws.amazon.com/eventbridge/pricing/
 const (
-	pollersMonth  = 2 * 9 * 60 * hoursOfMonth * 0.40 / 1e6
+	pollersMonth  = 3 * 9 * 60 * hoursOfMonth * 0.40 / 1e6
 	scheduleMonth = (60 + 1) * hoursOfMonth * 1.00 / 1e6
 	watchMonth    = 4.40
 	hoursOfMonth  = 730
@@ -125,7 +125,7 @@ func costTable() string {
 	row("the same with 500 nodes and 2,000 launches a day", dollars(busyMonth))
 	row("time in which functions wait for AWS, idle, by the model below", dollars(waitingFor(idleWaits())))
 	row("the same with 500 nodes and 2,000 launches a day", dollars(waitingFor(idleWaits())+waitingFor(busyWaits())))
-	row("five pollers at the two queues with a maximum concurrency, in place of two", dollars(pollersMonth))
+	row("five pollers at the three queues with a maximum concurrency, in place of two", dollars(pollersMonth))
 	row("EventBridge Scheduler", dollars(scheduleMonth))
 	row("a watch, for each hour of work with `reaction: adaptive`", "$0.006")
 	row("the same with `always`, or with work all the time, for the whole month", dollars(watchMonth))

@@ -25,7 +25,9 @@ func showVersion(ctx context.Context, arguments []string, out, problems io.Write
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
-	parts := []part{{Name: "command line", Version: version.Version, Remedy: "install the command line of the newest version"}}
+	parts := []part{{
+		Name: "command line", Version: version.Version, Remedy: "install the command line of the newest version",
+	}}
 	if *deployed {
 		client, err := connect(*kubeconfig, *kubecontext)
 		if err != nil {

@@ -185,8 +185,9 @@ func TestTheSettingsNameTheRole(t *testing.T) {
 		t.Errorf("the condition is %+v, and the events of the template are %v", supported, template.Events)
 	}
 	c.Settings.InstanceProfile = "default"
-	if outcome := c.pass(t); outcome.Class == nil || outcome.Class.ResourceVersion != "7" || outcome.Class.Spec.Role != "" ||
-		outcome.Class.Spec.InstanceProfile == nil || *outcome.Class.Spec.InstanceProfile != "default" {
+	if outcome := c.pass(t); outcome.Class == nil || outcome.Class.ResourceVersion != "7" ||
+		outcome.Class.Spec.Role != "" || outcome.Class.Spec.InstanceProfile == nil ||
+		*outcome.Class.Spec.InstanceProfile != "default" {
 		t.Errorf("with a default profile it writes %+v", outcome.Class)
 	}
 }
