@@ -368,8 +368,8 @@ func TestNothingRingsOnAQuietDay(t *testing.T) {
 		}
 	}
 	for at := time.Duration(0); at <= day; at += time.Minute {
-		i.service.Lateness["AWS/SQS"] = time.Duration(at/time.Minute%4) * time.Minute
-		i.service.Lateness["AWS/Lambda"] = time.Duration(at/time.Minute%3) * time.Minute
+		i.service.Lateness["AWS/SQS"] = at / time.Minute % 4 * time.Minute
+		i.service.Lateness["AWS/Lambda"] = at / time.Minute % 3 * time.Minute
 		if ringing := i.ringing(at); len(ringing) > 0 {
 			t.Errorf("after %s %v ring", at, ringing)
 		}
