@@ -122,7 +122,8 @@ def statement_faults(statement):
             wrong, served = action_faults(service, action, resources, keys)
             used |= served
             if unbounded(statement, resources) and kinds(f'{service}:{action}', resources)[0]:
-                faults.append(f'{service}:{action} acts on every resource: name those that it needs, or add a condition')
+                faults.append(f'{service}:{action} acts on every resource: '
+                              'name those that it needs, or add a condition')
             if pattern == f'{service}:{action}':  # a wildcard has actions for which nothing fits
                 faults += wrong
     return faults + [f'no action of the statement acts on {resource}' for resource in resources if resource not in used]

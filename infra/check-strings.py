@@ -88,7 +88,8 @@ def shape_faults(where, shape, value, resources):
     if text is None:
         return []
     if not limits.get('min', 0) <= len(text) <= limits.get('max', len(text)):
-        return [f"{where} has {len(text)} characters, {limits.get('min', 0)} to {limits.get('max')} are allowed: {text!r}"]
+        allowed = f"{limits.get('min', 0)} to {limits.get('max')}"
+        return [f'{where} has {len(text)} characters, {allowed} are allowed: {text!r}']
     if 'pattern' in limits and not regex.fullmatch(limits['pattern'], text, timeout=5):
         return [f"{where} is {text!r}, which does not match {limits['pattern']}"]
     return []

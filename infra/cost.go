@@ -26,8 +26,8 @@ const (
 
 	// pricePerGBSecond is Lambda's on arm64. https://aws.amazon.com/lambda/pricing/
 	pricePerGBSecond = 0.0000133334
-	// These are usual times of an answer, in seconds: of a list of the API server or of SQS, of a page of EC2, and of
-	// CreateFleet. The local AWS answers in microseconds, and Lambda bills waiting.
+	// These times of an answer, in seconds, are assumptions: of a list of the API server or of SQS, of a page of
+	// EC2, and of CreateFleet. The local AWS answers in microseconds, and Lambda bills waiting.
 	listTime, pageTime, fleetTime = 0.008, 0.150, 3.0
 	// launchesOfMonth are those of 2,000 a day.
 	launchesOfMonth = 2000 * hoursOfMonth / 24
@@ -42,7 +42,7 @@ type wait struct {
 
 func (w wait) dollars() float64 { return w.times * w.seconds * w.memory * pricePerGBSecond }
 
-// idleWaits are the waits of a cluster without work. The calls of a pass come from the code.
+// idleWaits are the waits of a cluster without work. The numbers of calls are estimates.
 func idleWaits() []wait {
 	const ticks = 60 * hoursOfMonth
 	return []wait{

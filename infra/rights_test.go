@@ -213,7 +213,7 @@ func shown(value any) string {
 			case "Fn::Sub":
 				return shown(argument)
 			case "Ref":
-				return map[string]string{"AWS::Region": "REGION", "AWS::Partition": "aws", "AWS::AccountId": "ACCOUNT"}[argument.(string)]
+				return shown("${" + argument.(string) + "}")
 			case "Fn::GetAtt":
 				if id := logicalID.FindStringSubmatch(parts[0].(string)); id != nil {
 					return "this stack's " + id[1]

@@ -3,6 +3,7 @@ package fleet
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -72,13 +73,14 @@ const codeNoCapacity = "InsufficientInstanceCapacity"
 const codeInvalidValue = "InvalidParameterValue"
 
 // answers returns the table in the order in which its rows are tried. A row with words comes before
-// those with the same code and without.
-func answers() []answer {
+// those with the same code and without. The table is made once, because a fleet may have hundreds of
+// errors.
+var answers = sync.OnceValue(func() []answer {
 	return slices.Concat(
 		calls(), rights(), capacities(), quotas(), images(), networks(), profiles(), settings(), volumes(), accounts(),
 		requests(),
 	)
-}
+})
 
 // answerTo returns the row for EC2's code and message, or false for an unknown failure.
 func answerTo(code, message string) (answer, bool) {

@@ -135,7 +135,8 @@ var probes = map[string]struct {
 	attempt
 }{
 	"whittle-nodes": {"system:node:probe", "system:nodes", attempt{
-		method: http.MethodPatch, path: "/api/v1/nodes/probe", body: metadata("annotations", object{"whittle.dev/probe": "x"}),
+		method: http.MethodPatch, path: "/api/v1/nodes/probe",
+		body: metadata("annotations", object{"whittle.dev/probe": "x"}),
 	}},
 	"whittle-pods": {"system:node:probe", "system:nodes", attempt{
 		method: http.MethodPatch, path: "/api/v1/namespaces/default/pods/probe/status",
@@ -155,7 +156,8 @@ var probes = map[string]struct {
 func settle(t *testing.T) {
 	t.Helper()
 	settled.Do(func() {
-		as(t, "system:node:probe", "system:nodes").must(t, http.MethodPost, "/api/v1/nodes", nodeOf("probe", "i-0999999999999999"))
+		kubelet := as(t, "system:node:probe", "system:nodes")
+		kubelet.must(t, http.MethodPost, "/api/v1/nodes", nodeOf("probe", "i-0999999999999999"))
 		podOn(t, "probe", "probe")
 		for _, policy := range policies(t) {
 			probe, ok := probes[policy]
@@ -179,8 +181,8 @@ func policies(t *testing.T) []string {
 	var list struct {
 		Items []struct{ Metadata struct{ Name string } }
 	}
-	status, answer := as(t, "")(t, http.MethodGet,
-		"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies?labelSelector=app.kubernetes.io/name%3Dwhittle", nil)
+	const kind = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+	status, answer := as(t, "")(t, http.MethodGet, kind+"?labelSelector=app.kubernetes.io/name%3Dwhittle", nil)
 	if err := json.Unmarshal([]byte(answer), &list); err != nil || status != http.StatusOK || len(list.Items) == 0 {
 		t.Fatalf("the policies: %d, %v, %s", status, err, answer)
 	}

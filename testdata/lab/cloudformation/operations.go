@@ -304,13 +304,13 @@ func (s *Service) updateTerminationProtection(_ context.Context, c *wire.Call) (
 		StackName                   string
 		EnableTerminationProtection bool
 	}
-	if err := c.DecodeQuery(&in); err != nil {
+	st, err := s.named(c, &in, &in.StackName)
+	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.find(in.StackName)
-	if st == nil || !st.deleted.IsZero() {
+	if !st.deleted.IsZero() {
 		return nil, doesNotExist(in.StackName)
 	}
 	st.protected = in.EnableTerminationProtection
