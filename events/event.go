@@ -10,6 +10,8 @@ import (
 const (
 	SourceEC2    = "aws.ec2"
 	SourceHealth = "aws.health"
+	// SourceInstall is Whittle's own function install.
+	SourceInstall = "whittle.install"
 )
 
 // Event is an event of EventBridge.
@@ -29,7 +31,8 @@ type Event struct {
 }
 
 // Detail is the content of an event. Its types are *SpotInterruption, *RebalanceRecommendation,
-// *StateChange, *ScheduledChange, *CapacityReservationInterruption and *CapacityBlockExpiration.
+// *StateChange, *ScheduledChange, *CapacityReservationInterruption, *CapacityBlockExpiration and
+// *DeliveryTest.
 type Detail interface {
 	// DetailType returns the event's detail-type.
 	DetailType() string
@@ -143,6 +146,8 @@ func readers(detailType string) (func(envelope) (Detail, error), bool) {
 		return readCapacityReservationInterruption, true
 	case capacityBlockExpirationType, capacityBlockReservationExpirationType:
 		return readCapacityBlockExpiration, true
+	case deliveryTestType:
+		return readDeliveryTest, true
 	}
 	return nil, false
 }

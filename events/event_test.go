@@ -65,6 +65,10 @@ func samples() map[string]Event {
 			ID: "c9a8b7d6-1e2f-4a3b-8c4d-5e6f70819203", Source: SourceEC2, Time: at("2026-03-14T10:50:00Z"), Account: account, Region: region,
 			Detail: &CapacityBlockExpiration{ReservationID: "cr-0e5f60718293a4b5c", EndDate: at("2026-03-14T11:30:00Z")},
 		},
+		"deliverytest.json": {
+			ID: "5f0e6f6b-52a8-4c0e-b0f7-9a3d1c2b8e11", Source: SourceInstall, Time: at("2026-03-14T09:28:40Z"), Account: account, Region: region,
+			Detail: &DeliveryTest{Cluster: "prod", ID: "c7a7d6b0-6a2f-4a53-9a34-9d4a6a1f0e52"},
+		},
 	}
 }
 
@@ -345,6 +349,7 @@ func TestInstances(t *testing.T) {
 		"scheduledchange_older.json":           {"i-0718293a4b5c6d7e8"},
 		"capacityreservationinterruption.json": {"i-0d4e5f60718293a4b"},
 		"capacityblockexpiration.json":         nil,
+		"deliverytest.json":                    nil,
 	} {
 		event, err := Decode(readSample(t, file))
 		if err != nil {

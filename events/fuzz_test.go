@@ -153,6 +153,10 @@ func checkDetail(t *testing.T, detail Detail) {
 		if len(detail.ReservationID) <= len(reservationPrefix) {
 			t.Errorf("%q is no reservation", detail.ReservationID)
 		}
+	case *DeliveryTest:
+		if detail.Cluster == "" || detail.ID == "" {
+			t.Errorf("%+v names nothing", detail)
+		}
 	default:
 		if len(detail.Instances()) != 1 {
 			t.Errorf("%s is about %q, want one instance", detail.DetailType(), detail.Instances())

@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/whittle-dev/whittle/"
 
-// servicesAsk are actions that no code of Whittle calls by name, with what asks for them.
+// servicesAsk are actions that only a function's own package calls by name, if any, with what asks for them.
 var servicesAsk = map[string]string{
 	"logs:CreateLogStream":    "Lambda",
 	"logs:PutLogEvents":       "Lambda",
@@ -207,15 +207,17 @@ func (c *code) linked(function string) []string {
 
 // callers are the packages of a function that call an action of AWS, or the service that asks for it.
 func (c *code) callers(function, action string) []string {
-	if service := servicesAsk[action]; service != "" {
-		return []string{service}
-	}
 	name := otherNames[action]
 	if name == "" {
 		_, name, _ = strings.Cut(action, ":")
 	}
 	// The SDK turns pages by a type of its own, and SQS takes several messages at once.
-	return using(c.linked(function), c.names, name, "New"+name+"Paginator", name+"Batch")
+	names := []string{name, "New" + name + "Paginator", name + "Batch"}
+	service, own := servicesAsk[action], using([]string{"functions/" + function}, c.names, names...)
+	if service != "" && len(own) == 0 {
+		return []string{service}
+	}
+	return using(c.linked(function), c.names, names...)
 }
 
 // readers are the packages of a function that ask the API server for a kind, such as pods or pods/eviction.

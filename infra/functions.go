@@ -219,7 +219,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			name: "install", id: "Install", timeout: 5 * time.Minute,
 			description: "Applies the custom resource definitions and roles in the cluster",
 			environment: installEnvironment,
-			statements:  installStatements(c, catalog),
+			statements:  installStatements(c, q, catalog),
 		}),
 		console: newConsole(c),
 	}

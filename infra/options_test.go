@@ -164,7 +164,7 @@ func TestAnExistingNodeRole(t *testing.T) {
 	const nodes = "arn:aws:iam::123456789012:role/team/nodes"
 	template := chosen(t, map[string]any{"nodeRole": nodes})
 	if made := len(template.ofType("AWS::IAM::Role")); made != 11 ||
-		len(template.ofType("AWS::IAM::InstanceProfile")) > 0 || len(template.Outputs) != 3 {
+		len(template.ofType("AWS::IAM::InstanceProfile")) > 0 || len(template.Outputs) != 4 {
 		t.Errorf("%d roles are made, and the outputs %v", made, template.Outputs)
 	}
 	for id, entry := range template.ofType("AWS::EKS::AccessEntry") {

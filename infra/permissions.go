@@ -122,11 +122,12 @@ func catalogStatements(c *cluster) []awsiam.PolicyStatement {
 	}
 }
 
-func installStatements(c *cluster, catalog function) []awsiam.PolicyStatement {
-	return append([]awsiam.PolicyStatement{
+func installStatements(c *cluster, q queues, catalog function) []awsiam.PolicyStatement {
+	statements := append([]awsiam.PolicyStatement{
 		describeCluster(c),
 		allow("FirstCatalog", jsii.Strings("lambda:InvokeFunction"), []*string{catalog.lambda.FunctionArn()}, nil),
 	}, readShifts(c)...)
+	return append(statements, testDelivery(c, q)...)
 }
 
 // describeCluster allows reading the cluster's endpoint and certificate authority.

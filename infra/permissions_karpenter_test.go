@@ -93,6 +93,7 @@ func beyondKarpenter() map[string]string {
 	return map[string]string{
 		"logs:CreateLogStream": log, "logs:PutLogEvents": log, "sqs:SendMessage": queue, "sqs:GetQueueAttributes": queue,
 		"sqs:ChangeMessageVisibility":   "a failed message comes back after seconds",
+		"events:PutEvents":              "install tests whether events arrive",
 		"lambda:InvokeFunction":         "install has the first catalogue read",
 		"ssm:GetParameters":             "the plural of what Karpenter calls one by one",
 		"ec2:DescribeAvailabilityZones": "ids of zones, which Karpenter reads off subnets",

@@ -107,7 +107,9 @@ func TestActions(t *testing.T) {
 			"ec2:DescribeInstanceTypes", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeAvailabilityZones",
 			"ec2:DescribeSpotPriceHistory",
 		}),
-		"install": slices.Concat(log, []string{"eks:DescribeCluster", "lambda:InvokeFunction"}),
+		"install": slices.Concat(log, []string{
+			"eks:DescribeCluster", "events:PutEvents", "lambda:InvokeFunction", "sqs:DeleteMessage", "sqs:ReceiveMessage",
+		}),
 		"console": slices.Concat(log, []string{"eks:DescribeCluster"}),
 	}
 	template := synthesize(t, "prod")

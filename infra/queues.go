@@ -124,15 +124,20 @@ func newQueue(c *cluster, name, id string, p queueProperties, deadLetters *[]aws
 // the rules, and the roles of the functions that send there. An identity policy that allows sending
 // to all queues of the account would otherwise be enough to end nodes by forged events. A condition
 // of aws:PrincipalArn holds for all sessions of a role. Nobody sends to a dead-letter queue: SQS moves
-// messages there itself, and a redrive would bring a forged one to the function. EventBridge alone sends
-// to the queue of undelivered events.
-func closeQueues(c *cluster, q queues, all functions) {
+// messages there itself, and a redrive would bring a forged one to the function. EventBridge and the roles
+// of the schedules send to the queue of undelivered events.
+func closeQueues(c *cluster, q queues, all functions, schedules []awsiam.Role) {
 	open := []awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt, q.warnings, q.undelivered}
 	for _, to := range append(open, q.dead...) {
 		senders := jsii.Strings(c.configuration.redriveRoles...)
 		for _, f := range all.all() {
 			if slices.Contains(f.sends, to) {
 				*senders = append(*senders, f.role.RoleArn())
+			}
+		}
+		if to == q.undelivered {
+			for _, role := range schedules {
+				*senders = append(*senders, role.RoleArn())
 			}
 		}
 		when := map[string]any{"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"}}

@@ -142,11 +142,14 @@ func TestOnlyRulesSendFromOutside(t *testing.T) {
 				sources[rule] = true
 			}
 			for rule, r := range template.ofType("AWS::Events::Rule") {
-				target := r.Properties["Targets"].([]any)[0].(map[string]any)
-				to := reflect.DeepEqual(target["Arn"], s["Resource"]) ||
-					reflect.DeepEqual(target["DeadLetterConfig"], map[string]any{"Arn": s["Resource"]})
+				targets := r.Properties["Targets"].([]any)
+				to := slices.ContainsFunc(targets, func(one any) bool {
+					target := one.(map[string]any)
+					return reflect.DeepEqual(target["Arn"], s["Resource"]) ||
+						reflect.DeepEqual(target["DeadLetterConfig"], map[string]any{"Arn": s["Resource"]})
+				})
 				if to != sources[rule] {
-					t.Errorf("%s sends to %v, the policy of %v lets it send: %t", rule, target["Arn"], s["Resource"], sources[rule])
+					t.Errorf("%s sends to %v, the policy of %v lets it send: %t", rule, targets, s["Resource"], sources[rule])
 				}
 				delete(sources, rule)
 			}
@@ -176,6 +179,11 @@ func TestQueuesRefuseOthers(t *testing.T) {
 				senders[queue] = append(senders[queue], id)
 			}
 		}
+	}
+	for _, schedule := range template.ofType("AWS::Scheduler::Schedule") {
+		target := schedule.Properties["Target"].(map[string]any)
+		dead := references(target["DeadLetterConfig"].(map[string]any)["Arn"])[0]
+		senders[dead] = append(senders[dead], references(target["RoleArn"])[0])
 	}
 	closed := 0
 	for id, policy := range template.ofType("AWS::SQS::QueuePolicy") {

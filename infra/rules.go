@@ -10,6 +10,7 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/whittle-dev/whittle/events"
 	"github.com/whittle-dev/whittle/shared/queue"
 )
 
@@ -76,7 +77,8 @@ func ec2Pattern(detailTypes ...string) map[string]any {
 }
 
 // newRules adds the rules that feed the queues. Of AWS services, a queue's policy accepts its rules only.
-func newRules(c *cluster, q queues, install awscdk.CustomResource) {
+// It returns the scope of the rules.
+func newRules(c *cluster, q queues, install awscdk.CustomResource) constructs.Construct {
 	scope := constructs.NewConstruct(c.scope, jsii.String("Rule"))
 	var arns, urgent, others []*string
 	for _, r := range interruptRules() {
@@ -89,6 +91,12 @@ func newRules(c *cluster, q queues, install awscdk.CustomResource) {
 		})
 		*rules, arns = append(*rules, made), append(arns, made)
 	}
+	if !c.configuration.dryRun {
+		test := newRule(scope, c, deliveryTest(c), install, q,
+			&awsevents.CfnRule_TargetProperty{Id: jsii.String("interrupt"), Arn: q.interrupt.QueueArn()},
+			&awsevents.CfnRule_TargetProperty{Id: jsii.String("warnings"), Arn: q.warnings.QueueArn()})
+		others, urgent, arns = append(others, test), append(urgent, test), append(arns, test)
+	}
 	accept(q.interrupt, others)
 	accept(q.warnings, urgent)
 	now := newRule(scope, c, provisionNow(c), install, q, &awsevents.CfnRule_TargetProperty{
@@ -97,6 +105,19 @@ func newRules(c *cluster, q queues, install awscdk.CustomResource) {
 	})
 	accept(q.provision, []*string{now})
 	accept(q.undelivered, append(arns, now))
+	return scope
+}
+
+// deliveryTest is the rule for the test events of the installation. They take the ways of all others. A dry
+// run writes nothing, so that interrupt could not answer.
+func deliveryTest(c *cluster) rule {
+	return rule{
+		id: "DeliveryTest", description: "test events of an installation",
+		pattern: map[string]any{
+			"source": []string{events.SourceInstall}, "detail-type": []string{(&events.DeliveryTest{}).DetailType()},
+			"detail": map[string]any{"cluster": []string{c.name}},
+		},
+	}
 }
 
 // provisionNow is the rule for the event by which others wake provision. Anybody who may put events
@@ -110,21 +131,23 @@ func provisionNow(c *cluster) rule {
 	}
 }
 
-// newRule adds a rule with one target, and returns the rule's ARN. Events that the target does not take
-// come to the queue of undelivered ones.
+// newRule adds a rule with its targets, and returns the rule's ARN. Events that a target does not
+// take come to the queue of undelivered ones.
 func newRule(
 	scope constructs.Construct, c *cluster, r rule, install awscdk.CustomResource, q queues,
-	target *awsevents.CfnRule_TargetProperty,
+	targets ...*awsevents.CfnRule_TargetProperty,
 ) *string {
-	target.DeadLetterConfig = &awsevents.CfnRule_DeadLetterConfigProperty{Arn: q.undelivered.QueueArn()}
-	target.RetryPolicy = &awsevents.CfnRule_RetryPolicyProperty{
-		MaximumEventAgeInSeconds: jsii.Number(deliverFor.Seconds()),
+	for _, target := range targets {
+		target.DeadLetterConfig = &awsevents.CfnRule_DeadLetterConfigProperty{Arn: q.undelivered.QueueArn()}
+		target.RetryPolicy = &awsevents.CfnRule_RetryPolicyProperty{
+			MaximumEventAgeInSeconds: jsii.Number(deliverFor.Seconds()),
+		}
 	}
 	made := awsevents.NewCfnRule(scope, jsii.String(r.id), &awsevents.CfnRuleProps{
 		Description:  jsii.String("Cluster " + c.name + ": " + r.description),
 		EventPattern: r.pattern,
 		State:        jsii.String("ENABLED"),
-		Targets:      []any{target},
+		Targets:      &targets,
 	})
 	made.Node().AddDependency(install)
 	return made.AttrArn()

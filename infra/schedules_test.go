@@ -29,8 +29,10 @@ func TestSchedules(t *testing.T) {
 		}
 		role := template.Resources[references(target["RoleArn"])[0]]
 		rights := statements(t, role)
-		if len(rights) != 1 || !slices.Equal(rights[0].actions, []string{"lambda:InvokeFunction"}) ||
-			!reflect.DeepEqual(rights[0].resources, []any{attribute(function, "Arn")}) {
+		if len(rights) != 2 || !slices.Equal(rights[0].actions, []string{"lambda:InvokeFunction"}) ||
+			!reflect.DeepEqual(rights[0].resources, []any{attribute(function, "Arn")}) ||
+			!slices.Equal(rights[1].actions, []string{"sqs:SendMessage"}) ||
+			!reflect.DeepEqual(rights[1].resources, []any{target["DeadLetterConfig"].(map[string]any)["Arn"]}) {
 			t.Errorf("%s has the rights %v", id, rights)
 		}
 		trust := role.Properties["AssumeRolePolicyDocument"].(map[string]any)["Statement"].([]any)[0].(map[string]any)

@@ -301,7 +301,7 @@ func TestResourceTypes(t *testing.T) {
 		"AWS::CloudWatch::Alarm":          11,
 		"AWS::CloudWatch::Dashboard":      1,
 		"AWS::EKS::AccessEntry":           9,
-		"AWS::Events::Rule":               7,
+		"AWS::Events::Rule":               8,
 		"AWS::IAM::InstanceProfile":       1,
 		"AWS::IAM::Role":                  12,
 		"AWS::Lambda::EventInvokeConfig":  1,
@@ -312,6 +312,7 @@ func TestResourceTypes(t *testing.T) {
 		"AWS::SQS::Queue":                 11,
 		"AWS::SQS::QueuePolicy":           11,
 		"AWS::Scheduler::Schedule":        2,
+		"Custom::WhittleDelivery":         1,
 		"Custom::WhittleInstall":          1,
 	}
 	got := map[string]int{}

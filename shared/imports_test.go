@@ -199,7 +199,7 @@ func layers() []layer {
 		{path: "functions/catalog", imports: "shared"},
 		{path: "functions/console", imports: "shared"},
 		{path: "functions/disrupt", imports: "shared events/own"},
-		{path: "functions/install", imports: "shared"},
+		{path: "functions/install", imports: "events shared"},
 		{path: "functions/interrupt", imports: "shared events"},
 		{path: "functions/lifecycle", imports: "shared events/own"},
 		{path: "functions/provision", imports: "shared events/own"},

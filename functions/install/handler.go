@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/cfn"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
@@ -32,6 +34,8 @@ type Handler struct {
 	admission  manifests.Mode
 	connection connection
 	lambda     *lambda.Client
+	events     *eventbridge.Client
+	sqs        *sqs.Client
 	shifts     *zonalshift.Source // nil unless functions follow zonal shifts
 	now        func() time.Time
 	// transport takes the answers to CloudFormation; nil for the network.
@@ -51,6 +55,9 @@ func (h *Handler) handle(ctx context.Context, event cfn.Event) (physicalID strin
 	// The reserve is for the answer to CloudFormation.
 	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
+	if event.ResourceType == deliveryType {
+		return h.testDelivery(ctx, event)
+	}
 	if event.RequestType == cfn.RequestDelete {
 		return event.PhysicalResourceID, nil, h.remove(ctx, event)
 	}

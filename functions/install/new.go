@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
 	"github.com/whittle-dev/whittle/shared/function"
@@ -30,7 +32,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	}
 	h.endpoint = aws.ToString(loaded.BaseEndpoint)
 	h.connection = deps.Connection(loaded, h.cluster)
-	h.lambda = lambda.NewFromConfig(loaded)
+	h.lambda, h.events, h.sqs = lambda.NewFromConfig(loaded), eventbridge.NewFromConfig(loaded), sqs.NewFromConfig(loaded)
 	h.shifts = zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
 	return h, nil
 }

@@ -72,6 +72,15 @@ func (s *settling) allowed(ctx context.Context, n need) (allowed bool, err error
 	return allowed, err
 }
 
+// arrived returns the queues by which test events came.
+func (s *settling) arrived(ctx context.Context, id string) (queues map[string]bool, err error) {
+	err = s.settled(ctx, func() error {
+		queues, err = s.client.Arrived(ctx, id)
+		return err
+	})
+	return queues, err
+}
+
 func (s *settling) settled(ctx context.Context, call func() error) error {
 	var refusal error // of the call before
 	for {

@@ -19,7 +19,7 @@ const principal = "events.amazonaws.com"
 
 // Queues sends to targets, as their policies allow.
 type Queues interface {
-	SendFrom(ctx context.Context, service, sourceARN, queue, body string) error
+	SendFrom(ctx context.Context, service, sourceARN, queue, body string, attributes map[string]string) error
 }
 
 // Options has the service's dependencies.
@@ -200,13 +200,17 @@ func (s *Service) deliver(ctx context.Context, rule string, target Target, event
 	if target.Input != "" {
 		input = target.Input
 	}
-	if err := s.options.Queues.SendFrom(ctx, principal, s.arn(rule), target.Arn, input); err != nil {
+	if err := s.options.Queues.SendFrom(ctx, principal, s.arn(rule), target.Arn, input, nil); err != nil {
 		slog.Warn("event was not delivered", "rule", rule, "target", target.Arn, "error", err)
 		dead := target.DeadLetterConfig.Arn
 		if dead == "" {
 			return
 		}
-		if err := s.options.Queues.SendFrom(ctx, principal, s.arn(rule), dead, string(event)); err != nil {
+		// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
+		why := map[string]string{
+			"RULE_ARN": s.arn(rule), "TARGET_ARN": target.Arn, "ERROR_CODE": "NO_PERMISSIONS", "ERROR_MESSAGE": err.Error(),
+		}
+		if err := s.options.Queues.SendFrom(ctx, principal, s.arn(rule), dead, string(event), why); err != nil {
 			slog.Warn("event is lost", "rule", rule, "deadLetterQueue", dead, "error", err)
 		}
 	}

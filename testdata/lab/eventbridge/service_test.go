@@ -33,7 +33,12 @@ type recorder struct {
 	times  []time.Time
 }
 
-func (r *recorder) SendFrom(_ context.Context, service, source, queue, body string) error {
+func (r *recorder) SendFrom(
+	_ context.Context, service, source, queue, body string, attributes map[string]string,
+) error {
+	if code := attributes["ERROR_CODE"]; code != "" {
+		queue += " " + code
+	}
 	return r.take(service + " " + source + " " + queue + " " + body)
 }
 
@@ -128,11 +133,13 @@ type refusing struct {
 	open string
 }
 
-func (r refusing) SendFrom(ctx context.Context, service, source, queue, body string) error {
+func (r refusing) SendFrom(
+	ctx context.Context, service, source, queue, body string, attributes map[string]string,
+) error {
 	if queue != r.open {
 		return errors.New("no right")
 	}
-	return r.recorder.SendFrom(ctx, service, source, queue, body)
+	return r.recorder.SendFrom(ctx, service, source, queue, body, attributes)
 }
 
 // TestARefusedEventIsADeadLetter holds that the event comes as it is, and not as the target's own input.
@@ -153,7 +160,7 @@ func TestARefusedEventIsADeadLetter(t *testing.T) {
 	s.Put(t.Context(), Event{
 		ID: "1", Source: "aws.ec2", DetailType: "EC2 Spot Instance Interruption Warning", Detail: json.RawMessage(`{}`),
 	})
-	if len(r.got) != 1 || !strings.Contains(r.got[0], dead) || !strings.Contains(r.got[0], `"id":"1"`) {
+	if len(r.got) != 1 || !strings.Contains(r.got[0], dead+" NO_PERMISSIONS") || !strings.Contains(r.got[0], `"id":"1"`) {
 		t.Errorf("came %q", r.got)
 	}
 	target["DeadLetterConfig"] = map[string]any{"Arn": "arn:aws:sns:us-east-1:123456789012:topic"}

@@ -28,6 +28,8 @@ type Target struct {
 	Input   string
 	// RetryPolicy is accepted and never used; see the package comment.
 	RetryPolicy struct{ MaximumEventAgeInSeconds, MaximumRetryAttempts int }
+	// DeadLetterConfig is the queue for runs that the target does not take.
+	DeadLetterConfig struct{ Arn string }
 }
 
 // read reads a definition and the period of its rate. The error names the schedule, and the field that
@@ -63,6 +65,8 @@ func (d *Definition) check() error {
 		return fmt.Errorf("Target.Arn %q: the local scheduler's targets are Lambda functions and SQS queues", t.Arn)
 	case !strings.HasPrefix(t.RoleArn, "arn:aws:iam::"):
 		return fmt.Errorf("Target.RoleArn %q is not the ARN of a role", t.RoleArn)
+	case t.DeadLetterConfig.Arn != "" && !strings.HasPrefix(t.DeadLetterConfig.Arn, "arn:aws:sqs:"):
+		return fmt.Errorf("Target.DeadLetterConfig.Arn %q is not a queue's", t.DeadLetterConfig.Arn)
 	case strings.Contains(t.Input, "<aws.scheduler."):
 		return fmt.Errorf("Target.Input %q: context attributes are not simulated by the local AWS", t.Input)
 	case isFunction(t.Arn) && t.Input != "" && !json.Valid([]byte(t.Input)):

@@ -18,7 +18,7 @@ const principal = "scheduler.amazonaws.com"
 
 // Queues sends to targets.
 type Queues interface {
-	Send(queue string, message sqs.Message, delay *time.Duration) (sqs.Message, error)
+	SendAs(roleARN, queue string, message sqs.Message) error
 }
 
 // Functions invokes a function as an event with a role's right to do so.
@@ -153,6 +153,21 @@ func (s *Service) fire(sc *schedule, scheduled time.Time) {
 	s.mu.Unlock()
 	if err := s.deliver(sc, scheduled); err != nil {
 		slog.Warn("schedule's target did not take its run", "schedule", s.arn(sc.Name), "target", sc.Target.Arn, "error", err)
+		s.bury(sc, scheduled, err)
+	}
+}
+
+// bury sends a run that its target did not take to the dead-letter queue, by the schedule's role.
+// https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html
+func (s *Service) bury(sc *schedule, scheduled time.Time, why error) {
+	dead := sc.Target.DeadLetterConfig.Arn
+	if dead == "" {
+		return
+	}
+	if err := s.send(sc, dead, sqs.Message{Body: s.input(sc, scheduled), SenderID: principal, Attributes: map[string]string{
+		"SCHEDULE_ARN": s.arn(sc.Name), "TARGET_ARN": sc.Target.Arn, "ERROR_MESSAGE": why.Error(),
+	}}); err != nil {
+		slog.Warn("a run is lost", "schedule", s.arn(sc.Name), "deadLetterQueue", dead, "error", err)
 	}
 }
 
@@ -162,11 +177,15 @@ func (s *Service) deliver(sc *schedule, scheduled time.Time) error {
 	if isFunction(sc.Target.Arn) {
 		return s.options.Functions.InvokeAs(s.ctx, principal, sc.Target.RoleArn, sc.Target.Arn, []byte(input))
 	}
-	if err := s.allowed(sc.Target.RoleArn, sc.Target.Arn); err != nil {
+	return s.send(sc, sc.Target.Arn, sqs.Message{Body: input, SenderID: principal})
+}
+
+// send puts a message into a queue, as far as the schedule's role may.
+func (s *Service) send(sc *schedule, queue string, message sqs.Message) error {
+	if err := s.allowed(sc.Target.RoleArn, queue); err != nil {
 		return err
 	}
-	_, err := s.options.Queues.Send(sc.Target.Arn, sqs.Message{Body: input, SenderID: principal}, nil)
-	return err
+	return s.options.Queues.SendAs(sc.Target.RoleArn, queue, message)
 }
 
 func (s *Service) allowed(roleARN, queueARN string) error {

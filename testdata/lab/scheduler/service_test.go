@@ -44,12 +44,12 @@ func (r *recorder) InvokeAs(_ context.Context, service, roleARN, functionARN str
 	return nil
 }
 
-func (r *recorder) Send(queue string, message sqs.Message, _ *time.Duration) (sqs.Message, error) {
+func (r *recorder) SendAs(_, queue string, message sqs.Message) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.got = append(r.got, queue+" "+message.Body)
+	r.got = append(r.got, queue+" "+message.Body+message.Attributes["ERROR_MESSAGE"])
 	r.times = append(r.times, time.Now())
-	return message, nil
+	return nil
 }
 
 func newScheduler(t *testing.T) (*Service, *recorder) {
@@ -70,6 +70,27 @@ func properties(expression string, more map[string]any) map[string]any {
 		p[name] = value
 	}
 	return p
+}
+
+// TestARefusedRunIsADeadLetter has a function that takes no run, as where the role has lost its right.
+func TestARefusedRunIsADeadLetter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := newScheduler(t)
+		r.refuse = errors.New("no right to invoke")
+		const dead = "arn:aws:sqs:us-east-1:123456789012:undelivered"
+		made := properties("rate(1 minute)", nil)
+		made["Target"].(map[string]any)["DeadLetterConfig"] = map[string]any{"Arn": dead}
+		if _, err := (scheduleType{s}).Create(t.Context(), cloudformation.Request{Properties: made}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.got) != 2 || !strings.HasPrefix(r.got[0], dead) || !strings.HasSuffix(r.got[0], "no right to invoke") {
+			t.Errorf("came %q, want the runs of two minutes with their reason", r.got)
+		}
+	})
 }
 
 func TestJitterDelaysEachRun(t *testing.T) {

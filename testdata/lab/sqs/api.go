@@ -190,7 +190,11 @@ type received struct {
 	MD5OfBody     string
 	Body          string
 	Attributes    map[string]string `json:",omitempty"`
+	// MessageAttributes come without their MD5, which AWS's SDK for Go does not check.
+	MessageAttributes map[string]messageAttribute `json:",omitempty"`
 }
+
+type messageAttribute struct{ DataType, StringValue string }
 
 func (s *Service) receiveMessage(ctx context.Context, c *wire.Call) (*wire.Response, error) {
 	var in receiveRequest
@@ -212,6 +216,12 @@ func (s *Service) receiveMessage(ctx context.Context, c *wire.Call) (*wire.Respo
 	for i, m := range messages {
 		out[i] = received{MessageID: m.ID, ReceiptHandle: m.ReceiptHandle, MD5OfBody: m.BodyMD5(), Body: m.Body}
 		out[i].Attributes = chosen(m.SystemAttributes(), slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames))
+		for name, value := range chosen(m.Attributes, in.MessageAttributeNames) {
+			if out[i].MessageAttributes == nil {
+				out[i].MessageAttributes = map[string]messageAttribute{}
+			}
+			out[i].MessageAttributes[name] = messageAttribute{"String", value}
+		}
 	}
 	return wire.JSON(map[string]any{"Messages": out})
 }
@@ -220,6 +230,7 @@ type receiveRequest struct {
 	QueueURL                    string `json:"QueueUrl"`
 	AttributeNames              []string
 	MessageSystemAttributeNames []string
+	MessageAttributeNames       []string
 	MaxNumberOfMessages         *int
 	VisibilityTimeout           *int
 	WaitTimeSeconds             *int

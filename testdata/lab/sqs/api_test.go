@@ -245,7 +245,7 @@ func TestQueueResource(t *testing.T) {
 	if visibility, err := s.VisibilityTimeout("work"); err != nil || visibility != time.Minute {
 		t.Errorf("visibility timeout %v, %v; want a minute", visibility, err)
 	}
-	if err := s.SendFrom(t.Context(), "events.amazonaws.com", "arn:x", "work", "x"); err != nil {
+	if err := s.SendFrom(t.Context(), "events.amazonaws.com", "arn:x", "work", "x", nil); err != nil {
 		t.Errorf("the update took the queue's policy away: %v", err)
 	}
 	if _, err := queues.Create(t.Context(),

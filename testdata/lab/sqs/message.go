@@ -31,6 +31,8 @@ type Message struct {
 	ReceiveCount int
 	// DeadLetterSource is the ARN of the queue that gave the message up; empty elsewhere.
 	DeadLetterSource string
+	// Attributes are what services of AWS write beside the body; all are strings.
+	Attributes map[string]string
 }
 
 // BodyMD5 is the hexadecimal MD5 of the body, which AWS's SDKs check.

@@ -423,7 +423,7 @@ func TestSendFromAsksThePolicy(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			name := strings.ReplaceAll(strings.ReplaceAll(test.name, " ", "-"), ",", "")
 			create(t, s, name, map[string]string{"Policy": strings.ReplaceAll(test.policy, "ARN", s.arn(name))})
-			err := s.SendFrom(t.Context(), "events.amazonaws.com", rule, s.arn(name), "x")
+			err := s.SendFrom(t.Context(), "events.amazonaws.com", rule, s.arn(name), "x", nil)
 			if (err == nil) != test.allowed {
 				t.Errorf("error %v, allowed should be %v", err, test.allowed)
 			}

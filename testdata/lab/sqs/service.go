@@ -218,8 +218,10 @@ func (s *Service) DelayEvery(queue string, n int, by time.Duration) error {
 }
 
 // SendFrom sends a message for another service of the account, such as events.amazonaws.com, on
-// behalf of a source ARN (a rule). The queue's policy must allow it.
-func (s *Service) SendFrom(_ context.Context, service, sourceARN, queue, body string) error {
+// behalf of a source ARN (a rule). The queue's policy must allow it. The message has the attributes.
+func (s *Service) SendFrom(
+	_ context.Context, service, sourceARN, queue, body string, attributes map[string]string,
+) error {
 	s.mu.Lock()
 	q, err := s.find(queue)
 	if err == nil && !q.attributes.policy.allows(service, "sqs:SendMessage", q.arn, sourceARN) {
@@ -229,11 +231,26 @@ func (s *Service) SendFrom(_ context.Context, service, sourceARN, queue, body st
 	if err != nil {
 		return err
 	}
-	_, err = s.Send(queue, Message{Body: body, SenderID: service}, nil)
+	_, err = s.Send(queue, Message{Body: body, SenderID: service, Attributes: attributes}, nil)
 	return err
 }
 
-// Send puts a message (its Body, SenderID and TraceHeader) into the queue and returns
+// SendAs sends a message for another service that has taken a role. The queue's policy must not deny it.
+func (s *Service) SendAs(roleARN, queue string, message Message) error {
+	s.mu.Lock()
+	q, err := s.find(queue)
+	if err == nil && q.attributes.policy.denies(sender{principalARN: roleARN}, "sqs:SendMessage", q.arn) {
+		err = fmt.Errorf("queue %q: its policy denies sqs:SendMessage to %s", q.name, roleARN)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	_, err = s.Send(queue, message, nil)
+	return err
+}
+
+// Send puts a message (its Body, SenderID, TraceHeader and Attributes) into the queue and returns
 // it with its id. A nil delay is the queue's own.
 func (s *Service) Send(queue string, message Message, delay *time.Duration) (Message, error) {
 	s.mu.Lock()
@@ -244,6 +261,7 @@ func (s *Service) Send(queue string, message Message, delay *time.Duration) (Mes
 	}
 	m := &stored{Message: Message{
 		ID: wire.NewID(), Body: message.Body, SenderID: message.SenderID, TraceHeader: message.TraceHeader,
+		Attributes: message.Attributes,
 	}}
 	if m.Body == "" {
 		return Message{}, &contentError{"MissingParameter", "The request must contain the parameter MessageBody."}
