@@ -102,7 +102,7 @@ func (w *World) newAccount(ctx context.Context) (*account, error) {
 		return &wire.Response{Status: http.StatusAccepted}, nil
 	}))
 	a.server.Mount(responsePath, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { a.answered++ }))
-	for _, name := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
+	for _, name := range []string{"provision", "lifecycle", "disrupt", "interrupt", "warnings"} {
 		if a.urls[name], err = a.queues.CreateQueue(name, nil); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
@@ -139,8 +139,7 @@ func (a *account) environment() []string {
 		"CLUSTER_NAME=" + clusterName, "TICK_INTERVAL=10s", "CATALOG_FUNCTION=catalog",
 		"PROVISION_QUEUE_URL=" + a.urls["provision"], "LIFECYCLE_QUEUE_URL=" + a.urls["lifecycle"],
 		"DISRUPT_QUEUE_URL=" + a.urls["disrupt"], "INTERRUPT_QUEUE_URL=" + a.urls["interrupt"],
-		// One queue stands for both. Their messages do not differ.
-		"WARNINGS_QUEUE_URL=" + a.urls["interrupt"],
+		"WARNINGS_QUEUE_URL=" + a.urls["warnings"],
 		"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=" + a.operator.AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY=" + a.operator.SecretAccessKey,
 		"AWS_EC2_METADATA_DISABLED=true", "TZ=:UTC",

@@ -91,8 +91,15 @@ func batchOf(messages ...lambdaevents.SQSMessage) lambdaevents.SQSEvent {
 	return lambdaevents.SQSEvent{Records: messages}
 }
 
-// eventOf returns a batch with one EventBridge event about an instance.
+// eventOf returns a batch with one EventBridge event about an instance, from the queue to which the rules
+// of infra/rules.go send it.
 func eventOf(w *World, detail events.Detail) any {
-	return batchOf(message(events.Event{ID: "event", Time: w.now(), Account: accountID, Region: region, Detail: detail},
-		"event"))
+	made := message(events.Event{ID: "event", Time: w.now(), Account: accountID, Region: region, Detail: detail}, "event")
+	from := "interrupt"
+	switch detail.(type) {
+	case *events.SpotInterruption, *events.RebalanceRecommendation, *events.CapacityReservationInterruption:
+		from = "warnings"
+	}
+	made.EventSourceARN = "arn:aws:sqs:" + region + ":" + accountID + ":" + from
+	return batchOf(made)
 }

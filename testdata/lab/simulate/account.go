@@ -125,8 +125,7 @@ func variables() map[string]string {
 		"CAPACITY_BUFFERS": "true", "PROVISIONING_REQUESTS": "true",
 		"PROVISION_QUEUE_URL": queuesHost + "provision", "LIFECYCLE_QUEUE_URL": queuesHost + "lifecycle",
 		"DISRUPT_QUEUE_URL": queuesHost + "disrupt", "INTERRUPT_QUEUE_URL": queuesHost + "interrupt",
-		// One queue stands for both. Their messages do not differ.
-		"WARNINGS_QUEUE_URL":              queuesHost + "interrupt",
+		"WARNINGS_QUEUE_URL":              queuesHost + "warnings",
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
 	}
 }
@@ -211,6 +210,14 @@ func (r *Run) queued(_ context.Context, c *wire.Call) (*wire.Response, error) {
 	return &wire.Response{Body: body}, err
 }
 
+// urgent reports whether infra/rules.go sends events of a type to the queue of warnings.
+func urgent(detailType string) bool {
+	return slices.Contains([]string{
+		"EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation",
+		"EC2 Capacity Reservation Instance Interruption Warning",
+	}, detailType)
+}
+
 // Put passes an event of EC2 to the function interrupt, if a rule of infra/rules.go would.
 func (r *Run) Put(_ context.Context, event ec2.Event) {
 	detail, err := json.Marshal(event.Detail)
@@ -242,5 +249,9 @@ func (r *Run) publish(event ec2.Event, detail []byte) {
 	if r.engine.Chance(r.weather.lateMessages, id, "very late") {
 		late += r.engine.Between(0, 30*time.Second, id, "how late")
 	}
-	r.engine.In(late, func() { r.mail["interrupt"].send(string(body), 0) })
+	to := "interrupt"
+	if urgent(event.DetailType) {
+		to = "warnings"
+	}
+	r.engine.In(late, func() { r.mail[to].send(string(body), 0) })
 }

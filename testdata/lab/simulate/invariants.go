@@ -346,8 +346,8 @@ func (r *Run) settled() {
 	problems := slices.Concat(laws.Broken(r.world(), laws.AtRest()), named("pods-run", r.unsettledPods()),
 		named("static-count", r.unsettledStatic()), named("room-ahead", r.unsettledBuffers()),
 		named("requests-end", r.unsettledRequests()), r.stalled())
-	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
-		for _, letter := range r.mail[function].dead {
+	for _, queue := range queueNames() {
+		for _, letter := range r.mail[queue].dead {
 			if letter.accepted {
 				continue // the weather has kept it, each time that it was to be deleted
 			}

@@ -163,10 +163,12 @@ func (r *Run) container(function, name string) (*container, time.Duration) {
 // mail is a queue whose messages wake a function.
 type mail struct {
 	run        *Run
-	function   string
+	queue      string
+	function   string // that reads the queue
 	visibility time.Duration
 	receives   int // after which a message is a dead letter
 	most       int // invocations at a time
+	running    int
 	messages   []*message
 	dead       []*message
 	count      int
@@ -186,10 +188,16 @@ type message struct {
 // mostInvocations is how many invocations at a time a queue without a limit gets here.
 const mostInvocations = 5
 
-func (r *Run) newMail(function string) *mail {
-	m := &mail{run: r, function: function, visibility: 6 * time.Minute, receives: 5, most: mostInvocations}
-	switch function {
-	case "interrupt":
+// queueNames are the queues of infra/queues.go.
+func queueNames() []string {
+	return []string{"provision", "lifecycle", "disrupt", "interrupt", "warnings"}
+}
+
+func (r *Run) newMail(queue string) *mail {
+	m := &mail{run: r, queue: queue, function: queue, visibility: 6 * time.Minute, receives: 5, most: mostInvocations}
+	switch queue {
+	case "interrupt", "warnings":
+		m.function = "interrupt"
 		m.visibility, m.receives, m.most = 20*time.Second, 100, 2
 	case "lifecycle":
 		m.most = 2
@@ -201,7 +209,7 @@ func (r *Run) newMail(function string) *mail {
 func (m *mail) send(body string, delay time.Duration) (id string) {
 	r := m.run
 	m.count++
-	id = fmt.Sprintf("%s-message-%d", m.function, m.count)
+	id = fmt.Sprintf("%s-message-%d", m.queue, m.count)
 	copies := 1
 	if r.engine.Chance(r.weather.duplicates, id, "twice") {
 		copies = 2
@@ -230,7 +238,7 @@ func (m *mail) poll() {
 				m.dead = append(m.dead, one)
 				m.run.trace("%s is a dead letter", one.id)
 				continue
-			case len(batch) < batchSize && m.run.running[m.function] < m.most:
+			case len(batch) < batchSize && m.running < m.most:
 				batch = append(batch, one)
 			}
 			kept = append(kept, one)
@@ -271,6 +279,7 @@ func (m *mail) receive(batch []*message) {
 		one.receipt = fmt.Sprintf("%s/%d", one.id, one.receives)
 		event.Records = append(event.Records, events.SQSMessage{
 			MessageId: one.id, ReceiptHandle: one.receipt, Body: one.body, EventSource: "aws:sqs",
+			EventSourceARN: "arn:aws:sqs:" + region + ":" + accountID + ":" + m.queue,
 			Attributes: map[string]string{
 				"ApproximateReceiveCount": fmt.Sprint(one.receives), "SentTimestamp": fmt.Sprint(time.Now().UnixMilli()),
 			},
@@ -281,7 +290,9 @@ func (m *mail) receive(batch []*message) {
 	if err != nil {
 		panic(err) // it consists of strings
 	}
+	m.running++
 	r.invoke(m.function, payload, func(answer []byte, ok bool) {
+		m.running--
 		if !ok {
 			return
 		}

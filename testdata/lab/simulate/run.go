@@ -143,8 +143,8 @@ func (r *Run) prepare() error {
 	if err := r.openAccount(types); err != nil {
 		return err
 	}
-	for _, function := range []string{"provision", "lifecycle", "disrupt", "interrupt"} {
-		r.mail[function] = r.newMail(function)
+	for _, queue := range queueNames() {
+		r.mail[queue] = r.newMail(queue)
 	}
 	if err := r.furnish(); err != nil {
 		return err
