@@ -56,7 +56,9 @@ type delivery struct {
 
 // testDelivery sends test events through a rule, until interrupt has answered one from each queue. It
 // fails where they do not arrive: no warning of a spot interruption would.
-func (h *Handler) testDelivery(ctx context.Context, event cfn.Event) (physicalID string, data map[string]any, err error) {
+func (h *Handler) testDelivery(
+	ctx context.Context, event cfn.Event,
+) (physicalID string, data map[string]any, err error) {
 	physicalID = "whittle-delivery-" + h.cluster
 	if event.RequestType == cfn.RequestDelete {
 		return event.PhysicalResourceID, nil, nil
@@ -156,7 +158,8 @@ func (d *delivery) send(ctx context.Context, number int) error {
 		return err
 	}
 	out, err := d.events.PutEvents(bounded, &eventbridge.PutEventsInput{Entries: []eventtypes.PutEventsRequestEntry{{
-		Source: aws.String(events.SourceInstall), DetailType: aws.String(test.DetailType()), Detail: aws.String(string(detail)),
+		Source: aws.String(events.SourceInstall), DetailType: aws.String(test.DetailType()),
+		Detail: aws.String(string(detail)),
 	}}})
 	var answer smithy.APIError
 	switch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 
@@ -13,6 +14,9 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/unkind"
 	"github.com/whittle-dev/whittle/testdata/lab/world"
 )
+
+// contractPage is the file of what was observed.
+const contractPage = "build/contract.md"
 
 // observeContract observes the facts that Whittle rests on. Locally, what fails shows what the
 // unkind mode does. Only something that was left behind is an error. The variable live asks for the
@@ -48,6 +52,11 @@ func observeContract(ctx context.Context) (failure error) {
 		return err
 	}
 	seen, failure := contract.Run(ctx, account, os.Stdout)
-	fmt.Println()
-	return errors.Join(failure, contract.Write(os.Stdout, seen))
+	where := "the local AWS in the unkind mode"
+	if os.Getenv("live") != "" {
+		where = "an account in " + loaded.Region
+	}
+	page := contract.Page(where, time.Now(), seen)
+	fmt.Printf("\n%s\nThe same is in %s.\n", page, contractPage)
+	return errors.Join(failure, os.WriteFile(contractPage, []byte(page), 0o600))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
@@ -35,11 +36,14 @@ type Account struct {
 	ssm       *ssm.Client
 	events    *eventbridge.Client
 	schedules *scheduler.Client
+	metrics   *cloudwatch.Client
 	run       string // tells this run's names from others'
 	leftovers []leftover
 
 	// What earlier facts have created for later ones.
 	template, instance string
+	// role is the ARN of a role without rights.
+	role string
 }
 
 // leftover is something to delete at the end.
@@ -57,7 +61,8 @@ func NewAccount(config aws.Config, cluster string) (*Account, error) {
 	return &Account{
 		Cluster: cluster, config: config, ec2: ec2.NewFromConfig(config), eks: eks.NewFromConfig(config),
 		iam: iam.NewFromConfig(config), sqs: sqs.NewFromConfig(config), ssm: ssm.NewFromConfig(config),
-		events: eventbridge.NewFromConfig(config), schedules: scheduler.NewFromConfig(config), run: hex.EncodeToString(id),
+		events: eventbridge.NewFromConfig(config), schedules: scheduler.NewFromConfig(config),
+		metrics: cloudwatch.NewFromConfig(config), run: hex.EncodeToString(id),
 	}, nil
 }
 

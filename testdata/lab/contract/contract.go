@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strings"
 	"time"
+
+	"github.com/whittle-dev/whittle/shared/version"
 )
 
 // Verdict says whether an assumption held.
@@ -25,12 +27,15 @@ type Observation struct {
 	Assumption string
 	Verdict    Verdict
 	Saw        string
+	// Changes is what Whittle does otherwise where the assumption does not hold.
+	Changes string
 }
 
-// fact is one thing to observe. observe returns whether the assumption held, and what was seen.
+// fact is one thing to observe. observe returns whether the assumption held, and what was seen. changes
+// says what Whittle does otherwise where it does not hold.
 type fact struct {
-	assumption, creates string
-	observe             func(context.Context, *Account) (holds bool, saw string, err error)
+	assumption, creates, changes string
+	observe                      func(context.Context, *Account) (holds bool, saw string, err error)
 }
 
 // limit bounds the observation of one fact. A schedule of one minute fires twice in it.
@@ -39,7 +44,7 @@ const limit = 4 * time.Minute
 // facts lists everything that is observed, in order. Later facts use what earlier ones created.
 func facts() []fact {
 	var all []fact
-	for _, some := range [][]fact{requestFacts(), launchFacts(), messageFacts(), accessFacts()} {
+	for _, some := range [][]fact{requestFacts(), launchFacts(), messageFacts(), accessFacts(), stackFacts()} {
 		all = append(all, some...)
 	}
 	return all
@@ -65,7 +70,7 @@ func Announce(out io.Writer) error {
 		}
 	}
 	_, err := fmt.Fprintln(out,
-		"All of it is deleted at the end. Four small instances for some minutes cost about $0.01.")
+		"All of it is deleted at the end. Five small instances for some minutes cost about $0.01.")
 	return err
 }
 
@@ -77,7 +82,7 @@ func Run(
 	defer func() { failure = errors.Join(failure, account.clean(context.WithoutCancel(ctx))) }()
 	for _, f := range facts() {
 		bounded, cancel := context.WithTimeout(ctx, limit)
-		observation := Observation{Assumption: f.assumption}
+		observation := Observation{Assumption: f.assumption, Changes: f.changes}
 		holds, saw, err := f.observe(bounded, account)
 		cancel()
 		switch {
@@ -96,12 +101,31 @@ func Run(
 	return seen, nil
 }
 
-// Write prints the observations beside the ledger's assumptions.
-func Write(out io.Writer, seen []Observation) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "ASSUMPTION\tVERDICT\tSEEN") // Flush returns its error
+// Page is what was observed, as one page of Markdown that a person can send back. It names neither the
+// account nor anything in it, except in the words of AWS's own errors.
+func Page(where string, at time.Time, seen []Observation) string {
+	count := map[Verdict]int{}
 	for _, o := range seen {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", o.Assumption, o.Verdict, o.Saw)
+		count[o.Verdict]++
 	}
-	return table.Flush()
+	var page strings.Builder
+	fmt.Fprintf(&page, "# What AWS did\n\nWhittle %s, %s, %s. Of %d assumptions %d held, %d did not, and %d were not "+
+		"observed.\n", version.Version, where, at.UTC().Format("2006-01-02 15:04 UTC"), len(seen), count[Holds],
+		count[Fails], count[NotObserved])
+	for _, verdict := range []Verdict{Fails, Holds, NotObserved} {
+		if count[verdict] == 0 {
+			continue
+		}
+		fmt.Fprintf(&page, "\n## %s\n\n| assumption | seen | what follows if it does not hold |\n| --- | --- | --- |\n",
+			strings.ToUpper(string(verdict[:1]))+string(verdict[1:]))
+		for _, o := range seen {
+			if o.Verdict == verdict {
+				fmt.Fprintf(&page, "| %s | %s | %s |\n", o.Assumption, oneLine.Replace(o.Saw), o.Changes)
+			}
+		}
+	}
+	return page.String()
 }
+
+// oneLine keeps a text within a cell of a table.
+var oneLine = strings.NewReplacer("\n", " ", "|", "/")

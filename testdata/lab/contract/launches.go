@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -28,28 +30,50 @@ func launchFacts() []fact {
 			assumption: "CreateFleet knows a launch template when CreateLaunchTemplate has answered.",
 			creates:    "a launch template and a t4g.small",
 			observe:    observeTemplate,
+			changes:    "nothing: launches wait and try again",
+		},
+		{
+			assumption: "A dry run of a permitted call fails with DryRunOperation.",
+			observe:    observeDryRuns,
+			changes:    "classes are not ready until somebody sets disableDryRun",
 		},
 		{
 			assumption: "A repeated client token returns the first answer, with its instances.",
 			observe:    observeToken,
+			changes:    "nothing: a launch whose answer was lost is found by its tag",
 		},
 		{
 			assumption: "The tags of a launch show with its instance.",
 			observe:    observeTags,
+			changes:    "nothing: an instance without tags is asked for by its id",
 		},
 		{
 			assumption: "DescribeInstances shows a new instance within a minute.",
 			creates:    "a second t4g.small",
 			observe:    observeList,
+			changes:    "the wait for a lost launch, shared/launch",
 		},
 		{
 			assumption: "New instance profiles hold at once.",
 			creates:    "a role without rights, an instance profile and a third t4g.small",
 			observe:    observeProfile,
+			changes:    "nothing: a launch with a new profile is tried again",
+		},
+		{
+			assumption: "CreateFleet orders overrides by fractions of Priority.",
+			creates:    "a t4g.nano",
+			observe:    observePriorities,
+			changes:    "prices of NodeOverlays and commitments have to become ranks, shared/fleet",
+		},
+		{
+			assumption: "CreateFleet with MinTargetCapacity launches nothing where it would launch fewer.",
+			observe:    observeMinimum,
+			changes:    "a part of a gang launches, and goes back: cents for each short gang",
 		},
 		{
 			assumption: "DescribeInstances shows the end of an instance within a minute.",
 			observe:    observeEnd,
+			changes:    "the time after which a node of an instance that ended is taken away",
 		},
 	}
 }
@@ -80,17 +104,35 @@ func fleetInput(template, token string) *ec2.CreateFleetInput {
 	}
 }
 
-// launch calls CreateFleet, and ends its instances later.
+// launch launches one instance of the template.
 func (a *Account) launch(ctx context.Context, template, token string) (ids []string, refusal string, err error) {
-	out, err := a.ec2.CreateFleet(ctx, fleetInput(template, token))
+	out, err := a.launchFleet(ctx, fleetInput(template, token))
 	if err != nil {
 		return nil, "", err
 	}
 	for _, set := range out.Instances {
 		ids = append(ids, set.InstanceIds...)
 	}
-	for _, failure := range out.Errors {
-		refusal = aws.ToString(failure.ErrorCode)
+	return ids, refusalOf(out), nil
+}
+
+// refusalOf is the last error of a fleet's answer.
+func refusalOf(out *ec2.CreateFleetOutput) string {
+	if len(out.Errors) == 0 {
+		return ""
+	}
+	return aws.ToString(out.Errors[len(out.Errors)-1].ErrorCode)
+}
+
+// launchFleet calls CreateFleet, and ends its instances later.
+func (a *Account) launchFleet(ctx context.Context, input *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+	out, err := a.ec2.CreateFleet(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, set := range out.Instances {
+		ids = append(ids, set.InstanceIds...)
 	}
 	if len(ids) > 0 {
 		a.later("instance "+ids[0], func(ctx context.Context) error {
@@ -101,7 +143,7 @@ func (a *Account) launch(ctx context.Context, template, token string) (ids []str
 			return err
 		})
 	}
-	return ids, refusal, nil
+	return out, nil
 }
 
 func observeTemplate(ctx context.Context, a *Account) (bool, string, error) {
@@ -136,6 +178,85 @@ func observeTemplate(ctx context.Context, a *Account) (bool, string, error) {
 		return true, "the first CreateFleet launched", nil
 	}
 	return false, fmt.Sprintf("%s at first, a launch after %.1f s", first, took.Seconds()), nil
+}
+
+// observeDryRuns asks for each kind of call that the readiness of a class asks for.
+func observeDryRuns(ctx context.Context, a *Account) (bool, string, error) {
+	if a.template == "" {
+		return false, "", errNoInstance
+	}
+	dry := aws.Bool(true)
+	fleet := fleetInput(a.template, a.name("dry"))
+	fleet.DryRun = dry
+	answers := map[string]error{}
+	template := templateInput(a.name("dry"), "ami-00000000", true)
+	_, answers["CreateLaunchTemplate"] = a.ec2.CreateLaunchTemplate(ctx, template)
+	_, answers["CreateFleet"] = a.ec2.CreateFleet(ctx, fleet)
+	_, answers["RunInstances"] = a.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
+		DryRun: dry, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		LaunchTemplate: &types.LaunchTemplateSpecification{LaunchTemplateName: &a.template},
+	})
+	holds, saw := true, []string{}
+	for _, call := range slices.Sorted(maps.Keys(answers)) {
+		answer := code(answers[call])
+		if answers[call] == nil {
+			answer = "no error"
+		}
+		holds = holds && answer == "DryRunOperation"
+		saw = append(saw, call+": "+answer)
+	}
+	return holds, strings.Join(saw, ", "), nil
+}
+
+// observePriorities offers a small type for a fraction less than a larger one. Whole numbers alone would
+// make the two equal.
+func observePriorities(ctx context.Context, a *Account) (bool, string, error) {
+	if a.template == "" {
+		return false, "", errNoInstance
+	}
+	input := fleetInput(a.template, a.name("priorities"))
+	input.OnDemandOptions = &types.OnDemandOptionsRequest{
+		AllocationStrategy: types.FleetOnDemandAllocationStrategyPrioritized,
+	}
+	input.LaunchTemplateConfigs[0].Overrides = []types.FleetLaunchTemplateOverridesRequest{
+		{InstanceType: types.InstanceTypeT4gMicro, Priority: aws.Float64(0.0084)},
+		{InstanceType: types.InstanceTypeT4gNano, Priority: aws.Float64(0.0042)},
+	}
+	out, err := a.launchFleet(ctx, input)
+	if err != nil {
+		return false, "", err
+	}
+	if len(out.Instances) == 0 {
+		return false, "", fmt.Errorf("no instance: %s", refusalOf(out))
+	}
+	launched := out.Instances[0].InstanceType
+	return launched == types.InstanceTypeT4gNano, fmt.Sprintf("%s was launched", launched), nil
+}
+
+// observeMinimum asks for twelve instances and pays for two at most, so that EC2 runs short without a lack
+// of capacity.
+func observeMinimum(ctx context.Context, a *Account) (bool, string, error) {
+	if a.template == "" {
+		return false, "", errNoInstance
+	}
+	input := fleetInput(a.template, a.name("minimum"))
+	input.TargetCapacitySpecification.TotalTargetCapacity = aws.Int32(12)
+	input.OnDemandOptions = &types.OnDemandOptionsRequest{
+		AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice, MinTargetCapacity: aws.Int32(12),
+		MaxTotalPrice: aws.String("0.01"), SingleInstanceType: aws.Bool(true), SingleAvailabilityZone: aws.Bool(true),
+	}
+	input.LaunchTemplateConfigs[0].Overrides = []types.FleetLaunchTemplateOverridesRequest{
+		{InstanceType: types.InstanceTypeT4gNano},
+	}
+	out, err := a.launchFleet(ctx, input)
+	if err != nil {
+		return false, "", err
+	}
+	launched := 0
+	for _, set := range out.Instances {
+		launched += len(set.InstanceIds)
+	}
+	return launched == 0, fmt.Sprintf("%d of 12 were launched; %s", launched, refusalOf(out)), nil
 }
 
 // errNoInstance says that an earlier fact has launched nothing.

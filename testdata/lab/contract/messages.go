@@ -25,14 +25,17 @@ func messageFacts() []fact {
 		{
 			assumption: "Queues deliver in order, once, and at once.", creates: "a queue, and 100 messages in it",
 			observe: observeQueue,
+			changes: "nothing: functions take messages twice and in any order",
 		},
 		{
 			assumption: "EC2's state changes come as events that package events reads.",
 			creates:    "a rule for state changes of instances, its queue and a fourth t4g.small", observe: observeEvent,
+			changes: "package events reads another form",
 		},
 		{
 			assumption: "A rate schedule fires at the beginning of its minute.",
 			creates:    "a schedule of one minute, its role and its queue", observe: observeSchedule,
+			changes: "nothing: ticks carry their times",
 		},
 	}
 }
