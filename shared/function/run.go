@@ -25,12 +25,13 @@ type Handler[In, Out any] func(context.Context, In) (Out, error)
 // retries, and not a crash.
 func Run[In, Out any](handler Handler[In, Out], err error) {
 	slog.SetDefault(newLogger(os.Stderr, os.Getenv))
+	captureLibraries()
 	limitMemory()
 	file := flag.String(
 		"event", "", "handle the one event in this `file` (- for standard input), print the answer and exit")
 	flag.Parse()
 	if err == nil && *file == "" {
-		lambda.Start(handler)
+		lambda.Start(logged(handler))
 		return
 	}
 	if err == nil {
