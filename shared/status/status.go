@@ -68,6 +68,10 @@ func (p *Plan) NewNodes() int {
 	return count
 }
 
+// ReachableGap is how far, in percent, a plan's price may be above its lower bound for the bound to tell
+// something: the bound splits pods and nodes, so that small plans are far above it and still the cheapest.
+const ReachableGap = 5.0
+
 // OfBound returns the price divided by its lower bound. It is at least 1, apart from rounding, and
 // 0 without a bound.
 func (p *Plan) OfBound() float64 {

@@ -46,6 +46,13 @@ func Read(
 	group.Go(func() (err error) { objects.Nodes, err = client.Nodes(ctx); return err })
 	group.Go(func() (err error) { objects.Pods, err = client.Pods(ctx); return err })
 	group.Go(func() (err error) {
+		objects.Budgets, err = client.PodDisruptionBudgets(ctx)
+		if apierrors.IsForbidden(err) {
+			return nil // rights of an older installation; a drain then names annotations alone
+		}
+		return err
+	})
+	group.Go(func() (err error) {
 		objects.Catalog, err = inventory.Catalog(ctx, client)
 		if errors.Is(err, inventory.ErrNoCatalog) {
 			return nil // the view says so

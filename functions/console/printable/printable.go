@@ -24,6 +24,14 @@ func Line(text string) string {
 	return strings.Join(strings.Fields(strings.Map(strip, text)), " ")
 }
 
+// Short returns at most so many characters of a text. A sign tells that there is more.
+func Short(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
 // isControl reports whether the rune steers a terminal: a control character of C0 or C1, or one
 // that changes the direction of text.
 func isControl(r rune) bool {

@@ -157,7 +157,7 @@ func (c *Consolidation) WriteTable(out io.Writer, style terminal.Style) error {
 			rows = append(
 				rows,
 				[]terminal.Cell{
-					{Text: name}, {Text: parts(stay.PricePerHour, stay.ExtrasPerHour), Right: true}, {Text: stay.Because},
+					{Text: name}, {Text: dollars(stay.PricePerHour), Right: true}, {Text: stay.Because},
 					{Text: stay.Reason},
 				},
 			)
@@ -186,7 +186,7 @@ func (m *Move) rows() [][]terminal.Cell {
 			gone,
 			fmt.Sprintf(
 				"%s (%s %s %s)", leaving.Node, leaving.InstanceType, leaving.CapacityType,
-				parts(leaving.PricePerHour, leaving.ExtrasPerHour),
+				dollars(leaving.PricePerHour),
 			),
 		)
 	}
@@ -194,7 +194,7 @@ func (m *Move) rows() [][]terminal.Cell {
 		come = append(
 			come,
 			fmt.Sprintf("new %s %s %s", m.Launch[i].InstanceType, m.Launch[i].CapacityType,
-				parts(m.Launch[i].PricePerHour, m.Launch[i].ExtrasPerHour)),
+				dollars(m.Launch[i].PricePerHour)),
 		)
 	}
 	slices.Sort(come)

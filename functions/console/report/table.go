@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 const (
@@ -160,7 +161,7 @@ func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]t
 		}
 		row = append(
 			row, terminal.Cell{Text: g.Zone}, terminal.Cell{Text: g.CapacityType},
-			terminal.Cell{Text: dollars(instancePrice(g.PricePerHour, g.ExtrasPerHour)), Right: true},
+			terminal.Cell{Text: dollars(g.PricePerHour), Right: true},
 		)
 		if withExtras {
 			row = append(row, terminal.Cell{Text: dollars(g.ExtrasPerHour), Right: true})
@@ -305,10 +306,10 @@ func (p *Plan) totals(style terminal.Style) string {
 	text := style.Wrap(fmt.Sprintf("%s: %s", count(placed+moved+waiting+held, "pod"), strings.Join(parts, ", ")), "", "")
 	if len(p.Nodes) > 0 {
 		text += style.Wrap(fmt.Sprintf(
-			"%s%s, $%.2f/month (%d h); no plan costs less than $%s/h%s",
+			"%s%s, $%.2f/month (%d h)%s",
 			style.Paint(terminal.Bold, "$"+dollars(p.PricePerHour)+"/h"), extrasText(p.ExtrasPerHour),
 			p.PricePerHour*hoursPerMonth, hoursPerMonth,
-			dollars(p.LowerBoundPerHour), p.gap(),
+			p.gap(),
 		), "", "")
 	}
 	return text + pricesLine(style, p.Prices) +
@@ -323,12 +324,17 @@ func pricesLine(style terminal.Style, prices string) string {
 	return style.Wrap("prices: "+prices, "", "  ")
 }
 
-// gap says how much the plan's price exceeds the lower bound.
+// gap says how near the plan is to the lower bound. A bound far below splits pods and nodes, so that no plan
+// reaches it.
 func (p *Plan) gap() string {
 	if p.LowerBoundPerHour <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (gap %.1f%%)", max(100*(p.PricePerHour/p.LowerBoundPerHour-1), 0))
+	gap := max(100*(p.PricePerHour/p.LowerBoundPerHour-1), 0)
+	if gap <= status.ReachableGap {
+		return fmt.Sprintf("; at most %.1f %% above the cheapest plan", gap)
+	}
+	return fmt.Sprintf("; the lower bound, which splits pods and nodes, is $%s/h", dollars(p.LowerBoundPerHour))
 }
 
 func count(n int, what string) string {
@@ -338,29 +344,12 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// extrasText says how much of a price is not the instances', such as " with extras of $0.0022/h".
+// extrasText says how much of a price is not the instances', such as ", of which $0.0022/h are extras".
 func extrasText(extras float64) string {
 	if extras <= 0 {
 		return ""
 	}
-	return " with extras of $" + dollars(extras) + "/h"
-}
-
-// parts formats a node's price in short: the instance's, and the extras after a plus sign.
-func parts(price, extras float64) string {
-	if extras <= 0 {
-		return dollars(price)
-	}
-	return dollars(instancePrice(price, extras)) + "+" + dollars(extras)
-}
-
-// instancePrice returns the price without the extras. What rounding leaves of a free instance is
-// nothing.
-func instancePrice(price, extras float64) float64 {
-	if instance := price - extras; instance > 1e-12 {
-		return instance
-	}
-	return 0
+	return ", of which $" + dollars(extras) + "/h are extras"
 }
 
 // dollars formats a price in dollars with four decimals, or more for very small prices.

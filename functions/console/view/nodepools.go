@@ -54,9 +54,6 @@ func reasons(pool *api.NodePool) []string {
 		return []string{"it has no status yet: lifecycle writes one each minute"}
 	}
 	var found []string
-	if _, err := pool.NodeFee(); err != nil {
-		found = append(found, err.Error())
-	}
 	for _, condition := range pool.Status.Conditions {
 		// An unknown registration health means that no node has launched yet.
 		informs := condition.Type == api.ConditionTypeNodeRegistrationHealthy && condition.Status == metav1.ConditionUnknown
@@ -64,6 +61,9 @@ func reasons(pool *api.NodePool) []string {
 			continue
 		}
 		found = append(found, because(condition))
+	}
+	if _, err := pool.NodeFee(); err != nil {
+		found = append(found, err.Error())
 	}
 	return found
 }

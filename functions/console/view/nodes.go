@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,7 @@ import (
 )
 
 // nodes joins claims and nodes.
-func nodes(objects *Cluster) []Node {
+func nodes(objects *Cluster, now time.Time) []Node {
 	members := membership.Join(objects.NodeClaims, objects.Nodes)
 	byNode := map[string][]*corev1.Pod{}
 	for i := range objects.Pods {
@@ -33,6 +34,7 @@ func nodes(objects *Cluster) []Node {
 		node := members.Node(claim)
 		claimed[node] = true
 		made := ofClaim(claim, node, byNode, objects.Catalog)
+		made.note(claim, byNode[made.Name], objects, now)
 		if made.PricePerHour > 0 {
 			made.ExtrasPerHour = costs.OfClaim(claim)
 			made.PricePerHour += made.ExtrasPerHour

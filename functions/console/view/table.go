@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/whittle-dev/whittle/functions/console/terminal"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 const (
@@ -23,6 +24,8 @@ const (
 	// oldAfter is the age of a catalogue after two missed hourly readings.
 	oldAfter = 2*time.Hour + 10*time.Minute
 	none     = "-"
+	// hoursPerMonth is the usual number in cloud bills.
+	hoursPerMonth = 730
 )
 
 // Form is how a view is written for people.
@@ -98,7 +101,7 @@ func (v *View) writeNodes(text *strings.Builder, form Form) {
 		}
 		made := row(dash(node.NodeClaim), dash(node.Name), dash(node.NodePool), dash(node.InstanceType),
 			dash(node.CapacityType), dash(node.Zone), v.Age(node.Created), string(node.State),
-			dollars(node.InstancePerHour()), dollars(node.ExtrasPerHour), strconv.Itoa(node.Pods),
+			dollars(node.PricePerHour), dollars(node.ExtrasPerHour), strconv.Itoa(node.Pods),
 			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU),
 			Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory), dash(node.Reason))
 		made[7].Color = StateColor(node.State)
@@ -158,12 +161,16 @@ func (v *View) byImportance() []Node {
 }
 
 func (v *View) sum() string {
-	text := fmt.Sprintf("Whittle's instances: %d, $%.4f/h", v.Instances, v.PricePerHour-v.ExtrasPerHour)
-	if v.Savings.PerHour >= 0.00005 {
-		text += fmt.Sprintf(", $%.4f/h or %.0f %% less than on demand", v.Savings.PerHour, 100*v.Savings.Fraction)
+	nodes := "1 node costs"
+	if v.Instances != 1 {
+		nodes = fmt.Sprintf("%d nodes cost", v.Instances)
 	}
+	text := fmt.Sprintf("%s $%.4f/h ($%.0f/month)", nodes, v.PricePerHour, v.PricePerHour*hoursPerMonth)
 	if v.ExtrasPerHour > 0 {
-		text += fmt.Sprintf("; with extras $%.4f/h", v.PricePerHour)
+		text += fmt.Sprintf(", of which $%.4f/h are extras", v.ExtrasPerHour)
+	}
+	if v.Savings.PerHour >= 0.00005 {
+		text += fmt.Sprintf(", $%.4f/h (%.0f %%) less than on demand", v.Savings.PerHour, 100*v.Savings.Fraction)
 	}
 	if v.Unpriced > 0 {
 		text += fmt.Sprintf("; without %d of unknown price", v.Unpriced)
@@ -193,10 +200,10 @@ func (v *View) lastPlan() string {
 		v.Plan.Pods-v.Plan.Existing-v.Plan.Unplaced, v.Plan.PricePerHour,
 	)
 	if v.Plan.ExtrasPerHour > 0 {
-		text += fmt.Sprintf(" with extras of $%.4f/h", v.Plan.ExtrasPerHour)
+		text += fmt.Sprintf(", of which $%.4f/h are extras", v.Plan.ExtrasPerHour)
 	}
-	if ratio := v.Plan.OfBound(); ratio > 0 {
-		text += fmt.Sprintf(", %.2f × the lower bound", ratio)
+	if gap := 100 * (v.Plan.OfBound() - 1); gap > -100 && gap <= status.ReachableGap {
+		text += fmt.Sprintf(", at most %.1f %% above the cheapest plan", max(gap, 0))
 	}
 	return text
 }

@@ -3,9 +3,11 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -91,16 +93,13 @@ const (
 	joinsWithin = 10 * time.Minute
 	// namesShown is how many objects of one problem are named.
 	namesShown = 3
+	// reasonLength is the most characters of a reason. `status -o json` has all.
+	reasonLength = 240
 )
 
 // problems lists what a person may have to look at, the most urgent first.
 func problems(v *View) []string {
-	var unready, unserved, held []string
-	for _, pool := range v.NodePools {
-		if !pool.Ready {
-			unready = append(unready, pool.Name+" ("+strings.Join(pool.Reasons, "; ")+")")
-		}
-	}
+	var unserved, held []string
 	for _, pod := range v.Waiting {
 		switch name := pod.Namespace + "/" + pod.Name; {
 		case !pod.HeldUntil.IsZero():
@@ -109,8 +108,7 @@ func problems(v *View) []string {
 			unserved = append(unserved, name)
 		}
 	}
-	var all []string
-	all = appendProblem(all, unready, "a NodePool is not ready", "%d NodePools are not ready")
+	all := poolProblems(v)
 	if v.CatalogStale() {
 		all = append(all, v.CatalogText())
 	}
@@ -125,6 +123,36 @@ func problems(v *View) []string {
 	return all
 }
 
+// poolProblems has a line for each of the first NodePools that are not ready, with the first reason.
+func poolProblems(v *View) []string {
+	var all []string
+	more := 0
+	for _, pool := range v.NodePools {
+		switch {
+		case pool.Ready:
+		case len(all) == namesShown:
+			more++
+		default:
+			text := "NodePool " + pool.Name + " is not ready"
+			if len(pool.Reasons) > 0 {
+				text += ": " + printable.Short(requestID.ReplaceAllString(pool.Reasons[0], ""), reasonLength)
+			}
+			all = append(all, text)
+		}
+	}
+	switch more {
+	case 0:
+	case 1:
+		all = append(all, "1 other NodePool is not ready")
+	default:
+		all = append(all, fmt.Sprintf("%d other NodePools are not ready", more))
+	}
+	return all
+}
+
+// requestID is the part of an AWS error that only AWS's support can use.
+var requestID = regexp.MustCompile(`(https response error )?StatusCode: \d+, RequestID: [0-9A-Za-z-]*,? ?`)
+
 // nodeProblems lists those of nodes.
 func nodeProblems(v *View) []string {
 	var silent, slow, draining []string
@@ -136,7 +164,7 @@ func nodeProblems(v *View) []string {
 		case StateNotReady:
 			silent = append(silent, name)
 		case StateDraining:
-			if node.Reason != "" {
+			if node.HeldUp {
 				draining = append(draining, name+" ("+node.Reason+")")
 			}
 		default:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -22,12 +23,14 @@ type Cluster struct {
 	NodeClaims  []api.NodeClaim
 	Nodes       []corev1.Node
 	Pods        []corev1.Pod
-	Events      []corev1.Event   // about pods: FailedScheduling and Nominated
-	Catalog     *catalog.Catalog // nil before the first
-	Status      status.Contents
-	Misfits     map[string]misfit.Misfit // pods that their nodes did not serve, by UID
-	Karpenter   cluster.Leadership
-	Shifted     map[string]time.Time // zones that zonal shifts move traffic away from, by id
+	Events      []corev1.Event // about pods: FailedScheduling and Nominated
+	// Budgets are the disruption budgets of pods. Without the right to read them there are none.
+	Budgets   []policyv1.PodDisruptionBudget
+	Catalog   *catalog.Catalog // nil before the first
+	Status    status.Contents
+	Misfits   map[string]misfit.Misfit // pods that their nodes did not serve, by UID
+	Karpenter cluster.Leadership
+	Shifted   map[string]time.Time // zones that zonal shifts move traffic away from, by id
 }
 
 // View shows a cluster at one time.
@@ -126,7 +129,10 @@ type Node struct {
 	Zone         string    `json:"zone,omitempty"`
 	Created      time.Time `json:"created"`
 	State        State     `json:"state"`
-	Reason       string    `json:"reason,omitempty"` // why its state lasts
+	// Reason says why its state lasts, or what is to happen to it. HeldUp is set for a drain that has not
+	// moved for minutes, because pods may not leave.
+	Reason string `json:"reason,omitempty"`
+	HeldUp bool   `json:"heldUp,omitempty"`
 	// PricePerHour is the node's price in $/h, and ExtrasPerHour the extras in it. OnDemandPerHour is
 	// the price of an instance of the type on demand. Zero means unknown.
 	PricePerHour    float64   `json:"pricePerHour,omitempty"`
@@ -173,7 +179,7 @@ func Of(objects *Cluster, now time.Time) *View {
 	view := &View{
 		FormatVersion: formatVersion,
 		Time:          now, Day: objects.Status.Day,
-		NodePools: nodePools(objects, now), Nodes: nodes(objects), Waiting: waiting(objects, now), Plan: objects.Status.Plan,
+		NodePools: nodePools(objects, now), Nodes: nodes(objects, now), Waiting: waiting(objects, now), Plan: objects.Status.Plan,
 	}
 	view.IgnoredLeases = objects.Karpenter.Ignored
 	if leader := objects.Karpenter.Leader; leader != nil {

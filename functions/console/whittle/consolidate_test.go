@@ -47,8 +47,8 @@ func TestPlanConsolidateTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"SAVES $/H", "idle (m5.large on-demand 0.0960+0.0022)", "room on 1 node", "kept  0.0960+0.0022  Protected",
-		"$0.4888/h now with extras of $0.0088/h, $0.",
+		"SAVES $/H", "idle (m5.large on-demand 0.0982)", "room on 1 node", "kept  0.0982  Protected",
+		"$0.4888/h now, of which $0.0088/h are extras, $0.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -46,7 +46,7 @@ func TestExplainObjects(t *testing.T) {
 	}{
 		{[]string{"node", "kept", "-f", "testdata/consolidate"}, []string{
 			"Node kept\n", "m5.large, on-demand, us-east-1a", `nodeclaim "default-kept" of nodepool "default"`,
-			"$0.0982/h with extras of $0.0022/h", "1 pod on it: default/kept-0",
+			"$0.0982/h, of which $0.0022/h are extras", "1 pod on it: default/kept-0",
 			"consolidation leaves it (Protected): the node has the annotation", "nothing is planned",
 		}},
 		{[]string{"nodeclaims/default-busy", "-f", "testdata/consolidate"}, []string{

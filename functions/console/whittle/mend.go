@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
@@ -25,7 +26,7 @@ func mend(err error, endpoint cluster.Endpoint) error {
 	}
 	text := oneLine(err)
 	if remedy := remedyFor(err, text, endpoint); remedy != "" {
-		return fmt.Errorf("%s (%s)", remedy, shortened(text))
+		return fmt.Errorf("%s (%s)", remedy, printable.Short(text, maximumCause))
 	}
 	return err
 }
@@ -66,10 +67,3 @@ func remedyFor(err error, text string, endpoint cluster.Endpoint) string {
 
 // maximumCause bounds the part of a message that others wrote.
 const maximumCause = 300
-
-func shortened(text string) string {
-	if runes := []rune(text); len(runes) > maximumCause {
-		return string(runes[:maximumCause]) + "…"
-	}
-	return text
-}

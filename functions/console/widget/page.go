@@ -187,7 +187,7 @@ func nodeOf(shown *view.View, of *view.Node) node {
 	row := node{
 		Claim: of.NodeClaim, Prefix: prefix, Suffix: suffix, Name: name, Domain: domain, Type: of.InstanceType,
 		Capacity: of.CapacityType, Zone: of.Zone,
-		Age: shown.Age(of.Created), Price: dollars(of.InstancePerHour()), Extras: dollars(of.ExtrasPerHour),
+		Age: shown.Age(of.Created), Price: dollars(of.PricePerHour), Extras: dollars(of.ExtrasPerHour),
 		Pods: of.Pods, State: string(of.State), Why: of.Reason,
 		Tone: tone(of.State),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // tiles returns the figures at the top: price, nodes, utilisation, pending pods, and the quality of
@@ -118,9 +119,10 @@ func boundTile(shown *view.View) tile {
 	if plan == nil {
 		return figure
 	}
-	if ratio := plan.OfBound(); ratio > 0 {
-		figure.Value, figure.Unit = fmt.Sprintf("%.2f", ratio), "× its lower bound"
+	figure.Value, figure.Unit = fmt.Sprintf("$%.4f", plan.PricePerHour), "/h"
+	figure.Note = fmt.Sprintf("%d new nodes", plan.NewNodes())
+	if gap := 100 * (plan.OfBound() - 1); gap > -100 && gap <= status.ReachableGap {
+		figure.Note += fmt.Sprintf(", at most %.1f %% above the cheapest plan", max(gap, 0))
 	}
-	figure.Note = fmt.Sprintf("$%.4f/h, lower bound $%.4f/h", plan.PricePerHour, plan.LowerBoundPerHour)
 	return figure
 }

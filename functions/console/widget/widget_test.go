@@ -104,7 +104,7 @@ func TestWhatIsShown(t *testing.T) {
 		"Nodes 2 1 ready 1 spot, 1 unmanaged",
 		"CPU requested 25 % 1.5 of 6 cores", "Memory requested 25 % 3.5Gi of 14Gi",
 		"Pending pods 4 the oldest for 90s",
-		"Last plan 1.25 × its lower bound $0.1500/h, lower bound $0.1200/h",
+		"Last plan $0.1500 /h 5 new nodes",
 		"3 90s batch/one batch/two and 1 more whittle requires cpu 4000", "1 5s web/three no event yet",
 		"default al2023 1 8 16Gi 0.0971 ready", `gpu 0 0 0 not ready NodeClassNotFound: "gpu" & more`,
 		"50s ago: 9 pods, 5 new nodes, 4 on existing nodes, 1 without a place",

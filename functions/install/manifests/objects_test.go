@@ -563,7 +563,7 @@ func rights() []right {
 		{in("", "list", "", "persistentvolumeclaims"), "provision disrupt"},
 		{in("", "list", "storage.k8s.io", "csinodes"), "provision disrupt"},
 		{in("", "list", "storage.k8s.io", "volumeattachments"), "lifecycle"},
-		{in("", "list", "policy", "poddisruptionbudgets"), "provision disrupt lifecycle"},
+		{in("", "list", "policy", "poddisruptionbudgets"), "provision disrupt lifecycle console"},
 		{in("", "list", "apps", "daemonsets"), "provision disrupt"},
 		{in("", "list", "", "limitranges"), "provision disrupt"},
 		{in("default", "get", "apps", "replicasets"), "provision disrupt"},

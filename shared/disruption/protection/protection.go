@@ -169,8 +169,8 @@ func refusedByBudget(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget) st
 		return fmt.Sprintf("pod %s/%s is covered by %d pod disruption budgets, and the eviction API takes one",
 			pod.Namespace, pod.Name, len(covering))
 	case len(covering) == 1 && covering[0].Status.DisruptionsAllowed <= 0 && !allowsUnready(covering[0], pod):
-		return fmt.Sprintf("pod disruption budget %s/%s allows no disruption of pod %s",
-			pod.Namespace, covering[0].Name, pod.Name)
+		return fmt.Sprintf("PDB %s/%s allows 0 evictions (%d pods healthy, %d needed): pod %s stays",
+			pod.Namespace, covering[0].Name, covering[0].Status.CurrentHealthy, covering[0].Status.DesiredHealthy, pod.Name)
 	}
 	return ""
 }
