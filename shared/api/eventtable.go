@@ -26,6 +26,9 @@ const EventReasonInvalidNodeFee = "InvalidNodeFee"
 // minValues leave no instance type.
 const EventReasonNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes"
 
+// EventReasonTerminated is the reason of the event that ends a claim's story.
+const EventReasonTerminated = "Terminated"
+
 // EventReasons returns the reasons of the events that Whittle writes, by function. Reasons that are
 // also in Karpenter have its meaning. The reasons of failed launches, which package fleet lists,
 // and the reasons of conditions, which ConditionTypes lists, are not among them.
@@ -53,6 +56,10 @@ func provisionEvents() []EventReason {
 			EventReasonInvalidNodeFee, []string{NodePoolKind}, by,
 			"The annotation `whittle.dev/node-fee` cannot be read, and counts as no fee.",
 		},
+		{
+			ConditionTypeLaunched, []string{NodeClaimKind}, by,
+			"EC2 launched the instance. The message has its type, zone and price.",
+		},
 		{ReasonLaunchFailed, []string{NodeClaimKind}, by, "EC2 refused the launch, or the request could not be built."},
 		{"RequestLimitExceeded", []string{NodeClaimKind}, by, "EC2 throttled the launch. Whittle tries again."},
 		{
@@ -68,6 +75,7 @@ func lifecycleEvents() []EventReason {
 	return []EventReason{
 		{ConditionTypeRegistered, claims, by, "The condition Registered became True."},
 		{ConditionTypeInitialized, claims, by, "The condition Initialized became True."},
+		{EventReasonTerminated, claims, by, "The instance has ended. The message says why, and how long the claim lived."},
 		{
 			ReasonInstanceEnded, []string{NodeClaimKind, EC2NodeClassKind}, by,
 			"EC2 ended the instance before it joined. Where the class is the cause, nothing new is launched with it for " +

@@ -9,7 +9,7 @@ import (
 )
 
 // Allowances returns how many more nodes of each pool the budgets allow for the reason now. Closed
-// has a notice for each pool whose budgets allow none.
+// has a notice for each pool with nodes whose budgets allow none, and for a budget that cannot be read.
 func (s *Cluster) Allowances(
 	reason api.DisruptionReason, now time.Time,
 ) (allowed map[string]int, closed map[string]Notice) {
@@ -18,7 +18,8 @@ func (s *Cluster) Allowances(
 	for i := range s.Pools {
 		pool := &s.Pools[i]
 		number, err := budget.Allowed(pool, counts[pool.Name], reason, now)
-		if allowed[pool.Name] = number; number == 0 {
+		// A pool without nodes has nothing that a budget keeps, and Karpenter says nothing either.
+		if allowed[pool.Name] = number; number == 0 && (err != nil || counts[pool.Name].Nodes > 0) {
 			closed[pool.Name] = budgetNotice(pool, reason, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/functions/console/terminal"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
 
@@ -39,6 +40,8 @@ type Selection struct {
 	Namespace string
 	// Since is the time before which entries do not count; zero for all.
 	Since time.Time
+	// Each wants a line for each pod, and not one for many.
+	Each bool
 }
 
 // Of returns the entries of the events, the oldest first.
@@ -61,10 +64,55 @@ func Of(events []corev1.Event, selection Selection) []Entry {
 		})
 	}
 	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason),
-			cmp.Compare(a.uid, b.uid))
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(place(a.Reason), place(b.Reason)), cmp.Compare(a.Object, b.Object),
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.uid, b.uid))
 	})
 	return entries
+}
+
+// order has reasons in the order in which one leads to the next. Events have whole seconds, in which several
+// happen.
+var order = []string{
+	"FailedScheduling", "Nominated", api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized,
+	"", // others
+	"DisruptionTerminating", "Evicted", "FailedDraining", api.EventReasonTerminated,
+}
+
+func place(reason string) int {
+	if at := slices.Index(order, reason); at >= 0 {
+		return at
+	}
+	return slices.Index(order, "")
+}
+
+// foldFrom is the number of pods from which their events of one reason are one line.
+const foldFrom = 4
+
+// folded are reasons of events about pods, of which one step of a node gives many, with what happened.
+var folded = map[string]string{
+	"Nominated": "pods were planned for a node", "Evicted": "pods were evicted", "Disrupted": "pods were deleted",
+}
+
+// folding makes one entry of the events of a reason about several pods that follow each other. Their messages
+// say the same of each pod.
+func folding(entries []Entry) []Entry {
+	var kept []Entry
+	for at := 0; at < len(entries); {
+		end := at + 1
+		for end < len(entries) && entries[end].Reason == entries[at].Reason && folded[entries[at].Reason] != "" {
+			end++
+		}
+		if end-at < foldFrom {
+			kept = append(kept, entries[at:end]...)
+		} else {
+			one := entries[end-1]
+			one.Object, one.Count = fmt.Sprintf("%d pods", end-at), 1
+			one.Message = fmt.Sprintf("%d %s, the last is %s", end-at, folded[one.Reason], entries[end-1].Object)
+			kept = append(kept, one)
+		}
+		at = end
+	}
+	return kept
 }
 
 // Follower remembers what was told, so that each entry is told once. An event that happens again is a
@@ -90,8 +138,11 @@ func (f *Follower) New(entries []Entry) []Entry {
 }
 
 // Write writes a line for each entry, in columns of fixed widths, so that lines written later fit.
-func Write(out io.Writer, entries []Entry, style terminal.Style) error {
+func Write(out io.Writer, entries []Entry, selection Selection, style terminal.Style) error {
 	var text strings.Builder
+	if !selection.Each {
+		entries = folding(entries)
+	}
 	for _, entry := range entries {
 		color := terminal.Plain
 		if entry.Type == corev1.EventTypeWarning {

@@ -46,7 +46,8 @@ func TestEntriesAreInOrder(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	if err := history.Write(&text, history.Of(events, history.Selection{Namespace: "shop"}), terminal.Style{}); err != nil {
+	shop := history.Selection{Namespace: "shop"}
+	if err := history.Write(&text, history.Of(events, shop), shop, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	want := "2026-03-01 12:00:01  Nominated                 pod/shop/web                          it [31mhappened (2 times)\n"
@@ -69,6 +70,37 @@ func TestAFollowerTellsEachEntryOnce(t *testing.T) {
 	} {
 		if got := follower.New(history.Of(step.listed, history.Selection{})); len(got) != step.want {
 			t.Errorf("step %d tells %+v, want %d entries", i, got, step.want)
+		}
+	}
+}
+
+// TestAStoryIsReadInOrder has a node's life within one second, and the pods of its drain in one line.
+func TestAStoryIsReadInOrder(t *testing.T) {
+	events := []corev1.Event{
+		event("1", "NodeClaim", "", "c", "Terminated", 1, time.Second), event("2", "NodeClaim", "", "c", "Initialized", 1, 0),
+		event("3", "NodeClaim", "", "c", "Launched", 1, 0), event("4", "NodeClaim", "", "c", "Registered", 1, 0),
+	}
+	for _, name := range []string{"a", "b", "d", "e", "f"} {
+		events = append(events, event("pod-"+name, "Pod", "shop", name, "Evicted", 1, time.Second))
+	}
+	for _, each := range []bool{false, true} {
+		selection := history.Selection{Each: each}
+		var text strings.Builder
+		if err := history.Write(&text, history.Of(events, selection), selection, terminal.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		var reasons []string
+		for line := range strings.Lines(text.String()) {
+			reasons = append(reasons, strings.Fields(line)[2])
+		}
+		want := "Launched Registered Initialized Evicted Terminated"
+		if each {
+			want = "Launched Registered Initialized Evicted Evicted Evicted Evicted Evicted Terminated"
+		} else if !strings.Contains(text.String(), "5 pods were evicted, the last is pod/shop/f") {
+			t.Errorf("no line for five pods:\n%s", text.String())
+		}
+		if got := strings.Join(reasons, " "); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/history"
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
+
+// kept is how long the API server keeps events.
+const kept = time.Hour
 
 // followEvery is the time between two looks of events -follow.
 const followEvery = 2 * time.Second
@@ -24,6 +28,7 @@ func showEvents(ctx context.Context, arguments []string, now func() time.Time, o
 	kubecontext := flags.String("context", "", "`name` of the context in it (default: its current one)")
 	var selection history.Selection
 	var follow bool
+	flags.BoolVar(&selection.Each, "A", false, "show an event of each pod, and not one for many")
 	for _, name := range []string{"n", "namespace"} {
 		flags.StringVar(&selection.Namespace, name, "", "show events about objects of the namespace of this `name` alone")
 	}
@@ -44,6 +49,10 @@ func showEvents(ctx context.Context, arguments []string, now func() time.Time, o
 	case follow && isForPrograms(form):
 		return usageProblem(problems, "whittle events: -follow writes lines for people: leave -o out")
 	}
+	if *since > kept {
+		warn(problems, fmt.Sprintf("the API server keeps events for an hour, so that -since %s shows no more: for older ones "+
+			"run the saved query \"story of a NodeClaim\" in CloudWatch Logs Insights", *since))
+	}
 	if *since > 0 {
 		selection.Since = now().Add(-*since)
 	}
@@ -60,7 +69,7 @@ func showEvents(ctx context.Context, arguments []string, now func() time.Time, o
 		return write(out, form, map[string]any{"formatVersion": 1, "events": entries})
 	}
 	follower := history.NewFollower()
-	if err := history.Write(out, follower.New(entries), styleOf(out)); err != nil || !follow {
+	if err := history.Write(out, follower.New(entries), selection, styleOf(out)); err != nil || !follow {
 		return err
 	}
 	return followEvents(ctx, client.EventsOf, selection, follower, time.NewTicker(followEvery), out, problems)
@@ -89,7 +98,7 @@ func followEvents(
 			continue
 		}
 		failing = false
-		if err := history.Write(out, follower.New(history.Of(listed, selection)), styleOf(out)); err != nil {
+		if err := history.Write(out, follower.New(history.Of(listed, selection)), selection, styleOf(out)); err != nil {
 			return err
 		}
 	}

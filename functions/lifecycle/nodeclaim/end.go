@@ -1,10 +1,13 @@
 package nodeclaim
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -159,8 +162,26 @@ func (p *pass) release() {
 	}
 	p.do(PatchClaim{Patch: map[string]any{"metadata": map[string]any{
 		"finalizers": without(p.claim.Finalizers, api.TerminationFinalizer),
-	}}}, Log{Message: "deleted nodeclaim", Attributes: p.names()})
+	}}}, Log{Message: "deleted nodeclaim", Attributes: p.names()}, p.terminated())
 	p.outcome.Again = 0
+}
+
+// terminated is the event that ends the claim's story.
+func (p *pass) terminated() Record {
+	labels, why := p.claim.Labels, "the NodeClaim was deleted"
+	if said := api.GetCondition(p.claim.Status.Conditions, api.ConditionTypeDisruptionReason); said != nil &&
+		said.Status == metav1.ConditionTrue && said.Reason != "" {
+		why = said.Reason
+	}
+	what := "the instance"
+	if kind, zone := labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone]; kind != "" && zone != "" {
+		what = fmt.Sprintf("%s, %s in %s,", kind, labels[api.CapacityTypeLabelKey], zone)
+	}
+	return Record{
+		About: disruption.AboutClaim(p.claim), Type: corev1.EventTypeNormal, Reason: api.EventReasonTerminated,
+		Message: fmt.Sprintf("Terminated %s after %s: %s", what,
+			duration.HumanDuration(p.now.Sub(p.claim.CreationTimestamp.Time)), why),
+	}
 }
 
 // removeFinalizer is the step that releases the node.

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
@@ -151,6 +153,11 @@ func (l *Launcher) writeInstance(ctx context.Context, in *attempt.Assignment) (*
 	slog.InfoContext(ctx, "launched nodeclaim", "NodeClaim", in.Claim.Name, "provider-id", in.Instance.ProviderID(),
 		"instance-type", in.Instance.Type, "zone", in.Instance.Zone, "capacity-type", in.Instance.CapacityType,
 		"price", in.Price, "savings", in.Savings.PerHour, "savings-fraction", in.Savings.Fraction)
+	l.Record(cluster.Event{
+		About: disruption.AboutClaim(stored), Type: corev1.EventTypeNormal, Reason: api.ConditionTypeLaunched,
+		Message: fmt.Sprintf("Launched %s, %s in %s, $%.4f/h", in.Instance.Type, in.Instance.CapacityType, in.Instance.Zone,
+			in.Price),
+	})
 	l.Published.Add(own.NodeLaunched{
 		Head: own.HeadOf(l.Cluster), InstanceType: in.Instance.Type, Zone: in.Instance.Zone,
 		CapacityType: in.Instance.CapacityType, PricePerHour: in.Price, Node: own.Node{
