@@ -3,11 +3,13 @@ package console
 import (
 	"context"
 	_ "embed" // of the widget's documentation
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/functions/console/widget"
 	"github.com/whittle-dev/whittle/shared/function"
@@ -37,7 +39,13 @@ type Handler struct {
 	widget  *widget.Widget
 	read    func(context.Context) (*view.Cluster, error)
 	now     func() time.Time
+	// last is the last view of a warm container. It is shown, marked as old, while the cluster does not
+	// answer.
+	last *view.View
 }
+
+// lastFor is how long the last view says more than none.
+const lastFor = time.Hour
 
 // Handle answers with HTML, or with Markdown if CloudWatch asks for the documentation. It shows
 // errors to the person at the dashboard, because nobody repeats the call.
@@ -54,7 +62,18 @@ func (h *Handler) Handle(ctx context.Context, asked Event) (string, error) {
 	objects, err := h.read(ctx)
 	if err != nil {
 		slog.ErrorContext(ctx, "the cluster cannot be shown", "error", err)
-		return h.widget.Failure(err, options)
+		if h.last == nil || h.now().Sub(h.last.Time) > lastFor {
+			return h.widget.Failure(err, options)
+		}
+		old := *h.last
+		old.Problems = append([]string{fmt.Sprintf("NOT CURRENT: this is the state of %s UTC, since when the cluster has not "+
+			"answered: %s", old.Time.UTC().Format("15:04:05"), printable.Short(printable.Line(err.Error()), errorLength))},
+			old.Problems...)
+		return h.widget.Render(&old, options)
 	}
-	return h.widget.Render(view.Of(objects, h.now()), options)
+	h.last = view.Of(objects, h.now())
+	return h.widget.Render(h.last, options)
 }
+
+// errorLength is the most characters of an error beside the last view.
+const errorLength = 300

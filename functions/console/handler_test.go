@@ -95,6 +95,32 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 	}
 }
 
+// TestTheLastViewStaysWhileTheClusterIsSilent holds for an hour, after which the error says more.
+func TestTheLastViewStaysWhileTheClusterIsSilent(t *testing.T) {
+	silent := false
+	h := newHandler(t, func(ctx context.Context) (*view.Cluster, error) {
+		if silent {
+			return nil, errors.New("no answer")
+		}
+		return pools(ctx)
+	})
+	began := h.now()
+	answer(t, h, `{}`)
+	silent = true
+	h.now = func() time.Time { return began.Add(5 * time.Minute) }
+	for range 2 {
+		html := answer(t, h, `{}`)
+		const mark = "NOT CURRENT: this is the state of 12:00:00 UTC, since when the cluster has not answered: no answer"
+		if strings.Count(html, mark) != 1 || !strings.Contains(html, ">gpu</a>") {
+			t.Errorf("got\n%s", html)
+		}
+	}
+	h.now = func() time.Time { return began.Add(2 * time.Hour) }
+	if html := answer(t, h, `{}`); !strings.Contains(html, "The cluster cannot be shown.") {
+		t.Errorf("got\n%s", html)
+	}
+}
+
 func TestReadingEndsBeforeTheInvocationDoes(t *testing.T) {
 	h := newHandler(t, func(ctx context.Context) (*view.Cluster, error) {
 		if _, limited := ctx.Deadline(); !limited {

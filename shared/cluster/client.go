@@ -26,8 +26,8 @@ import (
 // FieldManager is the name under which Whittle owns the fields that it writes.
 const FieldManager = "whittle"
 
-// requestTimeout bounds one request to the API server, so that a stuck connection costs a function
-// only a part of its time.
+// requestTimeout bounds one request to the API server where the caller sets no bound. A stuck connection
+// then costs a function only a part of its time.
 const requestTimeout = 15 * time.Second
 
 // Endpoint is the address of a cluster, with what its nodes need to join it.
@@ -148,7 +148,9 @@ func NewForConfig(endpoint Endpoint, config *rest.Config) (*Client, error) {
 func newClient(endpoint Endpoint, config *rest.Config, now func() time.Time) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "whittle"
-	config.Timeout = requestTimeout
+	if config.Timeout == 0 {
+		config.Timeout = requestTimeout
+	}
 	// client-go's default of 5 requests a second is made for controllers that live for days. A
 	// function has seconds, and the API server's priority and fairness protects the cluster. Each
 	// function bounds how many requests it has under way. This limit is for a missing bound.

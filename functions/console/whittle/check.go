@@ -33,8 +33,10 @@ func checkAccount(ctx context.Context, arguments []string, now func() time.Time,
 	flags.StringVar(&options.EventBus, "event-bus", "", "the deployment's setting eventBus: `name` of the bus")
 	flags.BoolVar(&options.ZonalShift, "zonal-shift", false, "the deployment's setting zonalShift")
 	subnets := flags.String("subnets", "", "the deployment's setting subnets: `list` of the functions' subnets")
-	kubeconfig := flags.String("kubeconfig", "", "read the cluster by this kubeconfig `file` instead of AWS credentials")
-	kubecontext := flags.String("context", "", "read the cluster by the kubeconfig's context of this `name`")
+	var way access
+	way.addFlags(flags)
+	flags.Lookup("kubeconfig").Usage = "read the cluster by this kubeconfig `file` instead of AWS credentials"
+	flags.Lookup("context").Usage = "read the cluster by the kubeconfig's context of this `name`"
 	output := flags.String("output", "table", "`form` of the output: table or json")
 	flags.StringVar(output, "o", "table", "short for -output")
 	if err := parse(flags, arguments, problems); err != nil {
@@ -55,8 +57,8 @@ func checkAccount(ctx context.Context, arguments []string, now func() time.Time,
 		return errors.New("no region: pass -region, or set AWS_REGION")
 	}
 	reader := account.NewReader(loaded, now)
-	if *kubeconfig != "" || *kubecontext != "" {
-		reader.Connect = func(context.Context, string) (*cluster.Client, error) { return connect(*kubeconfig, *kubecontext) }
+	if way.kubeconfig != "" || way.kubecontext != "" {
+		reader.Connect = func(context.Context, string) (*cluster.Client, error) { return way.connect() }
 	}
 	findings := check.Findings(reader.Read(ctx, options))
 	if err := writeFindings(out, findings, *output); err != nil {

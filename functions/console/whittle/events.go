@@ -22,10 +22,8 @@ const followEvery = 2 * time.Second
 // showEvents shows what Whittle did, in order.
 func showEvents(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle events", flag.ContinueOnError)
-	kubeconfig := flags.String(
-		"kubeconfig", "", "kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
-	)
-	kubecontext := flags.String("context", "", "`name` of the context in it (default: its current one)")
+	var way access
+	way.addFlags(flags)
 	var selection history.Selection
 	var follow bool
 	flags.BoolVar(&selection.Each, "A", false, "show an event of each pod, and not one for many")
@@ -56,7 +54,7 @@ func showEvents(ctx context.Context, arguments []string, now func() time.Time, o
 	if *since > 0 {
 		selection.Since = now().Add(-*since)
 	}
-	client, err := connect(*kubeconfig, *kubecontext)
+	client, err := way.connect()
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
+
+	"k8s.io/klog/v2"
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 )
@@ -32,6 +35,8 @@ type verdict struct {
 func (v *verdict) Error() string { return v.text }
 
 func main() {
+	// client-go's own lines would stand between those of the command, which reports each error itself.
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -59,6 +59,9 @@ func remedyFor(err error, text string, endpoint cluster.Endpoint) string {
 			"with `aws eks update-kubeconfig`", where)
 	case errors.As(err, &lookup):
 		return fmt.Sprintf("nothing has the address of %s: does the cluster still exist, and is the network up?", where)
+	case errors.As(err, &network) && network.Timeout():
+		return fmt.Sprintf("%s answers slowly, or not at all: wait longer with -request-timeout 2m, and check that it is "+
+			"reachable from here", where)
 	case errors.As(err, &network):
 		return fmt.Sprintf("%s does not answer: is it running, and reachable from here?", where)
 	}

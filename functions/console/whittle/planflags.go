@@ -28,8 +28,7 @@ type planFlags struct {
 	minValuesPolicy plan.MinValuesPolicy
 	spread          spread.Defaults
 	output          string
-	kubeconfig      string
-	kubecontext     string
+	access
 	// strict makes warnings errors. verbose shows the kinds that no plan depends on.
 	strict, verbose bool
 	// consolidate shows the moves of consolidation in place of a plan.
@@ -115,11 +114,7 @@ func (f *planFlags) addInputs(flags *flag.FlagSet) {
 		"reserved", "free instances of capacity reservations, which files do not hold: `counts` as cr-0a1b=3,cr-0c2d=0",
 		f.addReserved,
 	)
-	flags.StringVar(
-		&f.kubeconfig, "kubeconfig", "",
-		"kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
-	)
-	flags.StringVar(&f.kubecontext, "context", "", "`name` of the context in it (default: its current one)")
+	f.access.addFlags(flags)
 	flags.BoolVar(&f.strict, "strict", false, "fail on warnings about files, such as a missing EC2NodeClass")
 	flags.BoolVar(&f.verbose, "v", false, "show the objects in files that no plan depends on")
 }

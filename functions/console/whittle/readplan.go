@@ -77,7 +77,7 @@ func (s *source) useFiles(f *planFlags, in io.Reader, problems io.Writer) error 
 
 // useCluster connects to the cluster, and takes the settings that its deployment tells.
 func (s *source) useCluster(ctx context.Context, f *planFlags, problems io.Writer) error {
-	client, err := connect(f.kubeconfig, f.kubecontext)
+	client, err := f.connect()
 	if err != nil {
 		return err
 	}

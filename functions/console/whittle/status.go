@@ -22,10 +22,8 @@ func showStatus(
 	ctx context.Context, arguments []string, now func() time.Time, in io.Reader, out, problems io.Writer,
 ) error {
 	flags := flag.NewFlagSet("whittle status", flag.ContinueOnError)
-	kubeconfig := flags.String(
-		"kubeconfig", "", "kubeconfig `file` of the cluster (default: KUBECONFIG, or .kube/config at home)",
-	)
-	kubecontext := flags.String("context", "", "`name` of the context in it (default: its current one)")
+	var way access
+	way.addFlags(flags)
 	karpenter := cluster.KarpenterAccounts()
 	flags.Func("karpenter-service-accounts", "the deployment's setting karpenterServiceAccounts: `list` of NAMESPACE/NAME",
 		func(list string) (err error) {
@@ -50,7 +48,7 @@ func showStatus(
 	if flags.NArg() > 0 {
 		return usageProblem(problems, "whittle status: takes no arguments: got %q", flags.Args())
 	}
-	client, err := connect(*kubeconfig, *kubecontext)
+	client, err := way.connect()
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,15 @@ func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	unreachable := httptest.NewServer(http.NotFoundHandler())
 	unreachable.Close()
+	over := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+	}))
+	defer slow.Close()
+	defer close(over)
 	foreign := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(foreign.Close)
 	foreign.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -71,6 +80,8 @@ func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
 			`no context "c": pass -context with one of a, b`},
 		{"no current context", []string{"-kubeconfig", write(strings.Replace(configured, `"a"`, `""`, 1))},
 			"pass -context with one of a, b"},
+		{"slow", []string{"-kubeconfig", write(strings.Replace(configured, unreachable.URL, slow.URL, 1)),
+			"-request-timeout", "300ms"}, "answers slowly, or not at all: wait longer with -request-timeout"},
 		{"unreachable", []string{"-kubeconfig", config, "-context", "b"},
 			`the cluster of context "b" at ` + unreachable.URL + " does not answer: is it running"},
 		{"unknown address", []string{"-kubeconfig", write(strings.Replace(configured, unreachable.URL,

@@ -18,8 +18,8 @@ import (
 func showVersion(ctx context.Context, arguments []string, out, problems io.Writer) error {
 	flags := flag.NewFlagSet("whittle version", flag.ContinueOnError)
 	deployed := flags.Bool("deployed", false, "also the versions in the cluster, and which of them is behind")
-	kubeconfig := flags.String("kubeconfig", "", "kubeconfig `file`, for -deployed")
-	kubecontext := flags.String("context", "", "`name` of the kubeconfig's context, for -deployed")
+	var way access
+	way.addFlags(flags)
 	var output string
 	outputFlag(flags, &output, "text", formJSON, formYAML)
 	if err := parse(flags, arguments, problems); err != nil {
@@ -29,7 +29,7 @@ func showVersion(ctx context.Context, arguments []string, out, problems io.Write
 		Name: "command line", Version: version.Version, Remedy: "install the command line of the newest version",
 	}}
 	if *deployed {
-		client, err := connect(*kubeconfig, *kubecontext)
+		client, err := way.connect()
 		if err != nil {
 			return err
 		}
