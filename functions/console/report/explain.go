@@ -22,6 +22,8 @@ const (
 	OutcomeNoPlace      = "no place"
 	// OutcomeHeld means that the pod waits and no node is planned for it now.
 	OutcomeHeld = "held"
+	// OutcomeRunning means that the pod has a node that is not leaving, and runs or starts there.
+	OutcomeRunning = "running"
 	// OutcomeNotPlanned means that the pod does not wait for a node.
 	OutcomeNotPlanned = "not planned"
 )
@@ -32,12 +34,14 @@ type Explanation struct {
 
 	Pod     string `json:"pod"`
 	Outcome string `json:"outcome"`
-	// Why says in a sentence why a pod is held or not planned.
+	// Why says in a sentence why a pod is held or not planned, or how a running pod is.
 	Why string `json:"why,omitempty"`
 	// Held is the reason of a pod that is held: a value of sight.HeldReason.
 	Held string `json:"held,omitempty"`
 	// Until is when a held pod is planned for again; nil where no time decides.
 	Until *metav1.Time `json:"until,omitempty"`
+	// Runs is the node of a running pod.
+	Runs string `json:"runs,omitempty"`
 	// Leaves is the leaving node that the pod runs on; empty for a pending pod.
 	Leaves string `json:"leaves,omitempty"`
 	// Node is the new node, Existing the existing one.
@@ -77,7 +81,10 @@ func Explain(namespace, name string, view *sight.View, p *plan.Plan) *Explanatio
 		if pod = find(pods, namespace, name); pod == nil {
 			return nil
 		}
-		e.Outcome, e.Why, e.Requests = OutcomeNotPlanned, whyNotPlanned(pod, s), scheduling.PodRequests(pod)
+		e.Outcome, e.Why, e.Requests = OutcomeNotPlanned, whyNotPlanned(pod, view), scheduling.PodRequests(pod)
+		if !scheduling.IsTerminal(pod) && pod.Spec.NodeName != "" && !leaves(pod.Spec.NodeName, s) {
+			e.Outcome, e.Runs = OutcomeRunning, pod.Spec.NodeName
+		}
 		e.hold(view.Held)
 		return e
 	}
@@ -142,7 +149,8 @@ func find(pods []corev1.Pod, namespace, name string) *corev1.Pod {
 }
 
 // whyNotPlanned says why a pod does not wait for a node.
-func whyNotPlanned(pod *corev1.Pod, s *plan.Snapshot) string {
+func whyNotPlanned(pod *corev1.Pod, view *sight.View) string {
+	s := view.Snapshot
 	owner := ""
 	if controller := metav1.GetControllerOf(pod); controller != nil {
 		owner = controller.Kind + " " + controller.Name
@@ -151,7 +159,7 @@ func whyNotPlanned(pod *corev1.Pod, s *plan.Snapshot) string {
 	case scheduling.IsTerminal(pod):
 		return fmt.Sprintf("it has ended (%s) and needs no node", pod.Status.Phase)
 	case pod.Spec.NodeName != "" && !leaves(pod.Spec.NodeName, s):
-		return fmt.Sprintf("it runs on node %q already, which is not leaving", pod.Spec.NodeName)
+		return how(pod)
 	case pod.Spec.NodeName != "" && scheduling.IsReschedulable(pod):
 		return fmt.Sprintf(
 			"its node %q is leaving, but its annotation %s or a PodDisruptionBudget prevents the eviction, and keeps the node",
@@ -168,6 +176,8 @@ func whyNotPlanned(pod *corev1.Pod, s *plan.Snapshot) string {
 			"its scheduling gate %q holds it back until a controller removes it from spec.schedulingGates",
 			pod.Spec.SchedulingGates[0].Name,
 		)
+	case awaitedVolume(pod, view) != "":
+		return awaitedVolume(pod, view)
 	case pod.Status.NominatedNodeName != "":
 		return fmt.Sprintf(
 			"the scheduler has nominated it for node %q (status.nominatedNodeName), where it makes room",

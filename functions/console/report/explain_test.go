@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/terminal"
@@ -80,13 +81,35 @@ func TestExplainTheRest(t *testing.T) {
 	}
 }
 
+// claimed are the volumes of a pod with one claim.
+func claimed(name string) []corev1.Volume {
+	return []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+	}}}
+}
+
 func TestExplainWhyNotPlanned(t *testing.T) {
 	now := metav1.Now()
 	yes := true
 	for want, change := range map[string]func(*corev1.Pod){
-		`it runs on node "n1" already`: func(p *corev1.Pod) { p.Spec.NodeName = "n1" },
-		"it has ended (Failed)":        func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
-		"it is being deleted":          func(p *corev1.Pod) { p.DeletionTimestamp = &now },
+		`needs no node: it runs on node "n1".`: func(p *corev1.Pod) { p.Spec.NodeName = "n1" },
+		`needs no node: it is on node "n1", where its container "web" waits: ImagePullBackOff (no such image).`: func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Status.Phase = "n1", corev1.PodPending
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web", State: corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"},
+			}}}
+		},
+		`waits for the PersistentVolumeClaim "data", which does not exist`: func(p *corev1.Pod) {
+			p.UID, p.Status.NominatedNodeName, p.Spec.Volumes = "u", "n2", claimed("data")
+		},
+		`no node has the CSI driver ebs.csi.aws.com of its StorageClass "gp3"`: func(p *corev1.Pod) {
+			p.UID, p.Status.NominatedNodeName, p.Spec.Volumes = "u", "n2", claimed("unbound")
+		},
+		`the driver efs.csi.aws.com of its StorageClass "shared" has not made it yet`: func(p *corev1.Pod) {
+			p.UID, p.Status.NominatedNodeName, p.Spec.Volumes = "u", "n2", claimed("slow")
+		},
+		"it has ended (Failed)": func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
+		"it is being deleted":   func(p *corev1.Pod) { p.DeletionTimestamp = &now },
 		"belongs to the DaemonSet agent": func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent", Controller: &yes}}
 		},
@@ -101,8 +124,23 @@ func TestExplainWhyNotPlanned(t *testing.T) {
 	} {
 		all := pods("a")
 		change(&all[0])
-		text := explainText(t, Explain("default", "a", seen(all, &plan.Snapshot{}), &plan.Plan{}))
-		if !strings.Contains(text, "default/a is not planned: ") || !strings.Contains(text, want) {
+		view := seen(all, &plan.Snapshot{})
+		unbound := func(name, class string) corev1.PersistentVolumeClaim {
+			return corev1.PersistentVolumeClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+				Spec:       corev1.PersistentVolumeClaimSpec{StorageClassName: &class},
+			}
+		}
+		view.Objects.PersistentVolumeClaims = []corev1.PersistentVolumeClaim{unbound("unbound", "gp3"), unbound("slow", "shared")}
+		view.Objects.StorageClasses = []storagev1.StorageClass{
+			{ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com"},
+			{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Provisioner: "efs.csi.aws.com"},
+		}
+		view.Objects.CSINodes = []storagev1.CSINode{{
+			Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "efs.csi.aws.com"}}},
+		}}
+		text := explainText(t, Explain("default", "a", view, &plan.Plan{}))
+		if !strings.Contains(text, want) {
 			t.Errorf("got %q, want %q", text, want)
 		}
 	}

@@ -31,6 +31,8 @@ func (e *Explanation) WriteText(out io.Writer, style terminal.Style) error {
 		}
 	case OutcomeHeld:
 		text.WriteString(style.Wrap(fmt.Sprintf("%s is held: %s.", name, e.Why), "", ""))
+	case OutcomeRunning:
+		text.WriteString(style.Wrap(fmt.Sprintf("%s needs no node: %s.", name, e.Why), "", ""))
 	default:
 		text.WriteString(style.Wrap(fmt.Sprintf("%s is not planned: %s.", name, e.Why), "", ""))
 	}

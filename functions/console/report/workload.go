@@ -30,6 +30,9 @@ type WorkloadOutcome struct {
 	Pods    []string `json:"pods"`
 	// Example explains the first of the pods.
 	Example *Explanation `json:"example"`
+
+	nodes map[string]bool // of running pods
+	well  bool            // the pods run
 }
 
 // ExplainWorkload explains the pods of a controller of any of the kinds. It returns nil if no pod is
@@ -58,7 +61,7 @@ func ExplainWorkload(
 	if w.Pods == 0 {
 		return nil
 	}
-	rank := []string{OutcomeNoPlace, OutcomeHeld, OutcomeNewNode, OutcomeExistingNode, OutcomeNotPlanned}
+	rank := []string{OutcomeNoPlace, OutcomeHeld, OutcomeNewNode, OutcomeExistingNode, OutcomeNotPlanned, OutcomeRunning}
 	slices.SortStableFunc(w.Outcomes, func(a, b WorkloadOutcome) int {
 		return slices.Index(rank, a.Outcome) - slices.Index(rank, b.Outcome)
 	})
@@ -68,13 +71,21 @@ func ExplainWorkload(
 func (w *Workload) add(e *Explanation) {
 	for i := range w.Outcomes {
 		o := &w.Outcomes[i]
-		if o.Outcome == e.Outcome && o.Example.Why == e.Why &&
+		if o.Outcome == e.Outcome && (o.Example.Why == e.Why || o.well && isWell(e)) &&
 			(e.Outcome != OutcomeNoPlace || slices.Equal(o.Example.Reasons, e.Reasons)) {
 			o.Pods = append(o.Pods, e.Pod)
+			o.nodes[e.Runs] = true
 			return
 		}
 	}
-	w.Outcomes = append(w.Outcomes, WorkloadOutcome{Outcome: e.Outcome, Pods: []string{e.Pod}, Example: e})
+	w.Outcomes = append(w.Outcomes, WorkloadOutcome{
+		Outcome: e.Outcome, Pods: []string{e.Pod}, Example: e, nodes: map[string]bool{e.Runs: true}, well: isWell(e),
+	})
+}
+
+// isWell reports whether a pod runs, so that there is nothing to say about it.
+func isWell(e *Explanation) bool {
+	return e.Outcome == OutcomeRunning && e.Why == fmt.Sprintf("it runs on node %q", e.Runs)
 }
 
 // controllerOf returns what the pod's controller may be, if it has the name. A Deployment owns its pods
@@ -100,10 +111,18 @@ func (w *Workload) WriteText(out io.Writer, style terminal.Style) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %s: %s\n", w.Kind, style.Paint(terminal.Bold, w.Name), count(w.Pods, "pod"))
 	for _, o := range w.Outcomes {
+		if o.well {
+			text.WriteString(style.Wrap(fmt.Sprintf("running: %s on %s", count(len(o.Pods), "pod"), count(len(o.nodes), "node")),
+				"  ", "    "))
+			continue
+		}
 		text.WriteString(style.Wrap(fmt.Sprintf("%s: %s: %s", o.Outcome, count(len(o.Pods), "pod"), names(o.Pods)),
 			"  ", "    "))
 	}
 	for _, o := range w.Outcomes {
+		if o.well {
+			continue
+		}
 		text.WriteString("\n")
 		if err := o.Example.WriteText(&text, style); err != nil {
 			return err

@@ -41,7 +41,7 @@ func TestWorkloadsOwnTheirPods(t *testing.T) {
 		if explained != nil {
 			got = explained.Pods
 			if explained.Kind != test.kind || len(explained.Outcomes) != 1 ||
-				explained.Outcomes[0].Outcome != report.OutcomeNotPlanned {
+				explained.Outcomes[0].Outcome != report.OutcomeRunning {
 				t.Errorf("%s %s: %+v", test.kind, test.name, explained)
 			}
 		}
