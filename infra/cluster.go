@@ -1,4 +1,4 @@
-package main
+package infra
 
 import (
 	"crypto/sha256"
@@ -23,15 +23,15 @@ type cluster struct {
 	recursionSetting awscdk.CfnCondition
 }
 
-// newCluster adds the installation for one cluster to scope.
+// newCluster adds the installation for one cluster to its construct.
 //
 // The install function writes the cluster's custom resource definitions and roles, with the rights
 // of its access entry. The rules and schedules depend on install: no function wakes before the
 // cluster knows it. CloudFormation deletes in the reverse order, so none wakes after its rights are
 // gone.
-func newCluster(scope constructs.Construct, stack configuration, configuration clusterConfiguration) {
+func newCluster(made *whittle, stack configuration, configuration clusterConfiguration) {
 	c := &cluster{
-		scope:         constructs.NewConstruct(scope, jsii.String(configuration.name)),
+		scope:         made,
 		name:          configuration.name,
 		prefix:        physicalPrefix(configuration.name),
 		stack:         stack,
@@ -56,6 +56,7 @@ func newCluster(scope constructs.Construct, stack configuration, configuration c
 	newQueries(c, functions)
 	newDashboard(c, queues, functions, alarms)
 	newNextSteps(c)
+	made.cluster, made.nodes, made.access, made.alarms = c, nodes, access, alarms
 }
 
 // maximumPrefix leaves room for the longest function's name, -interrupt, within Lambda's 64

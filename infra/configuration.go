@@ -1,4 +1,4 @@
-package main
+package infra
 
 import (
 	"fmt"
@@ -30,6 +30,8 @@ type configuration struct {
 	manifestHash string
 	// clusters get an installation each, in the given order.
 	clusters []clusterConfiguration
+	// installations are what the constructs of these clusters are made from.
+	installations []*WhittleProps
 }
 
 // clusterConfiguration holds the choices for one cluster.
@@ -147,8 +149,9 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		return configuration{}, err
 	}
 	read := configuration{architecture: defaultArchitecture}
+	var stack WhittleProps
 	for _, s := range stackSettings() {
-		if err := s.from(&read, source{file: file, lookup: lookup}); err != nil {
+		if err := s.from(&read, &stack, source{file: file, lookup: lookup}); err != nil {
 			return configuration{}, err
 		}
 	}
@@ -157,25 +160,36 @@ func readConfiguration(lookup func(key string) any) (configuration, error) {
 		return configuration{}, err
 	}
 	for _, name := range names {
-		one := clusterConfiguration{
-			name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI,
-			reaction: reactionAdaptive, quietAfter: defaultQuietAfter, admission: admissionAudit, nodeCNI: true,
-			metrics: metrics.DetailFew, alarms: true, dashboard: true, terminationProtection: true,
-		}
+		one, props := clusterDefaults(name), stack
+		props.ClusterName = &name
 		for _, s := range clusterSettings() {
-			if err := s.from(&one, source{file: file, lookup: lookup, cluster: name}); err != nil {
+			if err := s.from(&one, &props, source{file: file, lookup: lookup, cluster: name}); err != nil {
 				return configuration{}, err
 			}
 		}
 		if err := one.check(); err != nil {
 			return configuration{}, fmt.Errorf("%s: cluster %q: %w", at, name, err)
 		}
-		read.clusters = append(read.clusters, one)
+		read.clusters, read.installations = append(read.clusters, one), append(read.installations, &props)
 	}
 	if err := read.build(); err != nil {
 		return configuration{}, err
 	}
+	if read.release == "" {
+		for _, props := range read.installations {
+			props.Functions = &read.functions
+		}
+	}
 	return read, nil
+}
+
+// clusterDefaults returns the settings of a cluster that sets none.
+func clusterDefaults(name string) clusterConfiguration {
+	return clusterConfiguration{
+		name: name, interval: defaultInterval, logRetention: defaultLogRetention, authenticationMode: modeAPI,
+		reaction: reactionAdaptive, quietAfter: defaultQuietAfter, admission: admissionAudit, nodeCNI: true,
+		metrics: metrics.DetailFew, alarms: true, dashboard: true, terminationProtection: true,
+	}
 }
 
 // check compares settings with each other.
@@ -248,8 +262,9 @@ type setting[C any] struct {
 	set                        func(c *C, value any) error
 }
 
-// from reads the setting. An error names the place of the value and shows a correct one.
-func (s setting[C]) from(c *C, in source) error {
+// from reads the setting, and writes it into props too. An error names the place of the value and
+// shows a correct one.
+func (s setting[C]) from(c *C, props *WhittleProps, in source) error {
 	for _, found := range []struct {
 		value       any
 		where, mend string
@@ -264,7 +279,7 @@ func (s setting[C]) from(c *C, in source) error {
 		if err := s.set(c, found.value); err != nil {
 			return fmt.Errorf("%s: %w: write it as in %s", found.where, err, strings.TrimSpace(found.mend))
 		}
-		return nil
+		return props.put(s.key, found.value)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package infra
 
 import (
 	"encoding/json"
@@ -27,6 +27,12 @@ func sprint(value any) string {
 }
 
 func wrong(value any, why string) error { return fmt.Errorf("\"%v\" %s", value, why) }
+
+// isToken reports whether CloudFormation knows the text at the deployment only, as for an attribute of
+// another construct. The CDK writes such texts as ${Token[...]}, and lists with #, until it synthesizes.
+func isToken(text string) bool {
+	return strings.Contains(text, "${Token[") || strings.Contains(text, "#{Token[")
+}
 
 func text(value any, what string) (string, error) {
 	given, ok := value.(string)
@@ -185,7 +191,7 @@ func ids(value any, kind string) ([]string, error) {
 		return nil, err
 	}
 	for _, id := range given {
-		if !regexp.MustCompile(`^` + kind + `-[0-9a-f]{8,17}$`).MatchString(id) {
+		if !isToken(id) && !regexp.MustCompile(`^`+kind+`-[0-9a-f]{8,17}$`).MatchString(id) {
 			return nil, wrong(id, "is no id that begins with "+kind+"-")
 		}
 	}
@@ -195,6 +201,9 @@ func ids(value any, kind string) ([]string, error) {
 // arnOf accepts the ARN of a service's resource whose name has the given beginning.
 func arnOf(value any, service, beginning string) (string, error) {
 	given, ok := value.(string)
+	if ok && isToken(given) {
+		return given, nil
+	}
 	// The account of AWS's own policies is "aws".
 	if !ok || !regexp.MustCompile(
 		`^arn:aws[a-z-]*:`+service+`:[a-z0-9-]*:([0-9]{12}|aws):`+beginning+`[A-Za-z0-9_.+=,@/-]+$`,
@@ -204,8 +213,12 @@ func arnOf(value any, service, beginning string) (string, error) {
 	return given, nil
 }
 
-// eventBus accepts a name or an ARN.
+// eventBus accepts a name or an ARN. A token could stand for either, and the role's rights tell them
+// apart.
 func eventBus(value any) (string, error) {
+	if given, ok := value.(string); ok && isToken(given) {
+		return "", wrong(value, "is known at the deployment only: give the name of the bus as text")
+	}
 	if given, ok := value.(string); ok && regexp.MustCompile(`^[A-Za-z0-9._-]{1,256}$`).MatchString(given) {
 		return given, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package infra
 
 import (
 	"crypto/sha256"
@@ -23,16 +23,20 @@ func stackName(cluster string) string {
 
 // newStacks adds a stack for each cluster. They share nothing, so that a deployment or a removal touches
 // the clusters that it names.
-func newStacks(scope constructs.Construct, configuration configuration) []awscdk.Stack {
+func newStacks(scope constructs.Construct, configuration configuration) ([]awscdk.Stack, error) {
 	var stacks []awscdk.Stack
-	for _, cluster := range configuration.clusters {
-		stacks = append(stacks, newStack(scope, configuration, cluster))
+	for i, cluster := range configuration.clusters {
+		stack := newStack(scope, configuration.tags, cluster)
+		if _, err := newWhittle(stack, cluster.name, configuration.installations[i]); err != nil {
+			return nil, err
+		}
+		stacks = append(stacks, stack)
 	}
-	return stacks
+	return stacks, nil
 }
 
 // newStack adds the stack of a cluster. The same template serves every account and region.
-func newStack(scope constructs.Construct, configuration configuration, cluster clusterConfiguration) awscdk.Stack {
+func newStack(scope constructs.Construct, tags map[string]string, cluster clusterConfiguration) awscdk.Stack {
 	name := jsii.String(stackName(cluster.name))
 	purpose := "Whittle: gives the EKS cluster " + cluster.name + " the nodes that its pods need"
 	stack := awscdk.NewStack(scope, name, &awscdk.StackProps{
@@ -44,9 +48,8 @@ func newStack(scope constructs.Construct, configuration configuration, cluster c
 			GenerateBootstrapVersionRule: jsii.Bool(false),
 		}),
 	})
-	for key, value := range configuration.tags {
+	for key, value := range tags {
 		awscdk.Tags_Of(stack).Add(&key, &value, nil)
 	}
-	newCluster(stack, configuration, cluster)
 	return stack
 }

@@ -1,4 +1,4 @@
-package main
+package infra
 
 import (
 	"encoding/json"
@@ -115,7 +115,11 @@ func synthesizeAll(t *testing.T, context map[string]any) map[string]template {
 		Context:            &settings.Context,
 	})
 	templates := map[string]template{}
-	for _, stack := range newStacks(app, configuration) {
+	stacks, err := newStacks(app, configuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stack := range stacks {
 		encoded, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
 		if err != nil {
 			t.Fatal(err)
@@ -268,7 +272,11 @@ func TestTheStackIsProtected(t *testing.T) {
 			t.Fatal(err)
 		}
 		app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: jsii.String(t.TempDir())})
-		if got := newStacks(app, configuration)[0].TerminationProtection(); got == nil || *got != want {
+		stacks, err := newStacks(app, configuration)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stacks[0].TerminationProtection(); got == nil || *got != want {
 			t.Errorf("terminationProtection=%s: %v, want %v", value, got, want)
 		}
 	}

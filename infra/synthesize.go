@@ -1,4 +1,4 @@
-package main
+package infra
 
 import (
 	"fmt"
@@ -10,21 +10,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-func main() {
-	err := run()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "whittle: %v\n", err)
-	}
-	// jsii may print its own message when it closes, so ours comes first.
-	jsii.Close()
-	if err != nil {
-		os.Exit(1)
-	}
-}
-
-// run synthesizes the app into the folder that the CDK command line names. Its errors tell the user
-// what to change.
-func run() error {
+// Synthesize writes the templates of the clusters that the CDK's context and the configuration file
+// name, into the folder that the CDK command line names. Its errors tell the user what to change.
+func Synthesize() error {
 	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
 	given, _ := app.Node().GetAllContext(nil).(map[string]any)
 	if err := checkContext(slices.Collect(maps.Keys(given))); err != nil {
@@ -39,7 +27,9 @@ func run() error {
 	if configuration.notice != "" {
 		fmt.Fprintf(os.Stderr, "whittle: %s\n", configuration.notice)
 	}
-	newStacks(app, configuration)
+	if _, err := newStacks(app, configuration); err != nil {
+		return err
+	}
 	app.Synth(nil)
 	return nil
 }
