@@ -48,7 +48,7 @@ export WHITTLE_KUBERNETES := $(kubernetes)
 # their settings, such as short=1, from the variables of the command line, which make passes on.
 experiments := contract compare day kueue chaos bench bench-launch bench-month bench-scale bench-reaction storm fidelity
 
-.PHONY: help run up down experiment $(experiments) build functions zips deploy release rebuild uninstall clean local test \
+.PHONY: help run up down experiment $(experiments) build functions zips deploy release templates rebuild uninstall clean local test \
   quick pages lint generate fuzz synth browser conformance crash attacks simulate bench-peer bench-consolidation \
   bench-windows shortages gangs test-product test-world FORCE
 
@@ -114,6 +114,9 @@ deploy: infra/node_modules $(built) ## show what changes and deploy a stack for 
 
 release: ## make zips of the functions, command lines, an SBOM, provenance and checksums in build/release, the same bytes each time; key=FILE signs them
 	@go run ./infra/release $(if $(key),-key '$(key)') $(functions)
+
+templates: ## write the CloudFormation templates of a release, which `whittle install` fills in, without building functions
+	@go run ./infra/templates build/templates/templates.json.gz
 
 rebuild: ## build a release again from its commit with an empty cache, and compare the bytes: release=DIR
 	@go run ./infra/release -rebuild '$(or $(release),$(error name the folder: release=DIR))'

@@ -1,13 +1,12 @@
 package infra
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/whittle-dev/whittle/infra/cfntemplate"
 )
 
 // cluster is the installation for one EKS cluster. Two clusters share no queue, role or function.
@@ -59,32 +58,13 @@ func newCluster(made *whittle, stack configuration, configuration clusterConfigu
 	made.cluster, made.nodes, made.access, made.alarms = c, nodes, access, alarms
 }
 
-// maximumPrefix leaves room for the longest function's name, -interrupt, within Lambda's 64
-// characters.
-const maximumPrefix = 64 - len("-interrupt")
-
-// physicalPrefix returns the beginning of a cluster's physical names. EKS allows longer names than
-// Lambda, so cut shortens long ones.
-func physicalPrefix(name string) string { return cut("whittle-"+name, name, maximumPrefix) }
-
-// cut shortens a prefix to a length. A hash of the name keeps it unique.
-func cut(prefix, name string, maximum int) string {
-	if len(prefix) <= maximum {
-		return prefix
-	}
-	hash := sha256.Sum256([]byte(name))
-	suffix := "-" + hex.EncodeToString(hash[:4])
-	return prefix[:maximum-len(suffix)] + suffix
-}
+// physicalPrefix returns the beginning of a cluster's physical names.
+func physicalPrefix(name string) string { return cfntemplate.NamesOf(name).Prefix }
 
 // physicalName returns the AWS name of the cluster's function, queue or schedule.
 func (c *cluster) physicalName(part string) *string {
 	return jsii.String(c.prefix + "-" + part)
 }
-
-// maximumRolePrefix leaves room for the longest role name, -node-windows, and the longest region in
-// IAM's 64 characters.
-const maximumRolePrefix = 64 - len("-node-windows") - len("-ap-southeast-2")
 
 // roleName returns the name of a role that people write into the ConfigMap aws-auth: it must stay
 // the same in the next deployment. In other modes it is nil, and CloudFormation chooses a name. IAM
@@ -93,5 +73,5 @@ func (c *cluster) roleName(part string) *string {
 	if c.configuration.authenticationMode != modeConfigMap {
 		return nil
 	}
-	return awscdk.Fn_Sub(jsii.String(cut("whittle-"+c.name, c.name, maximumRolePrefix)+"-"+part+"-${AWS::Region}"), nil)
+	return awscdk.Fn_Sub(jsii.String(cfntemplate.NamesOf(c.name).RolePrefix+"-"+part+"-${AWS::Region}"), nil)
 }

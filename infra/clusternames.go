@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-)
 
-// maximumClusterName is EKS's limit, in characters.
-// https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
-const maximumClusterName = 100
+	"github.com/whittle-dev/whittle/infra/cfntemplate"
+)
 
 // clusterNames returns the names in the given order, and the place where the user wrote them. The
 // context overrides the file.
@@ -41,19 +38,10 @@ func checkClusterNames(names []string) error {
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
-		switch {
-		case len(name) > maximumClusterName:
-			return fmt.Errorf(
-				"%q has %d characters, EKS allows %d: give the name that `aws eks list-clusters` prints", name, len(name),
-				maximumClusterName,
-			)
-		case !regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`).MatchString(name):
-			return fmt.Errorf(
-				"%q is no name of an EKS cluster (letters, digits, - and _, a letter or digit first): give the name that "+
-					"`aws eks list-clusters` prints",
-				name,
-			)
-		case seen[name]:
+		if err := cfntemplate.CheckCluster(name); err != nil {
+			return err
+		}
+		if seen[name] {
 			return fmt.Errorf("%q is given twice: name each cluster once", name)
 		}
 		seen[name] = true

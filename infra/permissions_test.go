@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/whittle-dev/whittle/infra/cfntemplate"
 )
 
 // statement is a policy statement with lists in place of single values.
@@ -303,7 +305,7 @@ func TestPassRoleNamesTheNodeRoleOnly(t *testing.T) {
 // 10,240 characters in all, without white space.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
 func TestRolesFitIAM(t *testing.T) {
-	template := synthesize(t, strings.Repeat("n", maximumClusterName))
+	template := synthesize(t, strings.Repeat("n", cfntemplate.MaximumCluster))
 	for id, role := range template.ofType("AWS::IAM::Role") {
 		if role.Properties["Policies"] == nil {
 			continue

@@ -1,25 +1,15 @@
 package infra
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"strings"
-
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/whittle-dev/whittle/infra/cfntemplate"
 )
 
-// stackName is the name of a cluster's CloudFormation stack. EKS allows underscores and CloudFormation
-// does not: a hash keeps such a name apart from one with hyphens.
-func stackName(cluster string) string {
-	name := "Whittle-" + cluster
-	if plain := strings.ReplaceAll(name, "_", "-"); plain != name {
-		hash := sha256.Sum256([]byte(cluster))
-		return plain + "-" + hex.EncodeToString(hash[:4])
-	}
-	return name
-}
+// stackName is the name of a cluster's CloudFormation stack.
+func stackName(cluster string) string { return cfntemplate.NamesOf(cluster).Stack }
 
 // newStacks adds a stack for each cluster. They share nothing, so that a deployment or a removal touches
 // the clusters that it names.

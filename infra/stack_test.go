@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/whittle-dev/whittle/infra/cfntemplate"
 )
 
 func TestMain(m *testing.M) {
@@ -214,7 +216,7 @@ func TestStackIsTheSameForEveryAccount(t *testing.T) {
 func TestStackFitsCloudFormation(t *testing.T) {
 	const key = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 	got := synthesizeWith(t, map[string]any{
-		"clusters": strings.Repeat("n", maximumClusterName), "functions": builtFunctions(t), "windowsNodes": "true",
+		"clusters": strings.Repeat("n", cfntemplate.MaximumCluster), "functions": builtFunctions(t), "windowsNodes": "true",
 		"subnets": "subnet-0a1b2c3d", "securityGroups": "sg-0a1b2c3d,sg-0a1b2c3e", "clusterSecurityGroup": "sg-4e5f6a7b",
 		"kmsKey": key, "volumeKeys": key, "metrics": "full",
 	})
@@ -249,7 +251,7 @@ func TestStackNames(t *testing.T) {
 	allowed := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
 	seen := map[string]string{}
 	for _, cluster := range []string{
-		"prod", "a_b", "a-b", "A_b", "a__b", "0", strings.Repeat("_", maximumClusterName), strings.Repeat("n", maximumClusterName),
+		"prod", "a_b", "a-b", "A_b", "a__b", "0", strings.Repeat("_", cfntemplate.MaximumCluster), strings.Repeat("n", cfntemplate.MaximumCluster),
 	} {
 		name := stackName(cluster)
 		if !allowed.MatchString(name) {
@@ -283,7 +285,7 @@ func TestTheStackIsProtected(t *testing.T) {
 }
 
 func TestPhysicalPrefix(t *testing.T) {
-	long := strings.Repeat("a", maximumClusterName)
+	long := strings.Repeat("a", cfntemplate.MaximumCluster)
 	seen := map[string]string{}
 	for _, name := range []string{
 		"prod", "Prod", "p", long, long[1:] + "b", long[1:] + "c", strings.Repeat("a", 46), strings.Repeat("a", 47),

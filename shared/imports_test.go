@@ -198,6 +198,10 @@ func layers() []layer {
 		// Functions: the top layer. A function may import all of shared, but no other function.
 		{path: "functions/catalog", imports: "shared"},
 		{path: "functions/console", imports: "shared"},
+		{
+			path:    "functions/console/whittle",
+			imports: "functions/console infra/cfntemplate infra/signature shared",
+		},
 		{path: "functions/disrupt", imports: "shared events/own"},
 		{path: "functions/install", imports: "events shared"},
 		{path: "functions/interrupt", imports: "shared events"},

@@ -4,6 +4,7 @@
 //
 //	whittle_linux_amd64 ...          the command line
 //	functions/arm64/NAME.zip ...     for `cdk deploy -c release=DIR`
+//	templates.json.gz                the CloudFormation templates, for `whittle install`
 //	sbom.cdx.json                    all modules, in the form of CycloneDX
 //	provenance.json                  what the files were built from, in the form of SLSA
 //	CHANGELOG.md, SHA256SUMS
@@ -19,6 +20,7 @@ import (
 
 	"aead.dev/minisign"
 
+	"github.com/whittle-dev/whittle/infra/cfntemplate"
 	"github.com/whittle-dev/whittle/infra/signature"
 	"github.com/whittle-dev/whittle/shared/version"
 )
@@ -113,6 +115,10 @@ func buildAll(folder string, functions []string) error {
 		}
 	}
 	if err := list(filepath.Join(folder, "sbom.cdx.json")); err != nil {
+		return err
+	}
+	// The templates need Node, so that the program that makes them is one of its own.
+	if err := execute(nil, "run", "./infra/templates", filepath.Join(folder, cfntemplate.Name)); err != nil {
 		return err
 	}
 	changes, err := os.ReadFile(filepath.Join("infra", "CHANGELOG.md"))
