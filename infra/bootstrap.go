@@ -2,14 +2,13 @@ package infra
 
 import (
 	"archive/zip"
-	"crypto/sha256"
 	"debug/elf"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/whittle-dev/whittle/infra/signature"
 )
 
 // checkBootstrap checks that folder holds the executable of the named function. Lambda would report
@@ -46,20 +45,6 @@ func checkBootstrap(folder, name, architecture string) error {
 	return nil
 }
 
-// fileHash returns the SHA-256 of a file, in hexadecimal.
-func fileHash(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("hashing a function: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		return "", fmt.Errorf("hashing %s: %w", path, err)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
 // releaseFolder returns the absolute path of the folder with a release's functions as zips, and the
 // SHA-256 of install's. Each zip has the sum that the content of SHA256SUMS lists.
 func releaseFolder(release, architecture string, sums []byte) (folder, installHash string, err error) {
@@ -79,13 +64,13 @@ func releaseFolder(release, architecture string, sums []byte) (folder, installHa
 	for _, name := range functionNames() {
 		archives = append(archives, archiveName(architecture, name))
 	}
-	if err := checkSums(release, sums, archives); err != nil {
-		return "", "", err
+	if err := signature.CheckSums(release, sums, archives); err != nil {
+		return "", "", fmt.Errorf("release: %w", err)
 	}
 	if folder, err = filepath.Abs(folder); err != nil {
 		return "", "", fmt.Errorf("release: finding the folder %q: %w", release, err)
 	}
-	installHash, err = fileHash(filepath.Join(folder, "install.zip"))
+	installHash, err = signature.FileSum(filepath.Join(folder, "install.zip"))
 	return folder, installHash, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"aead.dev/minisign"
 
+	"github.com/whittle-dev/whittle/infra/signature"
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
@@ -243,7 +244,7 @@ func (c *configuration) build() error {
 	if c.functions, err = functionsFolder(c.functions, c.architecture); err != nil {
 		return err
 	}
-	c.manifestHash, err = fileHash(filepath.Join(c.functions, "install", "bootstrap"))
+	c.manifestHash, err = signature.FileSum(filepath.Join(c.functions, "install", "bootstrap"))
 	return err
 }
 

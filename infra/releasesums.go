@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
-	"strings"
 
 	"aead.dev/minisign"
 
@@ -16,21 +14,16 @@ import (
 
 // readSums returns the content of a release's SHA256SUMS. With a key, that key has signed it.
 func readSums(release string, key *minisign.PublicKey) (content []byte, notice string, err error) {
-	content, err = os.ReadFile(filepath.Join(release, signature.SumsName))
+	content, source, err := signature.ReadSums(key, release)
 	if err != nil {
-		return nil, "", fmt.Errorf("release: %s is not in %s: give the folder of a release, or unpack it again: %w",
-			signature.SumsName, release, err)
+		return nil, "", fmt.Errorf("release: %w", err)
 	}
 	if key == nil {
-		if _, err := os.Stat(filepath.Join(release, signature.Name)); err == nil {
+		if signature.IsSigned(release) {
 			notice = fmt.Sprintf("nobody checked the signature %s in %s: give the key that made it as releaseKey",
 				signature.Name, release)
 		}
 		return content, notice, nil
-	}
-	source, err := signature.Verify(*key, release, content)
-	if err != nil {
-		return nil, "", fmt.Errorf("release: %w", err)
 	}
 	// The stack's code is that of this clone. An older release may have faults that are known by now.
 	if source.Version != version.Version {
@@ -61,33 +54,6 @@ func trustedKey(given *minisign.PublicKey) (*minisign.PublicKey, error) {
 			err)
 	}
 	return &key, nil
-}
-
-// checkSums returns an error unless the release's files have the sums that the content of SHA256SUMS lists.
-// The names are from the release's folder, with slashes.
-func checkSums(release string, content []byte, names []string) error {
-	sums := map[string]string{}
-	for line := range strings.Lines(string(content)) {
-		sum, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if !found || sums[name] != "" {
-			return fmt.Errorf("release: %s in %s has the line %q, which is no sum of a file or the second of one: "+
-				"take the release from where it was published", signature.SumsName, release, line)
-		}
-		sums[name] = sum
-	}
-	var wrong []error
-	for _, name := range names {
-		sum, err := fileHash(filepath.Join(release, filepath.FromSlash(name)))
-		switch {
-		case err != nil:
-			wrong = append(wrong, err)
-		case sums[name] != sum:
-			wrong = append(wrong, fmt.Errorf("release: %s in %s has the sum %s, and %s says %q: it was changed after the "+
-				"release, so take the release again from where it was published", name, release, sum, signature.SumsName,
-				sums[name]))
-		}
-	}
-	return errors.Join(wrong...)
 }
 
 // archiveName is the name of a function's zip in a release.

@@ -20,7 +20,7 @@ func writeRelease(t *testing.T, release string) string {
 	t.Helper()
 	var sums strings.Builder
 	for _, name := range functionNames() {
-		sum, err := fileHash(writeArchive(t, release, name, "bootstrap"))
+		sum, err := signature.FileSum(writeArchive(t, release, name, "bootstrap"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ import (
 const (
 	placeholderInterval    = 59*time.Minute + 59*time.Second
 	placeholderQuietAfter  = 58*time.Minute + 58*time.Second
-	placeholderRetention   = 987654
+	placeholderRetention   = 2922
 	placeholderRole        = "ZZwhittleZZnodesZZ"
 	placeholderRoleARN     = "arn:aws:iam::000000000000:role/" + placeholderRole
 	placeholderSubnet      = "subnet-0000000000000000f"
@@ -164,13 +164,13 @@ func shapes() [][]string {
 	return made
 }
 
-// Templates synthesizes the templates that a release holds. Its context are the feature flags of
-// cdk.json. The templates do not depend on the functions, which need not be built.
-func Templates(context map[string]any) ([]byte, error) {
-	context = maps.Clone(context)
-	// The check would find the placeholders. `make synth` checks templates with values.
-	context["@aws-cdk/core:validateAgainstDefaultRules"] = false
-	bundle, err := makeBundle(context, shapes())
+// Templates synthesizes the templates that a release holds, or those of some shapes. Its context are
+// the feature flags of cdk.json. The templates do not depend on the functions, which need not be built.
+func Templates(context map[string]any, wanted ...[]string) ([]byte, error) {
+	if len(wanted) == 0 {
+		wanted = shapes()
+	}
+	bundle, err := makeBundle(context, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,9 @@ func synthesizeTemplate(
 	scope := &whittle{}
 	constructs.NewConstruct_Override(scope, made, jsii.String(one.name))
 	newCluster(scope, stack, one)
-	file := app.Synth(nil).GetStackByName(made.StackName()).TemplateFullPath()
+	// A validation would find the placeholders. `make synth` checks templates with values.
+	without := &awscdk.StageSynthesisOptions{SkipValidation: jsii.Bool(true)}
+	file := app.Synth(without).GetStackByName(made.StackName()).TemplateFullPath()
 	content, err := os.ReadFile(*file)
 	if err != nil {
 		return nil, err

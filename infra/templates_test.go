@@ -18,7 +18,6 @@ func bundleOf(t *testing.T, shapes ...[]string) *cfntemplate.Bundle {
 	t.Helper()
 	var settings struct{ Context map[string]any }
 	decodeFile(t, filepath.Join("..", "cdk.json"), &settings)
-	settings.Context["@aws-cdk/core:validateAgainstDefaultRules"] = false
 	made, err := makeBundle(settings.Context, shapes)
 	if err != nil {
 		t.Fatal(err)

@@ -65,6 +65,17 @@ func commands() []command {
 			},
 		},
 		{
+			"install", "deploys a release for a cluster, without Go and Node; or prints its template",
+			[]string{
+				"whittle install -cluster prod -release build/release/0.9.0 -bucket my-bucket",
+				"whittle install -cluster prod -release build/release/0.9.0 -bucket my-bucket -set dryRun=true",
+				"whittle install -cluster prod -release build/release/0.9.0 -bucket my-bucket -print > whittle-prod.json",
+			},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return install(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
 			"convert", "prints older manifests as karpenter.sh/v1, with a comment at each change of meaning",
 			[]string{"whittle convert -f provisioners.yaml > nodepools.yaml"},
 			func(_ context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {

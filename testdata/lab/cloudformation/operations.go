@@ -16,7 +16,7 @@ import (
 
 const namespace = "http://cloudformation.amazonaws.com/doc/2010-05-15/"
 
-// actions are the calls of a direct deployment and of those who look at its stack.
+// actions are the calls of a deployment, directly or by a change set, and of those who look at its stack.
 func (s *Service) actions() wire.Actions {
 	return wire.Actions{
 		"CreateStack":            s.createStack,
@@ -28,6 +28,11 @@ func (s *Service) actions() wire.Actions {
 		"GetTemplate":            s.getTemplate,
 
 		"UpdateTerminationProtection": s.updateTerminationProtection,
+
+		"CreateChangeSet":   s.createChangeSet,
+		"DescribeChangeSet": s.describeChangeSet,
+		"ExecuteChangeSet":  s.executeChangeSet,
+		"DeleteChangeSet":   s.deleteChangeSet,
 	}
 }
 
@@ -147,6 +152,7 @@ func (s *Service) newStack(in stackInput, at time.Time) *stack {
 	return &stack{
 		name: in.StackName, id: s.stackID(in.StackName, s.counts[in.StackName]), created: at, settled: settled,
 		resources: map[string]*resource{}, tags: in.tags(), protected: in.EnableTerminationProtection,
+		changeSets: map[string]*changeSet{},
 	}
 }
 
@@ -252,9 +258,7 @@ func (s *Service) updateStack(_ context.Context, c *wire.Call) (*wire.Response, 
 // startUpdate begins an update; the lock is held.
 func (s *Service) startUpdate(d *deployment, in stackInput) error {
 	st := d.stack
-	switch st.status {
-	case createComplete, updateComplete, updateRollbackComplete:
-	default:
+	if !st.updatable() {
 		return validationError("Stack:%s is in %s state and can not be updated.", st.id, st.status)
 	}
 	tags := in.tags()
@@ -287,7 +291,7 @@ func (s *Service) deleteStack(_ context.Context, c *wire.Call) (*wire.Response, 
 	if st == nil || !st.deleted.IsZero() {
 		return wire.QueryXML(c, namespace, nil)
 	}
-	if st.inProgress() {
+	if st.inProgress() && st.status != reviewInProgress {
 		return nil, validationError("Stack [%s] cannot be deleted while in status %s; wait for its end", st.name, st.status)
 	}
 	if st.protected {

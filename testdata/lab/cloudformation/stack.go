@@ -11,6 +11,7 @@ import (
 
 // Statuses of stacks and resources, as CloudFormation names them.
 const (
+	reviewInProgress                = "REVIEW_IN_PROGRESS" // a change set would create the stack
 	createInProgress                = "CREATE_IN_PROGRESS"
 	createComplete                  = "CREATE_COMPLETE"
 	createFailed                    = "CREATE_FAILED"
@@ -48,6 +49,7 @@ type stack struct {
 	token                     string        // client request token of the operation under way
 	settled                   chan struct{} // closed while no operation is under way
 	generations               int           // of generated names
+	changeSets                map[string]*changeSet
 }
 
 // resource is one resource of a stack.
@@ -76,6 +78,11 @@ type event struct {
 // inProgress reports whether an operation is under way.
 func (s *stack) inProgress() bool {
 	return strings.HasSuffix(s.status, "_IN_PROGRESS")
+}
+
+// updatable reports whether an update may begin.
+func (s *stack) updatable() bool {
+	return s.status == createComplete || s.status == updateComplete || s.status == updateRollbackComplete
 }
 
 // begin marks the start of an operation.
