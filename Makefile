@@ -194,7 +194,7 @@ fuzz: ## run the fuzz tests, two at a time; fuzztime=1m for longer
 	@$(fuzzed) | sed 's/$$/ $(fuzztime)/' | xargs -P 2 -L 1 bash -o pipefail -c '$(fuzzone)'
 
 template := build/cdk.out/Whittle-example.template.json
-# Templates in which each two settings stand together.
+# Templates in which each two settings stand together, and those that the command line renders.
 pairs := build/pairs
 
 # cfn-lint's W3005 is about dependencies that the CDK itself writes for each role.
@@ -202,7 +202,7 @@ pairs := build/pairs
 synth: infra/node_modules functions ## write the CloudFormation template and check it; needs python3 with venv
 	infra/node_modules/.bin/cdk synth --strict --quiet -c clusters=example
 	@rm -rf $(pairs) && mkdir -p $(pairs)
-	TEMPLATES=$(CURDIR)/$(pairs) go test -count=1 -run TestEveryPairOfSettings ./infra
+	TEMPLATES=$(CURDIR)/$(pairs) go test -count=1 -run 'TestEveryPairOfSettings|TestARenderedTemplateHasItsCode' ./infra
 	for one in $(template) $(pairs)/*.json; do node infra/check-template.mjs $$one || exit 1; done
 	node infra/check-nag.mjs $(template)
 	infra/with-python cfn-lint --ignore-checks W3005 -- $(template) $(pairs)/*.json

@@ -120,6 +120,16 @@ func templateSettings() []cfntemplate.Setting {
 	return settings
 }
 
+// templateSettingsList documents the settings in Markdown.
+func templateSettingsList() string {
+	var keys []string
+	for _, s := range templateSettings() {
+		keys = append(keys, "* `"+s.Key+"`\n")
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, "")
+}
+
 // templateConfiguration has the placeholders of a shape.
 func templateConfiguration(parts []string) clusterConfiguration {
 	has := func(part string) bool { return slices.Contains(parts, part) }

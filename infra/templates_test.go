@@ -127,9 +127,15 @@ func TestRenderedSettingsAreTheSynthesizedOnes(t *testing.T) {
 	}
 }
 
-// TestARenderedTemplateHasItsCode checks the parts that no synthesized template has.
+// TestARenderedTemplateHasItsCode checks the parts that no synthesized template has. `make synth` checks
+// these templates by programs that others wrote.
 func TestARenderedTemplateHasItsCode(t *testing.T) {
-	text := render(t, bundleOf(t, []string{"arm64"}), "prod", nil)
+	bundle := bundleOf(t, []string{"arm64"}, []string{"arm64", "network", "rule"})
+	text := render(t, bundle, "prod", nil)
+	others := render(t, bundle, "prod", map[string]string{
+		"subnets": "subnet-0a1b2c3d,subnet-4e5f6a7b", "securityGroups": "sg-0a1b2c3d", "clusterSecurityGroup": "sg-4e5f6a7b",
+		"interval": "5s", "alarmTopic": "arn:aws:sns:us-east-1:123456789012:pages",
+	})
 	made := parse(t, text)
 	for _, name := range functionNames() {
 		_, f := made.function(t, "whittle-prod-"+name)
@@ -141,11 +147,15 @@ func TestARenderedTemplateHasItsCode(t *testing.T) {
 	if _, install := installation(t, made); install.Properties["ManifestHash"] != "0a1b" {
 		t.Errorf("install has the hash %v", install.Properties["ManifestHash"])
 	}
-	if strings.Contains(string(text), "ZZ") {
-		t.Error("a placeholder is left")
-	}
-	if folder := os.Getenv(templatesVariable); folder != "" {
-		if err := os.WriteFile(filepath.Join(folder, "release.template.json"), text, 0o644); err != nil {
+	for name, text := range map[string][]byte{"release": text, "release-settings": others} {
+		if strings.Contains(string(text), "ZZ") {
+			t.Errorf("a placeholder is left in %s", name)
+		}
+		folder := os.Getenv(templatesVariable)
+		if folder == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(folder, name+".template.json"), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,6 +193,11 @@ func TestTemplatesAcceptWhatSettingsAccept(t *testing.T) {
 	if accepted < 40 {
 		t.Errorf("only %d samples are correct", accepted)
 	}
+}
+
+func TestThePageHasTheTemplateSettings(t *testing.T) {
+	const begin = "<!-- template settings: written by `go test ./infra -run TemplateSettings -update` -->\n"
+	checkTable(t, "README.md", begin, "<!-- end of template settings -->", templateSettingsList())
 }
 
 // setOne checks a value of a setting.

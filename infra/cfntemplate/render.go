@@ -179,8 +179,10 @@ func (b *Bundle) renderer(in Input, values map[string]string) *renderer {
 		if s.Placeholder != "" {
 			r.whole[s.Placeholder] = items
 		}
-		if s.NameOf != "" {
+		if s.NameOf != "" && value != "" {
 			r.whole[s.NameOf] = []string{value[strings.LastIndex(value, "/")+1:]}
+		} else if s.NameOf != "" {
+			r.whole[s.NameOf] = nil
 		}
 	}
 	// A longer id comes first: it may begin with a shorter one.

@@ -72,7 +72,7 @@ func identity(f *Facts) []Finding {
 const bootstrapLeast = 6
 
 func bootstrap(f *Facts) []Finding {
-	const subject, remedy = "CDK bootstrap", "run cdk bootstrap aws://ACCOUNT/REGION"
+	const subject, remedy = "CDK bootstrap", "run cdk bootstrap aws://ACCOUNT/REGION, unless you deploy by whittle install"
 	switch found := f.Bootstrap; {
 	case found.Err != nil:
 		return unread(subject, "ssm:GetParameter on /cdk-bootstrap/*", found.Err)

@@ -3,5 +3,6 @@
 //
 // Flow: the flags name files or a cluster; packages manifests, instancetypes and objects read them;
 // the planner plans; packages report and view print. It only reads, with the rights of the
-// kubeconfig.
+// kubeconfig. Only install writes: package cfntemplate renders the template of a release, and package
+// deploy brings a stack to it.
 package main
