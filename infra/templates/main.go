@@ -31,7 +31,7 @@ func main() {
 
 func run(arguments []string) error {
 	flags := flag.NewFlagSet("templates", flag.ContinueOnError)
-	shapes := flags.String("shapes", "", "`list` of the shapes to synthesize, each with + between its parts; empty for all")
+	shapes := flags.String("shapes", "", "`list` of shapes, each with + between its parts; empty for all")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}

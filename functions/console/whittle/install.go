@@ -22,6 +22,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/deploy"
 	"github.com/whittle-dev/whittle/infra/cfntemplate"
 	"github.com/whittle-dev/whittle/infra/signature"
+	"github.com/whittle-dev/whittle/shared/version"
 )
 
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
@@ -55,7 +56,7 @@ func install(ctx context.Context, arguments []string, now func() time.Time, out,
 	flags.StringVar(&options.cluster, "cluster", "", "`name` of the EKS cluster")
 	flags.StringVar(&options.release, "release", "", "`folder` of the release")
 	flags.StringVar(&options.releaseKey, "release-key", "", "public `key` of minisign that has to have signed the release")
-	flags.StringVar(&options.bucket, "bucket", "", "`name` of a bucket of yours in the cluster's region, for the functions")
+	flags.StringVar(&options.bucket, "bucket", "", "`name` of your bucket in the cluster's region, for the functions")
 	flags.StringVar(&options.prefix, "prefix", "whittle", "`beginning` of the keys in the bucket")
 	flags.StringVar(&options.region, "region", "", "`name` of the region (default: the environment's)")
 	flags.BoolVar(&options.print, "print", false, "print the template and the commands that deploy it, and change nothing")
@@ -180,6 +181,10 @@ func trustedSums(options installOptions, problems io.Writer) ([]byte, error) {
 		return nil, fmt.Errorf("-release: %w", err)
 	}
 	switch {
+	case key != nil && source.Version != version.Version:
+		// An older release may have faults that are known by now.
+		return nil, fmt.Errorf("-release: the signed release is %s, and this command is %s: use the command of the "+
+			"release, or take the release %s", source.Version, version.Version, version.Version)
 	case key != nil:
 		fmt.Fprintf(problems, "the release %s of the commit %s is signed by the key %s\n", source.Version, source.Commit,
 			signature.ID(key.ID()))
@@ -221,7 +226,8 @@ func (i *installation) commands() string {
 	file := i.stack + ".template.json"
 	return fmt.Sprintf(`# Save the template as %s, and deploy it:
 aws s3 cp --recursive %s s3://%s/%s
-aws cloudformation deploy --stack-name %s --template-file %s --s3-bucket %s --s3-prefix %s --capabilities CAPABILITY_NAMED_IAM
+aws cloudformation deploy --stack-name %s --template-file %s \\
+  --s3-bucket %s --s3-prefix %s --capabilities CAPABILITY_NAMED_IAM
 `, file, quoted(i.local), i.options.bucket, i.folder, i.stack, file, i.options.bucket, i.folder)
 }
 

@@ -10,7 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"aead.dev/minisign"
+
 	"github.com/whittle-dev/whittle/infra/cfntemplate"
+	"github.com/whittle-dev/whittle/infra/signature"
+	"github.com/whittle-dev/whittle/shared/version"
 )
 
 // smallRelease is the folder of a release with one function and a small template.
@@ -35,9 +39,10 @@ func smallRelease(t *testing.T) string {
 		cfntemplate.Name: string(packed), "functions/arm64/install.zip": "zip", "functions/x86_64/install.zip": "another",
 	} {
 		path := filepath.Join(folder, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+		overwrite(t, path, content)
 		sum := sha256.Sum256([]byte(content))
 		sums.WriteString(hex.EncodeToString(sum[:]) + "  " + name + "\n")
 	}
@@ -136,6 +141,43 @@ func TestInstallRefuses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestInstallChecksTheSignature has releases of this version, of another one, and without a signature.
+func TestInstallChecksTheSignature(t *testing.T) {
+	release := smallRelease(t)
+	public, secret, err := minisign.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(release, signature.SumsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(flags ...string) (string, error) {
+		_, problems, err := runPlan(t, "", append([]string{
+			"install", "-cluster", "prod", "-release", release, "-bucket", "zips", "-print",
+		}, flags...)...)
+		return problems, err
+	}
+	if _, err := try("-release-key", public.String()); err == nil || !strings.Contains(err.Error(), "is missing") {
+		t.Errorf("an unsigned release: %v", err)
+	}
+	for of, want := range map[string]string{version.Version: "", "0.0.1": "the signed release is 0.0.1"} {
+		signed, err := signature.Sign(secret, sums, signature.Source{Version: of, Commit: strings.Repeat("a", 40)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		overwrite(t, filepath.Join(release, signature.Name), string(signed))
+		problems, err := try("-release-key", public.String())
+		if want == "" && (err != nil || !strings.Contains(problems, "is signed by the key")) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("a release of %s: %v\n%s", of, err, problems)
+		}
+	}
+	if problems, err := try(); err != nil || !strings.Contains(problems, "give the key that made it as -release-key") {
+		t.Errorf("a signed release without a key: %v\n%s", err, problems)
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 )
 
 // propose makes the change set "C" of the stack "S", and returns its changes as text.
-func (l *local) propose(t *testing.T, kind types.ChangeSetType, template string) (*sdk.DescribeChangeSetOutput, string) {
+func (l *local) propose(
+	t *testing.T, kind types.ChangeSetType, template string,
+) (*sdk.DescribeChangeSetOutput, string) {
 	t.Helper()
 	_, err := l.client.CreateChangeSet(t.Context(), &sdk.CreateChangeSetInput{
 		StackName: aws.String("S"), ChangeSetName: aws.String("C"), ChangeSetType: kind, TemplateBody: &template,

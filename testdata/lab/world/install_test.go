@@ -45,7 +45,8 @@ func TestInstallFromARelease(t *testing.T) {
 		t.Helper()
 		arguments := []string{
 			"install", "-cluster", "released", "-release", release, "-prefix", "team/whittle",
-			"-bucket", s3.BootstrapBucket("hnb659fds", world.AccountID, world.Region), "-set", "architecture=" + world.Architecture(),
+			"-bucket", s3.BootstrapBucket("hnb659fds", world.AccountID, world.Region),
+			"-set", "architecture=" + world.Architecture(),
 		}
 		for _, setting := range settings {
 			arguments = append(arguments, "-set", setting)
