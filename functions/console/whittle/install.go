@@ -226,7 +226,7 @@ func (i *installation) commands() string {
 	file := i.stack + ".template.json"
 	return fmt.Sprintf(`# Save the template as %s, and deploy it:
 aws s3 cp --recursive %s s3://%s/%s
-aws cloudformation deploy --stack-name %s --template-file %s \\
+aws cloudformation deploy --stack-name %s --template-file %s \
   --s3-bucket %s --s3-prefix %s --capabilities CAPABILITY_NAMED_IAM
 `, file, quoted(i.local), i.options.bucket, i.folder, i.stack, file, i.options.bucket, i.folder)
 }

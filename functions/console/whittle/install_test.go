@@ -73,8 +73,8 @@ func TestInstallPrintsATemplate(t *testing.T) {
 	stack := cfntemplate.NamesOf("a_b").Stack
 	for _, part := range []string{
 		"aws s3 cp --recursive " + release + "/functions/arm64 s3://zips/" + folder + "\n",
-		"aws cloudformation deploy --stack-name " + stack + " --template-file " + stack + ".template.json",
-		"--s3-bucket zips", "--capabilities CAPABILITY_NAMED_IAM",
+		"aws cloudformation deploy --stack-name " + stack + " --template-file " + stack + ".template.json \\\n  --s3-bucket zips",
+		"--capabilities CAPABILITY_NAMED_IAM",
 	} {
 		if !strings.Contains(problems, part) {
 			t.Errorf("the commands lack %q:\n%s", part, problems)
