@@ -58,7 +58,7 @@ func newNextSteps(c *cluster) {
 		}))
 	}
 	output("NextSteps", "what to do next", "aws eks update-kubeconfig --name "+c.name+
-		"; kubectl apply -f testdata/manifests/quickstart.yaml; bin/whittle status")
+		"; bin/whittle init -cluster "+c.name+" | kubectl apply --server-side -f -; bin/whittle status")
 }
 
 // consoleHost is the host of AWS's console in the stack's partition.

@@ -128,6 +128,18 @@ func TestPodsWithVolumesMove(t *testing.T) {
 			server.EndPods(t, "node-"+name)
 		})
 	}
+	// A claim without the mark is taken for one whose volume is being bound.
+	for _, name := range names {
+		bound := func() bool {
+			claim := functiontest.Get[corev1.PersistentVolumeClaim](t, server, claims+"/data-"+name)
+			return claim.Annotations["pv.kubernetes.io/bind-completed"] != ""
+		}
+		for deadline := time.Now().Add(time.Minute); !bound(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("nobody binds the claim data-%s", name)
+			}
+		}
+	}
 	decided := newHarness(t, nil).search(t)
 	deleted := 0
 	for i := range decided.Moves {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // numberedTags returns as many tags.
@@ -422,4 +424,26 @@ spec:
 		{"Custom with no setting of a kubelet", `evictionHard: {mood: bad}`, "spec.kubelet.evictionHard[mood]",
 			"is for no eviction signal"},
 	}, decodeInto[EC2NodeClass])
+}
+
+// TestPlaceholdersAreNamed has a manifest that nobody passed through envsubst.
+func TestPlaceholdersAreNamed(t *testing.T) {
+	class := EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	script := "echo ${HOME}"
+	class.Spec.Role, class.Spec.UserData = "${NODE_ROLE}", &script
+	class.Spec.SubnetSelectorTerms = []SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "${CLUSTER_NAME}"}}}
+	class.Spec.Tags = map[string]string{"x/${CLUSTER_NAME}": "owned", "price": "$5 {each}"}
+	err := class.Placeholders()
+	for _, part := range []string{
+		"spec.role: \"${NODE_ROLE}\" has a placeholder: pass the manifest through envsubst",
+		"spec.subnetSelectorTerms[0].tags.karpenter.sh/discovery: \"${CLUSTER_NAME}\" has a placeholder",
+		"spec.tags: \"x/${CLUSTER_NAME}\" has a placeholder in a key",
+	} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error is %v, want %q", err, part)
+		}
+	}
+	if err != nil && (strings.Contains(err.Error(), "HOME") || strings.Contains(err.Error(), "each")) {
+		t.Errorf("error is %v", err)
+	}
 }

@@ -97,7 +97,7 @@ func Check(class *api.EC2NodeClass, facts Facts) Problem {
 		}
 		messages = append(messages, message)
 	}
-	for _, err := range joinedErrors(class.Validate()) {
+	for _, err := range slices.Concat(joinedErrors(class.Validate()), joinedErrors(class.Placeholders())) {
 		add(reasonOf(err), err.Error())
 	}
 	if problem := expressionProblem(class, facts.Expressions); problem.Message != "" {

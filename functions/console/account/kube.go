@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/functions/console/check"
+	"github.com/whittle-dev/whittle/functions/console/rollout"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 )
@@ -48,6 +49,7 @@ func (r *Reader) kube(ctx context.Context, name string) (check.Kube, []api.EC2No
 		}
 	}
 	classes, err := r.objects(ctx, client, &found)
+	found.Rolls = rollout.Open(found.NodePools, classes, r.now())
 	return found, classes, err
 }
 

@@ -88,4 +88,6 @@ type Kube struct {
 	Karpenter string
 	CNI       string // the name of the DaemonSet that gives pods their addresses, empty for none that is known
 	NodePools []api.NodePool
+	// Rolls are warnings about pools that a new image replaces at once.
+	Rolls []string
 }

@@ -31,7 +31,7 @@ func Findings(f *Facts) []Finding {
 	var all []Finding
 	for _, one := range []func(*Facts) []Finding{
 		identity, bootstrap, clusterItself, access, endpoint, autoMode, karpenter, definitions, network, nodeSubnets,
-		nodeGroups, nodeRole, spotRole, quotas, concurrency, functionNetwork,
+		nodeGroups, nodeRole, spotRole, quotas, concurrency, functionNetwork, images,
 	} {
 		all = append(all, one(f)...)
 	}
@@ -46,6 +46,15 @@ func Worst(findings []Finding) State {
 		}
 	}
 	return OK
+}
+
+// images warns of pools that a new image replaces at once.
+func images(f *Facts) []Finding {
+	var all []Finding
+	for _, text := range f.Kube.Value.Rolls {
+		all = append(all, line("images", Warning, "see Images in functions/README.md", "%s", text)...)
+	}
+	return all
 }
 
 func ok(subject, format string, arguments ...any) []Finding {

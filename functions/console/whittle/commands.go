@@ -76,6 +76,13 @@ func commands() []command {
 			},
 		},
 		{
+			"init", "prints a first NodePool and EC2NodeClass for a cluster",
+			[]string{"whittle init -cluster prod | kubectl apply --server-side -f -"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return startCluster(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
 			"convert", "prints older manifests as karpenter.sh/v1, with a comment at each change of meaning",
 			[]string{"whittle convert -f provisioners.yaml > nodepools.yaml"},
 			func(_ context.Context, arguments []string, in io.Reader, out, problems io.Writer) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/manifests"
 	"github.com/whittle-dev/whittle/functions/console/report"
+	"github.com/whittle-dev/whittle/functions/console/rollout"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/sight"
@@ -81,6 +82,9 @@ func (m *planned) report() *report.Plan {
 
 // show prints the plan.
 func (m *planned) show(shown *report.Plan, form string, out, problems io.Writer) error {
+	for _, text := range rollout.Open(m.view.Objects.NodePools, m.view.Objects.NodeClasses, m.view.Now) {
+		warn(problems, text)
+	}
 	if isForPrograms(form) {
 		for _, problem := range m.problems {
 			warn(problems, fmt.Sprintf("nodepool %q can open no node: %s", problem.NodePool, problem.Problem))

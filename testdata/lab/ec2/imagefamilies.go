@@ -129,6 +129,16 @@ func al2023Images(version string, release imageRelease) []publication {
 	return all
 }
 
+// releaseVersions are the SSM parameters that name the version of the recommended images of AL2023.
+func releaseVersions(version string, release imageRelease) map[string]string {
+	all := map[string]string{}
+	for _, kind := range []string{"x86_64/standard", "arm64/standard"} {
+		all[fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/recommended/release_version", version, kind)] =
+			version + ".0-" + release.day.Format("20060102")
+	}
+	return all
+}
+
 func al2Images(version string, release imageRelease) []publication {
 	var all []publication
 	for _, kind := range []struct{ name, path, architecture, variant string }{

@@ -73,6 +73,9 @@ func (s *Service) publish(version string, release imageRelease) {
 			s.config.Parameters.Set(name, p.image.ID)
 		}
 	}
+	for name, value := range releaseVersions(version, release) {
+		s.config.Parameters.Set(name, value)
+	}
 }
 
 // RegisterImage adds an image of the account's own, or of the owner that it names, and gives its id.

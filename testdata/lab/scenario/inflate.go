@@ -112,7 +112,7 @@ func (s *steps) apply(ctx context.Context) error {
 		return err
 	}
 	variables := map[string]string{"CLUSTER_NAME": s.Name, "NODE_ROLE": role}
-	for _, file := range []string{"quickstart.yaml", "inflate.yaml"} {
+	for _, file := range []string{"fast.yaml", "inflate.yaml"} {
 		if err := s.Client.Apply(ctx, filepath.Join(s.Root, "testdata", "manifests", file), variables); err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func Kueue(ctx context.Context, setup Setup, ec2 Capacity) error {
 	if err != nil {
 		return err
 	}
-	if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", "quickstart.yaml"),
+	if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", "fast.yaml"),
 		map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func Storm(ctx context.Context, setup Setup, world StormWorld, size StormSize) (
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range []string{"quickstart.yaml", "storm.yaml"} {
+	for _, file := range []string{"fast.yaml", "storm.yaml"} {
 		if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", file),
 			map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
 			return nil, err

@@ -19,7 +19,7 @@ func Wait(ctx context.Context, setup Setup) (end func(context.Context) error, er
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range []string{"quickstart.yaml", "inflate.yaml"} {
+	for _, file := range []string{"fast.yaml", "inflate.yaml"} {
 		if err := setup.Client.Apply(ctx, filepath.Join(setup.Root, "testdata", "manifests", file),
 			map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}); err != nil {
 			return nil, err

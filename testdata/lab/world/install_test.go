@@ -73,6 +73,7 @@ func TestInstallFromARelease(t *testing.T) {
 		}
 	}
 	hasItsCode(t, w, sums)
+	begins(t, w, program)
 	if got := environment(t, w, "ticker")["TICK_INTERVAL"]; got != "15s" {
 		t.Errorf("the interval is %q", got)
 	}
@@ -83,6 +84,8 @@ func TestInstallFromARelease(t *testing.T) {
 		t.Errorf("after an update the stack is %s, %v, provision has %v:\n%s", status, err, environment(t, w, "provision"),
 			printed)
 	}
+	// A dry run has no test of events.
+	maps.DeleteFunc(installed, func(id, _ string) bool { return strings.Contains(id, "Delivery") })
 	if !maps.Equal(installed, updated) {
 		t.Errorf("resources were replaced: %v before, %v after", installed, updated)
 	}
@@ -91,6 +94,29 @@ func TestInstallFromARelease(t *testing.T) {
 		t.Errorf("a repetition prints\n%s", printed)
 	}
 	remove(t, w)
+}
+
+// begins prints the first objects for the stack, with the role that the stack has made.
+func begins(t *testing.T, w *world.World, program string) {
+	t.Helper()
+	role, err := w.NodeRole()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), program, "init", "-cluster", "released")
+	command.Env = append(os.Environ(), w.Environment()...)
+	text, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, part := range []string{
+		"role: " + role + "\n", "karpenter.sh/discovery: released", "values: [us-east-1a, us-east-1b, us-east-1c]",
+		"alias: al2023@v2026", "nodes: 10%",
+	} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("init lacks %q:\n%s", part, text)
+		}
+	}
 }
 
 // releaseFolder makes a release of the functions that `make local` has built, and returns their sums.

@@ -158,13 +158,13 @@ func (w *World) Quickstart() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := scenario.Manifest(filepath.Join(w.options.Root, "testdata", "manifests", "quickstart.yaml"),
+	text, err := scenario.Manifest(filepath.Join(w.options.Root, "testdata", "manifests", "fast.yaml"),
 		map[string]string{
 			"CLUSTER_NAME": w.options.Cluster, "NODE_ROLE": role,
 		})
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(w.options.Directory, "quickstart.yaml")
+	file := filepath.Join(w.options.Directory, "fast.yaml")
 	return file, os.WriteFile(file, []byte(text), 0o644)
 }

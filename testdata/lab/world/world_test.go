@@ -179,7 +179,7 @@ func applyPools(t *testing.T, w *world.World, setup scenario.Setup) map[string]s
 		t.Fatal(err)
 	}
 	variables := map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}
-	if err := setup.Client.Apply(t.Context(), manifest(setup, "quickstart.yaml"), variables); err != nil {
+	if err := setup.Client.Apply(t.Context(), manifest(setup, "fast.yaml"), variables); err != nil {
 		t.Fatal(err)
 	}
 	return variables
