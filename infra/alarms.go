@@ -238,15 +238,19 @@ func (f functions) essential() []function {
 // newAlarms adds the alarms to the stack, and returns their ARNs.
 func newAlarms(c *cluster, q queues, f functions) []*string {
 	var made []*string
+	var topics []any
+	for _, topic := range newPages(c) {
+		topics = append(topics, topic)
+	}
 	for _, a := range alarms() {
 		if c.configuration.alarms && a.has(c, q, f) {
-			made = append(made, newAlarm(c, a, a.metrics(c, q, f)))
+			made = append(made, newAlarm(c, a, a.metrics(c, q, f), topics))
 		}
 	}
 	return made
 }
 
-func newAlarm(c *cluster, a alarm, counted []metric) *string {
+func newAlarm(c *cluster, a alarm, counted []metric, topics []any) *string {
 	description := "Cluster " + c.name + ": " + a.meaning + " " + a.action
 	properties := &awscloudwatch.CfnAlarmProps{
 		AlarmName:          c.physicalName(a.name),
@@ -268,9 +272,8 @@ func newAlarm(c *cluster, a alarm, counted []metric) *string {
 	} else {
 		properties.Metrics = sumOf(counted)
 	}
-	if topic := c.configuration.alarmTopic; topic != "" {
-		properties.AlarmActions = &[]any{topic}
-		properties.OkActions = &[]any{topic}
+	if len(topics) > 0 {
+		properties.AlarmActions, properties.OkActions = &topics, &topics
 	}
 	return awscloudwatch.NewCfnAlarm(c.scope, jsii.String(a.id), properties).AttrArn()
 }

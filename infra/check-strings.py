@@ -32,6 +32,9 @@ CALLS = {
     'AWS::Logs::LogGroup': ('logs', 'CreateLogGroup'),
     'AWS::Logs::MetricFilter': ('logs', 'PutMetricFilter'),
     'AWS::Logs::QueryDefinition': ('logs', 'PutQueryDefinition'),
+    'AWS::SNS::Subscription': ('sns', 'Subscribe'),
+    'AWS::SNS::Topic': ('sns', 'CreateTopic'),
+    'AWS::SNS::TopicPolicy': ('sns', 'SetTopicAttributes'),
     'AWS::SQS::Queue': ('sqs', 'CreateQueue'),
     'AWS::SQS::QueuePolicy': ('sqs', 'SetQueueAttributes'),
     'AWS::Scheduler::Schedule': ('scheduler', 'CreateSchedule'),
@@ -48,6 +51,8 @@ DOCUMENTED = {
     ('AWS::EC2::SecurityGroupIngress', 'GroupId'): r'sg-[0-9a-f]{8,17}',
     # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
     ('AWS::SQS::Queue', 'QueueName'): r'[a-zA-Z0-9_-]{1,80}',
+    # https://docs.aws.amazon.com/sns/latest/api/API_CreateTopic.html
+    ('AWS::SNS::Topic', 'TopicName'): r'[a-zA-Z0-9_-]{1,256}',
     # https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutDashboard.html
     ('AWS::CloudWatch::Dashboard', 'DashboardName'): r'[a-zA-Z0-9_-]{1,255}',
     # https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html

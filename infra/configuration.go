@@ -55,6 +55,8 @@ type clusterConfiguration struct {
 	logRetention float64
 	// alarmTopic is the ARN of the SNS topic for alarms. If it is empty, alarms notify nobody.
 	alarmTopic string
+	// alarmEmail is the address of mail for alarms, or empty.
+	alarmEmail string
 
 	// metrics says which of the functions' metrics exist. alarms and dashboard make the stack have
 	// them.
@@ -212,6 +214,8 @@ func (c *clusterConfiguration) check() error {
 		)
 	case c.alarmTopic != "" && !c.alarms:
 		return fmt.Errorf("alarmTopic without alarms: leave alarmTopic out, or leave alarms at true")
+	case c.alarmEmail != "" && !c.alarms:
+		return fmt.Errorf("alarmEmail without alarms: leave alarmEmail out, or leave alarms at true")
 	case c.nodeRole != "" && c.windowsNodes:
 		return fmt.Errorf(
 			"windowsNodes makes a role for Windows beside the one for Linux: with nodeRole, roles are yours to make: give " +

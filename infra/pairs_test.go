@@ -22,7 +22,7 @@ var needs = map[string][]string{
 }
 
 // apart are pairs of settings that no deployment has together.
-var apart = [][2]string{{"alarmTopic", "alarms"}, {"nodeRole", "windowsNodes"}}
+var apart = [][2]string{{"alarmTopic", "alarms"}, {"alarmEmail", "alarms"}, {"nodeRole", "windowsNodes"}}
 
 // TestEveryPairOfSettings synthesizes templates in which each two settings stand together, each alone, and
 // neither. Faults of templates hide in the ones that nobody has looked at.

@@ -106,6 +106,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set:     func(c *cluster, value any) (err error) { c.alarmTopic, err = arnOf(value, "sns", ""); return err },
 		},
 		{
+			key: "alarmEmail", example: "oncall@example.com",
+			meaning: "address that gets the cluster's alarms by mail, from a topic of the stack. Its owner has to confirm the " +
+				"first mail",
+			set: func(c *cluster, value any) (err error) { c.alarmEmail, err = address(value); return err },
+		},
+		{
 			key: "metrics", fallback: "`few`", example: string(metrics.DetailFull),
 			meaning: fmt.Sprintf("`full` has %d series of [metrics](../shared/metrics/README.md) for $%.2f/month. `few` has "+
 				"the %d that alarms need or that show the nodes and their price, for $%.2f/month. `off` has those of "+

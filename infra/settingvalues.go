@@ -213,6 +213,18 @@ func arnOf(value any, service, beginning string) (string, error) {
 	return given, nil
 }
 
+// address accepts an address for mail. SNS itself checks no more: it sends a mail that has to be confirmed.
+func address(value any) (string, error) {
+	given, ok := value.(string)
+	if ok && isToken(given) {
+		return given, nil
+	}
+	if !ok || !regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`).MatchString(given) {
+		return "", wrong(value, "is no address for mail")
+	}
+	return given, nil
+}
+
 // eventBus accepts a name or an ARN. A token could stand for either, and the role's rights tell them
 // apart.
 func eventBus(value any) (string, error) {

@@ -27,6 +27,11 @@ func Synthesize() error {
 	if configuration.notice != "" {
 		fmt.Fprintf(os.Stderr, "whittle: %s\n", configuration.notice)
 	}
+	for i := range configuration.clusters {
+		if notice := pagesNotice(&configuration.clusters[i]); notice != "" {
+			fmt.Fprintf(os.Stderr, "whittle: %s\n", notice)
+		}
+	}
 	if _, err := newStacks(app, configuration); err != nil {
 		return err
 	}

@@ -116,6 +116,9 @@ type WhittleProps struct {
 
 	// AlarmTopic is the ARN of the SNS topic for the alarms. By default alarms notify nobody.
 	AlarmTopic *string
+	// AlarmEmail is the address that gets the alarms by mail, from a topic that the construct makes. By
+	// default there is none.
+	AlarmEmail *string
 	// Metrics is which of the functions' metrics exist. The default is MetricsFew.
 	Metrics Metrics
 	// Alarms makes the alarms. The default is true.

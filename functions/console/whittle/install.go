@@ -79,6 +79,9 @@ func install(ctx context.Context, arguments []string, now func() time.Time, out,
 	if err != nil {
 		return err
 	}
+	if options.set["alarmTopic"] == "" {
+		warn(problems, "WARNING: the alarms page nobody: give the topic of your pager as -set alarmTopic=ARN")
+	}
 	if options.print {
 		fmt.Fprint(problems, ready.commands())
 		_, err := out.Write(ready.template)
