@@ -15,6 +15,9 @@ import (
 // alarmPeriod, in seconds, is the length of the alarms' periods. AWS's own metrics have none shorter.
 const alarmPeriod = 60
 
+// These thresholds are twice the smallest values that are written with few metrics: metrics.Metric.From.
+const podsUnserved, catalogOld = 600, 24 * 3600
+
 // metric is a metric of a cluster: AWS's own, or Whittle's.
 type metric struct {
 	namespace, name, statistic string
@@ -71,12 +74,12 @@ func alarms() []alarm {
 	return []alarm{
 		{
 			// A message that a function cannot read comes back for half an hour before it is a dead letter.
-			id: "DeadLetters", name: "dead-letters", counted: "messages in dead-letter queues, and unreadable ones",
-			meaning: "A function cannot handle some messages. They are in a queue whose name ends in -dead, or will be.",
+			id: "DeadLetters", name: "dead-letters", counted: "messages in the dead-letter queue, and unreadable ones",
+			meaning: "A function cannot handle some messages. They are in `whittle-CLUSTER-dead`, or will be.",
 			action: "Read the function's log: it names the field or the cause. Follow the function's page, then redrive " +
 				"the queue.",
 			metrics: func(c *cluster, q queues, _ functions) []metric {
-				return append(each(q.dead, deadLetterMetric), c.own(metrics.UnreadableMessages, "Sum"))
+				return []metric{deadLetterMetric(q.dead), c.own(metrics.UnreadableMessages, "Sum")}
 			},
 			comparison: above, periods: 10, due: 1, missing: "notBreaching",
 		},
@@ -88,7 +91,7 @@ func alarms() []alarm {
 			action: "Read the log of the function that the dashboard shows: its own error, or a `platform.report` line " +
 				"with status `timeout` or `error`.",
 			metrics: func(c *cluster, _ queues, f functions) []metric {
-				failed := each(f.essential(), func(of function) metric { return lambdaMetric("Errors", "Sum", of) })
+				failed := each(f.failing(), func(of function) metric { return lambdaMetric("Errors", "Sum", of) })
 				return append(failed, c.own(metrics.FailedMessages, "Sum"))
 			},
 			comparison: above, periods: 15, due: 3, missing: "notBreaching",
@@ -130,7 +133,7 @@ func alarms() []alarm {
 			meaning:    "A pod has waited for a node for more than 10 minutes.",
 			action:     "Run `bin/whittle status`: a pod fits nowhere, or an EC2NodeClass is not ready.",
 			metrics:    ownMetric(metrics.OldestPodPending, "Maximum"),
-			comparison: above, threshold: 600, periods: 1, due: 1, missing: "notBreaching",
+			comparison: above, threshold: podsUnserved, periods: 1, due: 1, missing: "notBreaching",
 		},
 		{
 			id: "Standby", name: "standby", counted: "invocations in standby",
@@ -155,7 +158,7 @@ func alarms() []alarm {
 			meaning:    "The catalogue of instance types and prices is older than a day, or there is none.",
 			action:     "Read the log of catalog: rights or network.",
 			metrics:    ownMetric(metrics.CatalogAge, "Maximum"),
-			comparison: above, threshold: 24 * 3600, periods: 60, due: 60, missing: "notBreaching",
+			comparison: above, threshold: catalogOld, periods: 60, due: 60, missing: "notBreaching",
 		},
 	}
 }
@@ -226,13 +229,14 @@ func (c *cluster) writes(name metrics.Name) bool {
 
 // all returns the functions of a cluster.
 func (f functions) all() []function {
-	return append(f.essential(), f.watch)
+	return slices.Concat([]function{f.ticker}, f.failing(), []function{f.install, f.console, f.watch})
 }
 
-// essential returns the functions whose failures somebody has to mend. Without a watch the ticks go
-// on, and each metric of an alarm costs $0.10/month.
-func (f functions) essential() []function {
-	return []function{f.ticker, f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog, f.install, f.console}
+// failing returns the functions whose failures no other sign tells of. Each metric of an alarm costs
+// $0.10/month. The alarms of missing ticks ring for ticker. Install fails the deployment, and console tells
+// the person who looks at the page. Without a watch the ticks go on.
+func (f functions) failing() []function {
+	return []function{f.provision, f.interrupt, f.lifecycle, f.disrupt, f.catalog}
 }
 
 // newAlarms adds the alarms to the stack, and returns their ARNs.

@@ -102,12 +102,14 @@ func frontPage() string {
 func evaluations(detail metrics.Detail) int {
 	const (
 		own      = 4 // alarms by a metric of Whittle's, each by one
+		dead     = 1 // the queue of dead letters
+		failing  = 5 // functions whose failures nothing else tells of
 		failures = 2 // metrics of messages that fail or cannot be read
 		waiting  = 2 // queues of events
 		events   = 1 // the queue of undelivered ones
 		woken    = 3 // functions that ticks wake
 	)
-	count := len(queueNames()) + len(functionNames()) - 1 + failures + waiting + events + woken
+	count := dead + failing + failures + waiting + events + woken
 	if detail != metrics.DetailOff {
 		count += own
 	}

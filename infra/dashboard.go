@@ -22,6 +22,8 @@ const (
 type graph struct {
 	title string
 	lines []any
+	// query of Logs Insights makes the lines, where no metric does.
+	query string
 	// bound is a horizontal line, such as an alarm's threshold; nil for none.
 	bound any
 }
@@ -47,6 +49,13 @@ func newDashboard(c *cluster, q queues, f functions, alarms []*string) {
 	under := 4 * widgetHeight
 	shown := graphs(c, q, f)
 	for i, g := range shown {
+		x, y := i%columns*widgetWidth, under+i/columns*widgetHeight
+		if g.query != "" {
+			widgets = append(widgets, widget("log", x, y, widgetWidth, widgetHeight, map[string]any{
+				"title": g.title, "region": awscdk.Aws_REGION(), "view": "timeSeries", "query": g.query,
+			}))
+			continue
+		}
 		properties := map[string]any{
 			"title": g.title, "region": awscdk.Aws_REGION(), "view": "timeSeries", "stat": "Average", "period": alarmPeriod,
 			"metrics": g.lines,
@@ -54,8 +63,7 @@ func newDashboard(c *cluster, q queues, f functions, alarms []*string) {
 		if g.bound != nil {
 			properties["annotations"] = map[string]any{"horizontal": []any{g.bound}}
 		}
-		widgets = append(widgets, widget("metric", i%columns*widgetWidth, under+i/columns*widgetHeight, widgetWidth,
-			widgetHeight, properties))
+		widgets = append(widgets, widget("metric", x, y, widgetWidth, widgetHeight, properties))
 	}
 	under += (len(shown) + columns - 1) / columns * widgetHeight
 	widgets = append(widgets, widget("log", 0, under, 24, widgetHeight, map[string]any{
@@ -91,7 +99,7 @@ func graphs(c *cluster, q queues, f functions) []graph {
 	var shown []graph
 	for _, g := range allGraphs(c, q, f) {
 		g.lines = slices.DeleteFunc(g.lines, func(line any) bool { return line == nil })
-		if len(g.lines) > 0 {
+		if len(g.lines) > 0 || g.query != "" {
 			shown = append(shown, g)
 		}
 	}
@@ -105,30 +113,26 @@ func allGraphs(c *cluster, q queues, f functions) []graph {
 		}
 		return line(c.own(name, statistic), label)
 	}
-	letters := []any{}
-	for i, queue := range q.dead {
-		letters = append(letters, line(deadLetterMetric(queue), queueNames()[i]))
-	}
 	var failures, durations, costs []any
 	for i, function := range f.all() {
 		failures = append(failures, line(lambdaMetric("Errors", "Sum", function), function.name))
 		durations = append(durations, line(lambdaMetric("Duration", "p99", function), function.name))
 		costs = append(costs, cost(c, function, fmt.Sprintf("d%d", i))...)
 	}
-	letters = append(letters, line(deadLetterMetric(q.undelivered), "undelivered events"))
+	letters := []any{
+		line(deadLetterMetric(q.dead), "dead letters"), line(deadLetterMetric(q.undelivered), "undelivered events"),
+	}
 	return []graph{
 		{title: "Pending pods", lines: []any{own(metrics.PodsPending, "Maximum", "pods")}},
 		{
 			title: "Oldest pending pod, seconds", lines: []any{own(metrics.OldestPodPending, "Maximum", "seconds")},
-			bound: map[string]any{"label": "alarm", "value": 600},
+			bound: map[string]any{"label": "alarm", "value": podsUnserved},
 		},
-		{title: "Nodes", lines: series(c, metrics.Nodes, "Maximum")},
 		{
-			title: "Price of nodes, $/h",
-			lines: []any{
-				own(metrics.DollarsPerHour, "Average", "spent"), own(metrics.SavedDollars, "Average", "saved against on-demand"),
-			},
+			title: "Nodes", query: countedNodes(c,
+				"max(spot) as spotNodes, max(`on-demand`) as onDemandNodes, max(reserved) as reservedNodes"),
 		},
+		{title: "Price of nodes, $/h", query: countedNodes(c, "avg(price) as spent, avg(saved) as savedAgainstOnDemand")},
 		{
 			title: "Price of plans, $/h",
 			lines: []any{own(metrics.PlanDollars, "Sum", "planned"), own(metrics.PlanBoundDollars, "Sum", "lower bound")},
@@ -153,9 +157,16 @@ func allGraphs(c *cluster, q queues, f functions) []graph {
 		{title: "Function cost by duration, $/min", lines: costs},
 		{
 			title: "Catalogue age, seconds", lines: []any{own(metrics.CatalogAge, "Maximum", "seconds")},
-			bound: map[string]any{"label": "alarm", "value": 24 * 3600},
+			bound: map[string]any{"label": "alarm", "value": catalogOld},
 		},
 	}
+}
+
+// countedNodes is a query of the lines that lifecycle writes each minute. A month of them costs less than a cent,
+// and the four series of the same values $1.20.
+func countedNodes(c *cluster, values string) string {
+	return "SOURCE '/aws/lambda/" + *c.physicalName("lifecycle") + "' | filter msg = 'counted nodes' | stats " + values +
+		" by bin(5m)"
 }
 
 // line returns a metric in the form of a dashboard.

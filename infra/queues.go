@@ -35,7 +35,7 @@ const (
 	eventRetention = 4 * 24 * time.Hour
 )
 
-// queueNames returns the queues that functions read, in the order of queues.dead.
+// queueNames returns the queues that functions read.
 func queueNames() []string {
 	return []string{"provision", "lifecycle", "disrupt", "interrupt", "warnings"}
 }
@@ -44,8 +44,8 @@ func queueNames() []string {
 // warnings.
 type queues struct {
 	provision, lifecycle, disrupt, interrupt, warnings awssqs.Queue
-	// dead holds their dead-letter queues.
-	dead []awssqs.Queue
+	// dead is their dead-letter queue. SQS knows the source of each message in it, and moves it back there.
+	dead awssqs.Queue
 	// undelivered has the events that EventBridge could not deliver. No function reads it.
 	undelivered awssqs.Queue
 }
@@ -54,7 +54,7 @@ type queues struct {
 func (q queues) ofEvents() []awssqs.Queue { return []awssqs.Queue{q.interrupt, q.warnings} }
 
 func newQueues(c *cluster) queues {
-	var dead []awssqs.Queue
+	dead := newDead(c)
 	wakeUps := queueProperties{
 		visibility: visibilityFactor * workTimeout, receives: maximumReceives, retention: tickRetention,
 	}
@@ -62,13 +62,13 @@ func newQueues(c *cluster) queues {
 		visibility: interruptVisibilityFactor * interruptTimeout, receives: interruptReceives, retention: eventRetention,
 	}
 	made := queues{
-		provision: newQueue(c, "provision", "Provision", wakeUps, &dead),
-		lifecycle: newQueue(c, "lifecycle", "Lifecycle", wakeUps, &dead),
-		disrupt:   newQueue(c, "disrupt", "Disrupt", wakeUps, &dead),
-		interrupt: newQueue(c, "interrupt", "Interrupt", ofEvents, &dead),
-		warnings:  newQueue(c, "warnings", "Warnings", ofEvents, &dead),
+		dead:      dead,
+		provision: newQueue(c, "provision", "Provision", wakeUps, dead),
+		lifecycle: newQueue(c, "lifecycle", "Lifecycle", wakeUps, dead),
+		disrupt:   newQueue(c, "disrupt", "Disrupt", wakeUps, dead),
+		interrupt: newQueue(c, "interrupt", "Interrupt", ofEvents, dead),
+		warnings:  newQueue(c, "warnings", "Warnings", ofEvents, dead),
 	}
-	made.dead = dead
 	made.undelivered = newUndelivered(c)
 	return made
 }
@@ -93,22 +93,31 @@ type queueProperties struct {
 	receives              float64
 }
 
-// newQueue adds a queue, and appends its dead-letter queue to deadLetters. Both are encrypted with
-// SQS's own key or the user's, and refuse plain HTTP.
-func newQueue(c *cluster, name, id string, p queueProperties, deadLetters *[]awssqs.Queue) awssqs.Queue {
-	scope := constructs.NewConstruct(c.scope, jsii.String(id+"Queue"))
-	encryption, key := awssqs.QueueEncryption_SQS_MANAGED, awskms.IKey(nil)
-	if given := c.configuration.kmsKey; given != "" {
-		encryption, key = awssqs.QueueEncryption_KMS, awskms.Key_FromKeyArn(scope, jsii.String("Key"), &given)
-	}
-	dead := awssqs.NewQueue(scope, jsii.String("Dead"), &awssqs.QueueProps{
-		QueueName:           c.physicalName(name + "-dead"),
+// newDead adds the dead-letter queue. One queue for all costs one metric of the alarm in place of five.
+func newDead(c *cluster) awssqs.Queue {
+	scope := constructs.NewConstruct(c.scope, jsii.String("DeadQueue"))
+	encryption, key := queueKey(c, scope)
+	return awssqs.NewQueue(scope, jsii.String("Queue"), &awssqs.QueueProps{
+		QueueName:           c.physicalName("dead"),
 		RetentionPeriod:     seconds(eventRetention),
 		Encryption:          encryption,
 		EncryptionMasterKey: key,
 		EnforceSSL:          jsii.Bool(true),
 	})
-	*deadLetters = append(*deadLetters, dead)
+}
+
+// queueKey is SQS's own key or the user's.
+func queueKey(c *cluster, scope constructs.Construct) (awssqs.QueueEncryption, awskms.IKey) {
+	if given := c.configuration.kmsKey; given != "" {
+		return awssqs.QueueEncryption_KMS, awskms.Key_FromKeyArn(scope, jsii.String("Key"), &given)
+	}
+	return awssqs.QueueEncryption_SQS_MANAGED, nil
+}
+
+// newQueue adds a queue. It is encrypted, and refuses plain HTTP.
+func newQueue(c *cluster, name, id string, p queueProperties, dead awssqs.Queue) awssqs.Queue {
+	scope := constructs.NewConstruct(c.scope, jsii.String(id+"Queue"))
+	encryption, key := queueKey(c, scope)
 	return awssqs.NewQueue(scope, jsii.String("Queue"), &awssqs.QueueProps{
 		QueueName:           c.physicalName(name),
 		VisibilityTimeout:   seconds(p.visibility),
@@ -123,12 +132,13 @@ func newQueue(c *cluster, name, id string, p queueProperties, deadLetters *[]aws
 // closeQueues refuses messages of everybody except AWS services, for which each queue's policy names
 // the rules, and the roles of the functions that send there. An identity policy that allows sending
 // to all queues of the account would otherwise be enough to end nodes by forged events. A condition
-// of aws:PrincipalArn holds for all sessions of a role. Nobody sends to a dead-letter queue: SQS moves
+// of aws:PrincipalArn holds for all sessions of a role. Nobody sends to the dead-letter queue: SQS moves
 // messages there itself, and a redrive would bring a forged one to the function. EventBridge and the roles
 // of the schedules send to the queue of undelivered events.
 func closeQueues(c *cluster, q queues, all functions, schedules []awsiam.Role) {
-	open := []awssqs.Queue{q.provision, q.lifecycle, q.disrupt, q.interrupt, q.warnings, q.undelivered}
-	for _, to := range append(open, q.dead...) {
+	for _, to := range []awssqs.Queue{
+		q.provision, q.lifecycle, q.disrupt, q.interrupt, q.warnings, q.undelivered, q.dead,
+	} {
 		senders := jsii.Strings(c.configuration.redriveRoles...)
 		for _, f := range all.all() {
 			if slices.Contains(f.sends, to) {

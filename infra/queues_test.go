@@ -3,7 +3,6 @@ package infra
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -20,7 +19,7 @@ func TestQueues(t *testing.T) {
 			if !closedToPlainHTTP(template, id) {
 				t.Error("open to plain HTTP")
 			}
-			if strings.HasSuffix(name, "-dead") {
+			if name == "whittle-prod-dead" {
 				dead++
 				return
 			}
@@ -32,7 +31,7 @@ func TestQueues(t *testing.T) {
 				t.Fatal("no dead-letter queue")
 			}
 			target := all[references(redrive["deadLetterTargetArn"])[0]]
-			if got := target.Properties["QueueName"]; got != name+"-dead" {
+			if got := target.Properties["QueueName"]; got != "whittle-prod-dead" {
 				t.Errorf("dead letters go to %v", got)
 			}
 			receives := redrive["maxReceiveCount"].(float64)
@@ -49,8 +48,9 @@ func TestQueues(t *testing.T) {
 			}
 		})
 	}
-	if dead*2 != len(all)-1 || dead == 0 {
-		t.Errorf("%d of %d queues are dead-letter queues, want half of those that functions read", dead, len(all))
+	if dead != 1 || len(all) != len(queueNames())+2 {
+		t.Errorf("%d of %d queues are for dead letters, want one beside those of functions and of undelivered events",
+			dead, len(all))
 	}
 }
 
@@ -217,8 +217,8 @@ func TestQueuesRefuseOthers(t *testing.T) {
 			}
 		}
 	}
-	// With their dead-letter queues, and that of undelivered events.
-	if want := 2*len(queueNames()) + 1; closed != want {
+	// With the dead-letter queue, and that of undelivered events.
+	if want := len(queueNames()) + 2; closed != want {
 		t.Errorf("%d queues refuse others, want %d", closed, want)
 	}
 }

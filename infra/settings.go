@@ -114,10 +114,9 @@ func clusterSettings() []setting[clusterConfiguration] {
 		{
 			key: "metrics", fallback: "`few`", example: string(metrics.DetailFull),
 			meaning: fmt.Sprintf("`full` has %d series of [metrics](../shared/metrics/README.md) for $%.2f/month. `few` has "+
-				"the %d that alarms need or that show the nodes and their price, for $%.2f/month. `off` has those of "+
-				"failures alone, which cost $%.2f in a month that is full of them, and no alarm that needs another",
-				metrics.DetailFull.Series(), seriesPrice*float64(metrics.DetailFull.Series()),
-				metrics.DetailFew.Series(), seriesPrice*float64(metrics.DetailFew.Series()), 2*seriesPrice),
+				"those that alarms need. They have values, and cost, only in hours in which something is wrong. `off` has "+
+				"those of failures alone, and no alarm that needs another",
+				metrics.DetailFull.Series(), seriesPrice*float64(metrics.DetailFull.Series())),
 			set: func(c *cluster, value any) error {
 				if value == false {
 					value = string(metrics.DetailOff) // as YAML reads off

@@ -44,7 +44,8 @@ func (p *prices) catalog(ctx context.Context, store inventory.Store, now time.Ti
 }
 
 // measure writes on each tick the number of nodes and their prices. Without a catalogue it writes the
-// number, and an age for which the alarm rings.
+// number, and an age for which the alarm rings. The line in the log has the same, because a line costs next to
+// nothing, and a series of a metric does not.
 func (h *Handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 	now := h.now()
 	tells := now.Sub(time.Unix(h.told.Load(), 0)) >= tellEvery
@@ -56,9 +57,8 @@ func (h *Handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 		slog.WarnContext(ctx, "prices of nodes not read", "error", err)
 	}
 	sums := sumsOf(s.claims, known, nodecost.Of(known, s.owners.classes, s.owners.pools))
-	if h.metrics != nil {
-		h.metrics.Write(sums.metrics(known, now)...)
-	}
+	slog.InfoContext(ctx, "counted nodes", sums.fields(known)...)
+	h.metrics.Write(sums.metrics(known, now)...)
 	if tells {
 		h.told.Store(now.Unix())
 		tell(ctx, store, &sums, known != nil, now)
@@ -115,10 +115,26 @@ func sumsOf(claims []api.NodeClaim, known *catalog.Catalog, costs nodecost.Costs
 	return all
 }
 
+// fields are those of the line in the log, which the dashboard's graphs read. The catalogue may be nil.
+func (s *sums) fields(known *catalog.Catalog) []any {
+	var fields []any
+	for _, kind := range capacityTypes() {
+		fields = append(fields, kind, s.nodes[kind])
+	}
+	if known == nil {
+		return fields
+	}
+	return append(fields, "price", s.price, "saved", s.saved)
+}
+
+func capacityTypes() []string {
+	return []string{api.CapacityTypeSpot, api.CapacityTypeOnDemand, api.CapacityTypeReserved}
+}
+
 // metrics are the values to write. The catalogue may be nil.
 func (s *sums) metrics(known *catalog.Catalog, now time.Time) []metrics.Value {
 	var values []metrics.Value
-	for _, kind := range []string{api.CapacityTypeSpot, api.CapacityTypeOnDemand, api.CapacityTypeReserved} {
+	for _, kind := range capacityTypes() {
 		values = append(values, metrics.CountOf(metrics.Nodes, kind, float64(s.nodes[kind])))
 	}
 	if known == nil {

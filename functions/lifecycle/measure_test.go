@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,15 +32,16 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 	for name, test := range map[string]struct {
 		known *catalog.Catalog
 		want  map[string]float64
+		line  string
 	}{
 		// The pool's fee is $0.25/h.
 		"with prices": {known, map[string]float64{
 			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "DollarsPerHour/": 0.75 + 3*0.25, "SavedDollarsPerHour/": 0.75,
 			"CatalogAgeSeconds/": 3600,
-		}},
+		}, "spot 2 on-demand 1 reserved 0 price 1.5 saved 0.75"},
 		"without a catalogue": {nil, map[string]float64{
 			"Nodes/spot": 2, "Nodes/on-demand": 1, "Nodes/reserved": 0, "CatalogAgeSeconds/": (7 * 24 * time.Hour).Seconds(),
-		}},
+		}, "spot 2 on-demand 1 reserved 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]float64{}
@@ -53,6 +56,10 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 			}
 			if len(got) != len(test.want) {
 				t.Errorf("measured %v", got)
+			}
+			line := strings.TrimSpace(fmt.Sprintln(sums.fields(test.known)...))
+			if line != test.line {
+				t.Errorf("the line has %s, want %s", line, test.line)
 			}
 		})
 	}

@@ -47,7 +47,7 @@ type Detail string
 
 const (
 	DetailFull Detail = "full"
-	// DetailFew is for the metrics of the alarms, and for the nodes and their price.
+	// DetailFew is for the metrics of the alarms, which have values only while something is wrong.
 	DetailFew Detail = "few"
 	DetailOff Detail = "off"
 )
@@ -55,11 +55,18 @@ const (
 // Has reports whether the metric is written.
 func (d Detail) Has(m Metric) bool { return d == DetailFull || m.OfFailures || d == DetailFew && m.Few }
 
-// Series counts the series of a cluster under their current names, without those of failures.
+// Writes reports whether a value of the metric is written.
+func (d Detail) Writes(m Metric, number float64) bool { return d == DetailFull || number >= m.From }
+
+// Rare reports whether the metric has values only while something is wrong.
+func (d Detail) Rare(m Metric) bool { return m.Rare || m.OfFailures || d != DetailFull && m.From > 0 }
+
+// Series counts the series of a cluster under their current names, without those that have values only while
+// something is wrong.
 func (d Detail) Series() int {
 	count := 0
 	for _, m := range All() {
-		if d.Has(m) && !m.OfFailures {
+		if d.Has(m) && !d.Rare(m) {
 			count += max(len(m.Series), 1)
 		}
 	}
@@ -78,9 +85,13 @@ type Metric struct {
 	// Both are empty for a metric with one series.
 	Dimension string
 	Series    []string
-	// Few says that the metric is among the few of DetailFew: an alarm rings by it, or it shows what
-	// the nodes are and cost.
+	// Few says that the metric is among the few of DetailFew: an alarm rings by it.
 	Few bool
+	// From is the smallest value that DetailFew writes. It is half of the alarm's threshold. CloudWatch bills a
+	// series for the hours with values alone.
+	From float64
+	// Rare says that the metric has values only while something is wrong.
+	Rare bool
 	// OfFailures says that the metric has values only where something fails, and with every detail:
 	// an alarm rings by it. CloudWatch bills it for the hours with values.
 	OfFailures bool
@@ -95,8 +106,8 @@ func All() []Metric {
 	return []Metric{
 		{Name: PodsPending, Unit: "Count", Functions: []string{"provision"},
 			Meaning: "Pods that wait for a node, at each tick."},
-		{Name: OldestPodPending, Unit: "Seconds", Few: true, Functions: []string{"provision"},
-			Meaning: "Waiting time of the pod that has waited longest."},
+		{Name: OldestPodPending, Unit: "Seconds", Few: true, From: 300, Functions: []string{"provision"},
+			Meaning: "Waiting time of the pod that has waited longest. `few` writes it from 5 minutes on."},
 		{Name: PlanDollars, Unit: "None", Functions: []string{"provision"},
 			Meaning: "Price of the new nodes of a plan, in US dollars an hour."},
 		{Name: PlanBoundDollars, Unit: "None", Functions: []string{"provision"},
@@ -104,16 +115,17 @@ func All() []Metric {
 		{Name: Launches, Unit: "Count", Functions: []string{"provision"}, Meaning: "Launched instances."},
 		{Name: LaunchSeconds, Unit: "Seconds", Functions: []string{"provision"},
 			Meaning: "Time from the creation of a NodeClaim to its instance."},
-		{Name: LaunchFailures, Unit: "Count", Few: true, Functions: []string{"provision"},
+		{Name: LaunchFailures, Unit: "Count", Few: true, Rare: true, Functions: []string{"provision"},
 			Meaning: "NodeClaims that EC2 refused for a reason other than a lack of capacity."},
-		{Name: Nodes, Unit: "Count", Few: true, Dimension: dimensionCapacity,
+		{Name: Nodes, Unit: "Count", Dimension: dimensionCapacity,
 			Series: []string{"spot", "on-demand", "reserved"}, Functions: []string{"lifecycle"},
 			Meaning: "NodeClaims with an instance, each minute."},
-		{Name: DollarsPerHour, Unit: "None", Few: true, Functions: []string{"lifecycle"},
+		{Name: DollarsPerHour, Unit: "None", Functions: []string{"lifecycle"},
 			Meaning: "Price of these nodes by the catalogue, with extras, in US dollars an hour."},
 		{Name: SavedDollars, Unit: "None", Functions: []string{"lifecycle"},
 			Meaning: "Difference of the instances to the on-demand price of the same types, in US dollars an hour."},
-		{Name: CatalogAge, Unit: "Seconds", Few: true, Functions: []string{"lifecycle"}, Meaning: "Age of the catalogue."},
+		{Name: CatalogAge, Unit: "Seconds", Few: true, From: 12 * 3600, Functions: []string{"lifecycle"},
+			Meaning: "Age of the catalogue. `few` writes it from 12 hours on."},
 		{Name: Interruptions, Unit: "Count", Functions: []string{"interrupt"},
 			Meaning: "Nodes that EC2 stopped, or announced to stop at once."},
 		{Name: DisruptionSavedDollars, Unit: "None", Dimension: dimensionDisruption,
@@ -126,7 +138,7 @@ func All() []Metric {
 		{Name: UnreadableMessages, Unit: "Count", OfFailures: true,
 			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
 			Meaning:   "Those of them that the function cannot read. Another try does not help."},
-		{Name: Standby, FormerName: "StoodBack", Unit: "Count", Few: true,
+		{Name: Standby, FormerName: "StoodBack", Unit: "Count", Few: true, Rare: true,
 			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
 			Meaning:   "Invocations that did nothing because Karpenter acts in the cluster."},
 	}

@@ -60,7 +60,7 @@ func (r *Recorder) Write(values ...Value) {
 	if r == nil {
 		return
 	}
-	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return !r.detail.Has(definition(v.Name)) })
+	values = r.written(values)
 	var all []string
 	for _, value := range values {
 		if len(value.Numbers) > 0 && !slices.Contains(all, value.Series) {
@@ -72,6 +72,22 @@ func (r *Recorder) Write(values ...Value) {
 			slog.Warn("metrics not written", "error", err)
 		}
 	}
+}
+
+// written returns the values that the Recorder's detail has.
+func (r *Recorder) written(values []Value) []Value {
+	var written []Value
+	for _, value := range values {
+		known := definition(value.Name)
+		if !r.detail.Has(known) {
+			continue
+		}
+		value.Numbers = slices.DeleteFunc(slices.Clone(value.Numbers), func(number float64) bool {
+			return !r.detail.Writes(known, number)
+		})
+		written = append(written, value)
+	}
+	return written
 }
 
 // directive and metricDefinition are parts of the embedded metric format.

@@ -115,3 +115,28 @@ func TestMetricsAreFewAndDistinct(t *testing.T) {
 		t.Errorf("a cluster has %d series, want at most %d", series, metrics.MaximumSeries)
 	}
 }
+
+// TestFewMetricsHaveNoValuesOnAQuietDay holds the cost of the default, because CloudWatch bills a series for each
+// hour with a value.
+func TestFewMetricsHaveNoValuesOnAQuietDay(t *testing.T) {
+	if series := metrics.DetailFew.Series(); series != 0 {
+		t.Errorf("%d series have values all the time", series)
+	}
+	for _, test := range []struct {
+		name   metrics.Name
+		number float64
+		want   bool
+	}{
+		{metrics.OldestPodPending, 299, false}, {metrics.OldestPodPending, 300, true},
+		{metrics.CatalogAge, 12*3600 - 1, false}, {metrics.CatalogAge, 12 * 3600, true},
+		{metrics.Standby, 1, true}, {metrics.LaunchFailures, 1, true}, {metrics.DollarsPerHour, 9, false},
+	} {
+		var few, full bytes.Buffer
+		recorder(&few).Limited(metrics.DetailFew).Write(metrics.Count(test.name, test.number))
+		recorder(&full).Write(metrics.Count(test.name, test.number))
+		if got := few.Len() > 0; got != test.want || full.Len() == 0 {
+			t.Errorf("%s of %g is written: %t with few, want %t; %t with full",
+				test.name, test.number, got, test.want, full.Len() > 0)
+		}
+	}
+}

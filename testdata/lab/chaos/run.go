@@ -228,11 +228,8 @@ func (r *run) evaluate(ctx context.Context, report *Report) {
 	for _, refused := range append(r.world.Refusals(), r.missing(ctx, said.forbidden)...) {
 		report.Violations = append(report.Violations, "a function lacks a right: "+refused)
 	}
-	for _, name := range queues() {
-		if dead, err := r.world.Waiting(name + "-dead"); err != nil || dead > 0 {
-			report.Violations = append(report.Violations,
-				fmt.Sprintf("%d messages to %s are in the dead-letter queue (%v)", dead, name, err))
-		}
+	if dead, err := r.world.Waiting("dead"); err != nil || dead > 0 {
+		report.Violations = append(report.Violations, fmt.Sprintf("%d messages are in the dead-letter queue (%v)", dead, err))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/testdata/lab/cloudformation"
 )
 
@@ -114,8 +115,13 @@ func (i *installation) add(series string, at time.Duration, value float64) {
 	i.values[series][minute] = append(i.values[series][minute], value)
 }
 
+// own adds a value of Whittle's, where the default detail writes it.
 func (i *installation) own(name string, at time.Duration, value float64) {
-	i.add("Whittle "+name+" prod", at, value)
+	for _, m := range metrics.All() {
+		if string(m.Name) == name && metrics.DetailFew.Has(m) && metrics.DetailFew.Writes(m, value) {
+			i.add("Whittle "+name+" prod", at, value)
+		}
+	}
 }
 
 func (i *installation) invoke(function string, at time.Duration, fails bool) {
@@ -204,7 +210,7 @@ func (i *installation) message(queue string, to time.Duration, again func(age ti
 		at += again(at)
 	}
 	for ; at < to; at += time.Minute {
-		i.add("AWS/SQS ApproximateNumberOfMessagesVisible whittle-prod-"+queue+"-dead", at, 1)
+		i.add("AWS/SQS ApproximateNumberOfMessagesVisible whittle-prod-dead", at, 1)
 	}
 }
 
@@ -329,7 +335,7 @@ func TestDeadLettersRing(t *testing.T) {
 		i.service.Lateness["AWS/SQS"] = time.Duration(late) * time.Minute
 		i.live(-time.Hour, time.Hour)
 		for at := time.Duration(0); at < time.Hour; at += time.Minute {
-			i.add("AWS/SQS ApproximateNumberOfMessagesVisible whittle-prod-disrupt-dead", at, 1)
+			i.add("AWS/SQS ApproximateNumberOfMessagesVisible whittle-prod-dead", at, 1)
 		}
 		i.rings(5*time.Minute, time.Hour)
 	}
@@ -405,6 +411,36 @@ func TestAMissingCatalogueRings(t *testing.T) {
 	if early, late := i.ringing(50*time.Minute), i.ringing(65*time.Minute); len(early) > 0 ||
 		!slices.Equal(late, []string{"catalog-old"}) {
 		t.Errorf("%v and %v ring", early, late)
+	}
+}
+
+// TestAnAlarmEndsWithItsFewValues holds for values that are written only from half of the threshold on: the alarm
+// rings once, for as long as the trouble lasts, and ends a few minutes after the last value.
+func TestAnAlarmEndsWithItsFewValues(t *testing.T) {
+	for name, test := range map[string]struct {
+		metric          string
+		every           time.Duration // between two values
+		threshold, lead time.Duration // lead is how long the alarm waits beyond the threshold
+	}{
+		"pods-unserved": {"OldestPodPendingSeconds", 10 * time.Second, 10 * time.Minute, 0},
+		"catalog-old":   {"CatalogAgeSeconds", time.Minute, 24 * time.Hour, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := install(t)
+			const slack = 5 * time.Minute
+			ends := test.threshold + test.lead + 2*time.Hour
+			i.live(-time.Hour, ends+2*time.Hour)
+			for at := time.Duration(0); at < ends; at += test.every {
+				i.own(test.metric, at, at.Seconds())
+			}
+			for at := time.Duration(0); at < ends+2*time.Hour; at += time.Minute {
+				rings := slices.Contains(i.ringing(at), name)
+				begins := test.threshold + test.lead
+				if rings && at < begins || !rings && at > begins+slack && at < ends || rings && at > ends+slack {
+					t.Fatalf("after %s it rings: %t. The trouble lasts until %s", at, rings, ends)
+				}
+			}
+		})
 	}
 }
 

@@ -75,7 +75,7 @@ func deployedWorld(t *testing.T, s stage) {
 	t.Run("the commands of the pages run", func(t *testing.T) { commandsOfPages(t, s.World, s.setup) })
 	t.Run("the alarm rings for dead letters", func(t *testing.T) {
 		alarmsRing(t, s.World)
-		if err := s.Send("interrupt-dead", "given up"); err != nil {
+		if err := s.Send("dead", "given up"); err != nil {
 			t.Fatal(err)
 		}
 		alarmsRing(t, s.World)
@@ -451,10 +451,8 @@ func nothingFailed(t *testing.T, w *world.World) {
 	for _, refusal := range w.Refusals() {
 		t.Errorf("not allowed: %s", refusal)
 	}
-	for _, queue := range []string{"provision", "lifecycle", "disrupt", "warnings"} {
-		if count, err := w.Waiting(queue + "-dead"); err != nil || count > 0 {
-			t.Errorf("queue %s-dead holds %d messages, %v", queue, count, err)
-		}
+	if count, err := w.Waiting("dead"); err != nil || count > 0 {
+		t.Errorf("the dead-letter queue holds %d messages, %v", count, err)
 	}
 }
 
@@ -482,7 +480,7 @@ func comesBack(t *testing.T, w *world.World) {
 	}
 }
 
-// alarmsRing checks that the alarm for dead letters rings exactly while a dead-letter queue holds a
+// alarmsRing checks that the alarm for dead letters rings exactly while the dead-letter queue holds a
 // message, and minutes after an unreadable one. The alarm for errors may ring, because the unkind AWS makes
 // invocations fail.
 func alarmsRing(t *testing.T, w *world.World) {
@@ -490,13 +488,9 @@ func alarmsRing(t *testing.T, w *world.World) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := 0
-	for _, queue := range []string{"provision", "lifecycle", "disrupt", "interrupt", "warnings"} {
-		count, err := w.Waiting(queue + "-dead")
-		if err != nil {
-			t.Fatal(err)
-		}
-		dead += count
+	dead, err := w.Waiting("dead")
+	if err != nil {
+		t.Fatal(err)
 	}
 	rings := slices.ContainsFunc(ringing, func(name string) bool { return strings.HasSuffix(name, "-dead-letters") })
 	unreadable := strings.Contains(strings.Join(w.FunctionLog("interrupt"), "\n"), `"UnreadableMessages":`)
