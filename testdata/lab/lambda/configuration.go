@@ -28,6 +28,9 @@ type Configuration struct {
 	AllowsLoops bool
 }
 
+// longestTimeout is that of functions without Managed Instances, as the models of botocore 1.44.8 say.
+const longestTimeout = 30 * time.Minute
+
 // accountConcurrency is the account's limit of concurrent executions for each function. AWS gives
 // accounts 10 to 1,000 for all functions together; one machine runs fewer processes.
 const accountConcurrency = 50
@@ -99,8 +102,8 @@ func (c *Configuration) checkProgram() error {
 		return fmt.Errorf("function %s: Handler is missing; with %s it is conventionally bootstrap", c.Name, runtimeProvided)
 	case c.MemoryMB < 128 || c.MemoryMB > 10240:
 		return fmt.Errorf("function %s: MemorySize is %d; it must be from 128 to 10240 MB", c.Name, c.MemoryMB)
-	case c.Timeout < time.Second || c.Timeout > 900*time.Second:
-		return fmt.Errorf("function %s: Timeout is %v; it must be from 1 to 900 seconds", c.Name, c.Timeout)
+	case c.Timeout < time.Second || c.Timeout > longestTimeout:
+		return fmt.Errorf("function %s: Timeout is %v; it must be from 1 to 1800 seconds", c.Name, c.Timeout)
 	}
 	return nil
 }

@@ -315,7 +315,7 @@ func TestTemplateRefusals(t *testing.T) {
 		{"architecture", map[string]any{"Architectures": []any{other}}, "architecture=" + machineArchitecture()},
 		{"unknown property", map[string]any{"Layers": []any{"x"}}, "Layers"},
 		{"memory", map[string]any{"MemorySize": 64}, "128 to 10240"},
-		{"timeout", map[string]any{"Timeout": "901"}, "1 to 900"},
+		{"timeout", map[string]any{"Timeout": "1801"}, "1 to 1800"},
 		{
 			"level without JSON", map[string]any{"LoggingConfig": map[string]any{"SystemLogLevel": "WARN"}},
 			"needs LogFormat JSON",
