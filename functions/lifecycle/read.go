@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -107,8 +108,14 @@ func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		return nil, err
 	}
 	in.skipDrains = in.tick && slices.ContainsFunc(claims, isDeleted) && h.leaseHeld(ctx, client)
+	// Lambda bills the time in which the function waits. All of this comes after the claims.
+	var inspected inspection
+	var uninspected error
+	var inspecting sync.WaitGroup
+	inspecting.Go(func() { inspected, uninspected = h.inspect(ctx, client, in, claims) })
 	described, undescribed := describeInstances(ctx, h.fleet, instancesToDescribe(in, claims, listed))
 	nodes, err := readNodes(ctx, client, in, claims)
+	inspecting.Wait()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +123,6 @@ func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		claims: claims, nodes: nodes, listed: listed, described: described,
 	}))
 	described.add(joining)
-	inspected, uninspected := h.inspect(ctx, client, in, claims)
 	shifted, news := readShifts(ctx, h.shifts, in, claims, inspected.owners)
 	origins, unfound := findOrigins(ctx, client, claims, inspected.owners, h.now())
 	views := buildViews(in, facts{
@@ -231,10 +237,14 @@ func (h *Handler) inspect(
 	if !in.tick {
 		return inspection{}, nil
 	}
-	statuses := checkInstances(ctx, h.fleet, claims)
-	from, defects, unowned := listOwners(ctx, client, h.resolve, h.expressions)
-	before, unlisted := listPredecessors(ctx, client)
-	return inspection{statuses, from, before, defects}, errors.Join(unowned, unlisted)
+	var seen inspection
+	var unowned, unlisted error
+	var group sync.WaitGroup
+	group.Go(func() { seen.statuses = checkInstances(ctx, h.fleet, claims) })
+	group.Go(func() { seen.owners, seen.defects, unowned = listOwners(ctx, client, h.resolve, h.expressions) })
+	group.Go(func() { seen.predecessors, unlisted = listPredecessors(ctx, client) })
+	group.Wait()
+	return seen, errors.Join(unowned, unlisted)
 }
 
 // listOwners reads the pools and classes, and resolves the classes. It evaluates their kubelet

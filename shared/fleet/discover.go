@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -40,7 +41,7 @@ type Discoverer struct {
 // pass, such as throttling. With an error the facts prove nothing, and must not be used.
 func (d *Discoverer) Discover(ctx context.Context, class *api.EC2NodeClass) (nodeclass.Facts, error) {
 	facts := nodeclass.Facts{Cluster: d.Cluster}
-	for _, read := range []struct {
+	reads := []struct {
 		problem *nodeclass.Problem
 		read    func() error
 	}{
@@ -68,8 +69,16 @@ func (d *Discoverer) Discover(ctx context.Context, class *api.EC2NodeClass) (nod
 			facts.PlacementGroup, err = d.placementGroup(ctx, class)
 			return err
 		}},
-	} {
-		err := read.read()
+	}
+	// None depends on another, and Lambda bills the time in which the function waits.
+	failures := make([]error, len(reads))
+	var group sync.WaitGroup
+	for i, read := range reads {
+		group.Go(func() { failures[i] = read.read() })
+	}
+	group.Wait()
+	for i, read := range reads {
+		err := failures[i]
 		if isPassing(err) {
 			return facts, err
 		}
