@@ -83,6 +83,8 @@ func TestAClassEndsWithoutIAM(t *testing.T) {
 			l := newLife(t)
 			l.made.iam = iam
 			l.betweenSweeps()
+			// Events outlive their class, so that each case has a class of its own.
+			ofRole := "of-role-" + strings.ReplaceAll(name, " ", "-")
 			makeClass(t, "own-profile", func(c *api.EC2NodeClass) {
 				c.Spec.Role, c.Spec.InstanceProfile = "", aws.String("nodes")
 			})
@@ -92,21 +94,21 @@ func TestAClassEndsWithoutIAM(t *testing.T) {
 			if readClass(t, "own-profile") != nil {
 				t.Error("the class with a profile of its own stays")
 			}
-			makeClass(t, "of-role")
+			makeClass(t, ofRole)
 			l.tickOnce(t)
-			server.Delete(t, classesPath+"/of-role")
+			server.Delete(t, classesPath+"/"+ofRole)
 			if _, err := l.handle(t.Context(), wakes(t, l.tick())); !errors.Is(err, iam) {
 				t.Errorf("the tick says %v, want IAM's failure for the class with a role", err)
 			}
-			if readClass(t, "of-role") == nil {
+			if readClass(t, ofRole) == nil {
 				t.Error("the class with a role ended, and its profiles are left")
 			}
-			if told := server.Reasons(t, "of-role")["FailedTermination"]; told != (name == "denied") {
+			if told := server.Reasons(t, ofRole)["FailedTermination"]; told != (name == "denied") {
 				t.Errorf("an event tells of a denial: %v", told)
 			}
 			l.made.iam = nil
 			l.tickOnce(t)
-			if readClass(t, "of-role") != nil {
+			if readClass(t, ofRole) != nil {
 				t.Error("the class stays although IAM answers")
 			}
 			// The sweep needs IAM too, and fails no tick.

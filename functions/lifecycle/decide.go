@@ -113,7 +113,8 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 			continue
 		}
 		view := nodeclaim.View{
-			Claim: claim, Cluster: in.cluster, Tick: in.tick, Report: in.report, InstancesListed: from.listed.answered,
+			Claim: claim, Cluster: in.cluster, Tick: in.tick, Report: in.report, Watched: in.watched,
+			InstancesListed: from.listed.answered,
 		}
 		if claim.Status.ProviderID == "" {
 			view.Instances = slices.Concat(byClaim[claim.Name], leftovers[claim.Name])

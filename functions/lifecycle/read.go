@@ -43,6 +43,8 @@ type scope struct {
 	report bool
 	// skipDrains is set on a tick that met another pass, which carries out the drains.
 	skipDrains bool
+	// watched is set where a watch runs while there is work.
+	watched bool
 	// now is when the pass began.
 	now time.Time
 }
@@ -102,7 +104,8 @@ type seen struct {
 // read lists what the pass decides on. A tick's pass works on all claims. Any other pass works only
 // on claims that are starting or ending, so that it costs one list where there are none.
 func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Message) (*seen, error) {
-	in := scope{cluster: h.cluster, tick: wake.Reason == queue.ReasonTick, report: wake.Hop == 0, now: h.now()}
+	in := scope{cluster: h.cluster, tick: wake.Reason == queue.ReasonTick, report: wake.Hop == 0,
+		watched: h.watch != nil, now: h.now()}
 	claims, listed, unlisted, err := h.readClaims(ctx, client, in.tick)
 	if err != nil {
 		return nil, err

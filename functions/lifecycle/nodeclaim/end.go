@@ -147,6 +147,10 @@ func (p *pass) awaitInstance() {
 	if !p.isShifted() && (p.view.Absent || instance != nil && !instance.isEnding()) {
 		p.do(Terminate{InstanceID: id})
 	}
+	if instance != nil && instance.isEnding() {
+		p.outcome.Again = 0 // nothing but the instance's end is left, and EventBridge tells of it
+		p.lookAgain(eventPause)
+	}
 	p.write()
 }
 

@@ -273,7 +273,7 @@ func TestEnd(t *testing.T) {
 			view: leaving(terminating), want: "terminate i-1", again: drainPause},
 		{name: "while the instance shuts down, its last pods may run, and nothing is released",
 			view: listed(view(claim(initialized, deleted(time.Minute), terminating), node(joined, marked)),
-				instance("shutting-down")), again: drainPause},
+				instance("shutting-down")), again: eventPause},
 		{name: "when the instance has ended, the node is released, and then the claim",
 			view: listed(view(claim(initialized, deleted(time.Minute), terminating), node(joined, marked)),
 				instance("terminated")), want: letGo},

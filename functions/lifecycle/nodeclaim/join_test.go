@@ -50,6 +50,11 @@ func between(v View) View {
 	return v
 }
 
+func watched(v View) View {
+	v.Watched = true
+	return v
+}
+
 func unhealthy(v View, byEC2 bool) View {
 	v.Unhealthy = &repair.UnhealthyCondition{Condition: "Ready", Status: "False", Since: now.Add(-time.Hour), ByEC2: byEC2}
 	return v
@@ -160,6 +165,9 @@ func TestJoining(t *testing.T) {
 		{name: "an instance without a node is waited for",
 			view: view(claim()), want: "patch status", condition: api.ConditionTypeRegistered, status: "Unknown NodeNotFound",
 			again: joinPause},
+		{name: "where a watch tells of its node, it is asked for less often",
+			view: watched(view(claim())), want: "patch status", condition: api.ConditionTypeRegistered,
+			status: "Unknown NodeNotFound", again: eventPause},
 		{name: "an instance of which it is written that it has no node yet is waited for, and not written again",
 			view: view(claim(func(c *api.NodeClaim) {
 				api.SetNodeNotFound(&c.Status.Conditions, c.Generation, now)
@@ -194,6 +202,9 @@ func TestJoining(t *testing.T) {
 			condition: api.ConditionTypeRegistered, status: "Unknown MultipleNodesFound", again: joinPause},
 		{name: "a registered node that is not ready is waited for",
 			view: view(claim(registered), node(joined, notReadyNode)), want: "patch status",
+			condition: api.ConditionTypeInitialized, status: "Unknown NodeNotReady", again: joinPause},
+		{name: "and as often where there is a watch, because each look nominates its pods",
+			view: watched(view(claim(registered), node(joined, notReadyNode))), want: "patch status",
 			condition: api.ConditionTypeInitialized, status: "Unknown NodeNotReady", again: joinPause},
 		{name: "a startup taint is waited for",
 			view: view(claim(registered), node(joined, nodeTaint(cni))), want: "patch status",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,15 @@ func (p *pass) setLaunched() {
 	}
 }
 
+// untilEvent is the time until the next look for a node that has not joined. The watch sees it, where there is one.
+// A node that has joined is looked at more often, because each look nominates its pods again.
+func (p *pass) untilEvent() time.Duration {
+	if p.view.Watched {
+		return eventPause
+	}
+	return joinPause
+}
+
 // register gives a node that has joined what its claim holds for it: labels, annotations, taints,
 // the finalizer and the owner. After that pods may run on it.
 func (p *pass) register() {
@@ -38,15 +48,17 @@ func (p *pass) register() {
 		p.tag()
 		return
 	}
-	p.lookAgain(joinPause)
 	switch len(p.view.Nodes) {
 	case 0:
+		p.lookAgain(p.untilEvent())
 		if p.claim.Status.NodeName == "" {
 			api.SetNodeNotFound(&p.claim.Status.Conditions, p.claim.Generation, p.now)
 		}
 		return
 	case 1:
+		p.lookAgain(joinPause)
 	default:
+		p.lookAgain(joinPause)
 		p.reportSeveralNodes()
 		return
 	}

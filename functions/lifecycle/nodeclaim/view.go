@@ -59,7 +59,9 @@ type View struct {
 	Tick bool
 	// Report asks for events about lasting hindrances. Written in every pass they would bury others.
 	Report bool
-	Nodes  []*corev1.Node // the claim's own: one, or none
+	// Watched is set where a watch tells of changes of nodes. It may have died, so that nothing waits for it alone.
+	Watched bool
+	Nodes   []*corev1.Node // the claim's own: one, or none
 	// HostName is the private DNS name of the claim's instance; empty where EC2 has not told it.
 	HostName string
 	// Others are nodes with the claim's provider id that are not its own.
@@ -181,4 +183,8 @@ type Outcome struct {
 const (
 	drainPause = 2 * time.Second // at a drain, or an instance that is ending
 	joinPause  = 3 * time.Second // at a node that will join
+
+	// eventPause is longer, because an event comes first: the watch's of a node that joins, or EventBridge's of an
+	// instance that has ended. Each look costs a call of EC2.
+	eventPause = 10 * time.Second
 )
