@@ -283,7 +283,6 @@ func TestQueriesAreSavedForTheFunctionsLogs(t *testing.T) {
 func TestTheCostTableIsThatOfTheStack(t *testing.T) {
 	const begin = "<!-- cost: written by `go test ./infra -run Cost -update` -->\n"
 	checkTable(t, "README.md", begin, "<!-- end of cost -->", costTable())
-	checkTable(t, "README.md", "<!-- waiting -->\n", "<!-- end of waiting -->", waitTable())
 	checkTable(t, "../README.md", "for the rest of a tick of 10 s |\n", "\n![nodes with prices", frontPage())
 	for _, detail := range []metrics.Detail{metrics.DetailFew, metrics.DetailOff} {
 		counted := 0

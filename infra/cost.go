@@ -7,91 +7,47 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// These are what functions, queues and logs cost in $/month, as `make bench-month` measures, where AWS answers at
-// once: with no work, and with 500 nodes and 2,000 launches a day. $0.11 of them are the polls of the queue warnings.
+// These are what functions, queues and logs cost in $/month, as `make bench-month` measures with services that answer
+// as late as AWS's. The nodes are 500, and the launches 2,000 a day. The watch is not in them.
 const (
-	idleMonth = 0.98
-	busyMonth = 2.35
+	idleMonth     = 1.30
+	nodesMonth    = 6.90
+	launchesMonth = 5.42
+	// idleTraffic and busyTraffic are the GB of calls to AWS, which a NAT gateway bills.
+	idleTraffic, busyTraffic = 6.7, 173.1
 )
 
 // These are more of a month's costs in dollars, which the local AWS does not have. Lambda keeps five pollers at a
 // queue whose event source has a maximum concurrency: nine polls a minute more than two, at three queues. A schedule
-// runs each minute, and another each hour. A watch that never ends is $4.40.
+// runs each minute, and another each hour. A watch that never ends is 128 MB all month.
 // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html, https://aws.amazon.com/eventbridge/pricing/
 const (
 	pollersMonth  = 3 * 9 * 60 * hoursOfMonth * 0.40 / 1e6
 	scheduleMonth = (60 + 1) * hoursOfMonth * 1.00 / 1e6
-	watchMonth    = 4.40
+	watchMonth    = 4.38
 	hoursOfMonth  = 730
-
-	// pricePerGBSecond is Lambda's on arm64. https://aws.amazon.com/lambda/pricing/
-	pricePerGBSecond = 0.0000133334
-	// These times of an answer, in seconds, are assumptions: of a list of the API server or of SQS, of a page of
-	// EC2, and of CreateFleet. The local AWS answers in microseconds, and Lambda bills waiting.
-	listTime, pageTime, fleetTime = 0.008, 0.150, 3.0
-	// launchesOfMonth are those of 2,000 a day.
-	launchesOfMonth = 2000 * hoursOfMonth / 24
+	gatewayMonth  = 32.85
+	gatewayGB     = 0.045
 )
 
-// wait is time that functions wait for answers in a month.
-type wait struct {
-	what           string
-	times, seconds float64
-	memory         float64 // in GB
-}
-
-func (w wait) dollars() float64 { return w.times * w.seconds * w.memory * pricePerGBSecond }
-
-// idleWaits are the waits of a cluster without work. The numbers of calls are estimates.
-func idleWaits() []wait {
-	const ticks = 60 * hoursOfMonth
-	return []wait{
-		{"provision: 3 lists each 10 s", 6 * ticks, 3 * listTime, 1.5},
-		{"disrupt: 2 lists each 20 s", 3 * ticks, 2 * listTime, 1.5},
-		{"lifecycle: 6 lists, and 5 pages of EC2 for a class, each minute", ticks, 6*listTime + 5*pageTime, 0.5},
-		{"ticker: 3 sends each minute", ticks, 3 * listTime, 0.125},
-		{"catalog: 30 pages of EC2 each hour", hoursOfMonth, 30 * pageTime, 0.5},
-	}
-}
-
-// busyWaits are those that 500 nodes and 2,000 launches a day add.
-func busyWaits() []wait {
-	return []wait{
-		{"provision: a CreateFleet for each four launches", launchesOfMonth / 4, fleetTime, 1.5},
-		{"lifecycle: a page of 500 instances takes a second longer", 60 * hoursOfMonth, 1, 0.5},
-		{"lifecycle: three passes more for each node", 3 * launchesOfMonth, 6*listTime + pageTime, 0.5},
-	}
-}
-
-func waitingFor(waits []wait) float64 {
-	sum := 0.0
-	for _, w := range waits {
-		sum += w.dollars()
-	}
-	return sum
-}
-
-// waitTable documents the model of waiting in Markdown.
-func waitTable() string {
-	var table strings.Builder
-	table.WriteString("| waiting | $/month |\n| --- | ---: |\n")
-	for _, w := range append(idleWaits(), busyWaits()...) {
-		fmt.Fprintf(&table, "| %s | $%.2f |\n", w.what, w.dollars())
-	}
-	return table.String()
-}
-
-// defaults are the costs of a month with the default settings and a free dashboard: idle, and with 500 nodes. The
-// work of 2,000 launches a day leaves no five quiet minutes, so that the watch never ends.
-func defaults() (monitoring, idle, busy float64) {
+// fixed are the costs of a month with the default settings that neither nodes nor launches change.
+func fixed() (monitoring, all float64) {
 	monitoring = float64(metrics.DetailFew.Series())*seriesPrice + float64(evaluations(metrics.DetailFew))*evaluatedPrice
-	rest := pollersMonth + scheduleMonth + waitingFor(idleWaits()) + monitoring
-	return monitoring, idleMonth + rest, busyMonth + rest + waitingFor(busyWaits()) + watchMonth
+	return monitoring, monitoring + pollersMonth + scheduleMonth + idleMonth
+}
+
+// defaults are the costs of a month with the default settings and a free dashboard: idle, with 500 nodes, and with
+// 5,000. The work of 2,000 launches a day leaves no five quiet minutes, so that the watch never ends. Ten times the
+// nodes and the launches cost ten times as much, because passes read all nodes, and one serves what came meanwhile.
+func defaults() (monitoring, idle, busy, large float64) {
+	monitoring, idle = fixed()
+	busy = idle + watchMonth + nodesMonth + launchesMonth
+	return monitoring, idle, busy, idle + watchMonth + 10*(nodesMonth+launchesMonth)
 }
 
 // frontPage are the rows of the cost on the first page.
 func frontPage() string {
-	monitoring, idle, busy := defaults()
+	monitoring, idle, busy, _ := defaults()
 	return fmt.Sprintf("| cost of an idle cluster | about $%.1f0/month, of which $%.1f0 are metrics and alarms. "+
 		"The dashboard is $3 more, beyond the account's first three |\n"+
 		"| cost with 500 nodes | about $%.0f/month with 2,000 launches a day: "+
@@ -124,9 +80,8 @@ func costTable() string {
 	row("part", "cost")
 	row("---", "---:")
 	row("functions, queues and logs of an idle cluster, with ticks each 10 s", dollars(idleMonth))
-	row("the same with 500 nodes and 2,000 launches a day", dollars(busyMonth))
-	row("time in which functions wait for AWS, idle, by the model below", dollars(waitingFor(idleWaits())))
-	row("the same with 500 nodes and 2,000 launches a day", dollars(waitingFor(idleWaits())+waitingFor(busyWaits())))
+	row("the same for 500 nodes that stand there", dollars(nodesMonth))
+	row("the same for 2,000 launches and ends a day", dollars(launchesMonth))
 	row("five pollers at the three queues with a maximum concurrency, in place of two", dollars(pollersMonth))
 	row("EventBridge Scheduler", dollars(scheduleMonth))
 	row("a watch, for each hour of work with `reaction: adaptive`", "$0.006")
@@ -140,11 +95,15 @@ func costTable() string {
 	alarms := float64(evaluated) * evaluatedPrice
 	row(fmt.Sprintf("`alarms: true`, which evaluate %d metrics at $%.2f", evaluated, evaluatedPrice), dollars(alarms))
 	row("`dashboard: true`, beyond the account's first three", dollars(dashboardPrice))
-	row("only in a VPC: a NAT gateway, if you have none", "$32.85 and $0.045/GB")
+	row(fmt.Sprintf("only in a VPC: a NAT gateway, if you have none, and $%.3f for each of %.1f GB", gatewayGB, idleTraffic),
+		dollars(gatewayMonth+gatewayGB*idleTraffic))
+	row(fmt.Sprintf("the same with 500 nodes and 2,000 launches a day, %.1f GB", busyTraffic),
+		dollars(gatewayMonth+gatewayGB*busyTraffic))
 	row("or in its place: five interface endpoints, for each zone", "$36.50")
-	monitoring, idle, busy := defaults()
+	monitoring, idle, busy, large := defaults()
 	row("**sum of an idle cluster with the defaults**, and a free dashboard", dollars(idle))
 	row("**sum of 500 nodes with the defaults**, and a free dashboard", dollars(busy))
+	row("**sum of 5,000 nodes and 20,000 launches a day**, by extrapolation", dollars(large))
 	row("**sum of an idle cluster with `metrics: off`, `alarms: false`, `dashboard: false`**", dollars(idle-monitoring))
 	return table.String()
 }

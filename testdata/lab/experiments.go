@@ -57,12 +57,15 @@ func (t table) Write(out io.Writer) error { return scenario.WriteTable(out, t) }
 // variables of the environment, which make passes on: those of `make day arguments=-short` are
 // day's.
 func experiments() map[string]experiment {
-	scale, disturbed := &scaleBench{}, &chaosRun{}
+	scale, disturbed, month := &scaleBench{}, &chaosRun{}, &monthBench{}
 	return map[string]experiment{
 		"bench-world": {interval: interval, boot: boot, run: benchWorld},
 		// The machines do not boot, because a thousand kubelets are not what it measures.
 		"bench-launch": {interval: interval, boot: time.Hour, run: benchLaunch},
-		"bench-month":  {interval: monthInterval, boot: boot, variable: "MONTH_NODES", number: busyNodes, run: benchMonth},
+		"bench-month": {
+			interval: monthInterval, boot: monthBoot, options: changing(month.options), variable: "MONTH_NODES", number: busyNodes,
+			run: month.run,
+		},
 		"bench-scale": {
 			interval: defaultInterval, boot: boot, options: changing(scale.options), variable: "SCALE_NODES", number: largeNodes,
 			run: scale.run, close: scale.close,

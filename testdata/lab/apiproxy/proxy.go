@@ -28,9 +28,17 @@ type Proxy struct {
 	work   sync.WaitGroup
 }
 
-// Serve starts a proxy before the API server that admin describes. Its watch cache is behind by the
-// duration. The API server may restart at its address meanwhile.
-func Serve(admin *rest.Config, behind time.Duration) (*Proxy, error) {
+// Options are how the API server behaves at the proxy's address.
+type Options struct {
+	// Behind is how old its watch cache is; 0 for the present.
+	Behind time.Duration
+	// Answer is how much longer each answer takes, of a watch its beginning.
+	Answer time.Duration
+}
+
+// Serve starts a proxy before the API server that admin describes. The API server may restart at its address
+// meanwhile.
+func Serve(admin *rest.Config, options Options) (*Proxy, error) {
 	target, err := url.Parse(admin.Host)
 	if err != nil {
 		return nil, err
@@ -42,6 +50,9 @@ func Serve(admin *rest.Config, behind time.Duration) (*Proxy, error) {
 	anonymous, err := rest.TransportFor(rest.AnonymousClientConfig(admin))
 	if err != nil {
 		return nil, err
+	}
+	if options.Answer > 0 {
+		anonymous = slow{anonymous, options.Answer}
 	}
 	certificate, err := NewCertificate()
 	if err != nil {
@@ -68,8 +79,27 @@ func Serve(admin *rest.Config, behind time.Duration) (*Proxy, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.end = cancel
 	p.work.Go(func() { _ = p.server.ServeTLS(listener, "", "") }) // ends with ErrServerClosed
-	p.work.Go(func() { p.follow(ctx, behind) })
+	if options.Behind > 0 {
+		p.work.Go(func() { p.follow(ctx, options.Behind) })
+	}
 	return p, nil
+}
+
+// slow is a transport whose answers take longer.
+type slow struct {
+	next   http.RoundTripper
+	answer time.Duration
+}
+
+// RoundTrip waits before it passes the request on. Its errors are those of the next transport, or the
+// request's context's.
+func (s slow) RoundTrip(request *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(s.answer):
+		return s.next.RoundTrip(request)
+	case <-request.Context().Done():
+		return nil, request.Context().Err()
+	}
 }
 
 // Answered returns how many reads were answered with an earlier version.

@@ -28,7 +28,7 @@ func TestAProxyShowsWhatWasSomeTimeAgo(t *testing.T) {
 	}))
 	defer server.Close()
 	admin := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, BearerToken: "admin's"}
-	proxy, err := Serve(admin, 50*time.Millisecond)
+	proxy, err := Serve(admin, Options{Behind: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,7 @@ const (
 // unsigned ones to mounted handlers. Its methods are safe for concurrent use at any time.
 type Server struct {
 	latency   time.Duration // the least of long answers
+	takes     func(c *Call, bytes int) time.Duration
 	mu        sync.RWMutex
 	handlers  map[string]Handler
 	mounts    map[string]http.Handler
@@ -58,6 +59,10 @@ func NewServer() *Server {
 // AnswerAtOnce makes the server answer without its least latency. It is for callers in the same process,
 // which have no connections. It must be called before the first request.
 func (s *Server) AnswerAtOnce() { s.latency = 0 }
+
+// Delay makes each signed call take at least as long as takes says of the call and of its answer's size. The
+// call has its effect before. It must be called before the first request.
+func (s *Server) Delay(takes func(c *Call, bytes int) time.Duration) { s.takes = takes }
 
 // Register makes h answer the calls signed for a service: "ec2", "sqs", "lambda", "events" and so
 // on.
@@ -203,14 +208,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, f := range s.observers() {
 		f(record)
 	}
-	if wait := s.latency - time.Since(started); len(response.Body) > promptBody && wait > 0 {
-		time.Sleep(wait)
-	}
+	time.Sleep(s.least(c, len(response.Body)) - time.Since(started))
 	if c.lost {
 		cut(w)
 		return
 	}
 	writeResponse(w, c, response)
+}
+
+// least is the time before an answer of a size.
+func (s *Server) least(c *Call, bytes int) time.Duration {
+	var least time.Duration
+	if bytes > promptBody {
+		least = s.latency
+	}
+	if s.takes != nil {
+		least = max(least, s.takes(c, bytes))
+	}
+	return least
 }
 
 // errDropped means that a call did not arrive.

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -319,5 +320,23 @@ func TestListenTwiceAndCloseTwice(t *testing.T) {
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestACallTakesItsTime holds that an answer comes no earlier than its service would give it.
+func TestACallTakesItsTime(t *testing.T) {
+	const takes = 30 * time.Millisecond
+	server := started(t, HandlerFunc(func(context.Context, *Call) (*Response, error) {
+		return &Response{Body: []byte("four")}, nil
+	}), "ec2")
+	asked := ""
+	server.Delay(func(call *Call, bytes int) time.Duration {
+		asked = fmt.Sprint(call.Service, " ", call.Action, " ", bytes)
+		return takes
+	})
+	began := time.Now()
+	got := send(t, server, "ec2", "GET", "/?Action=DescribeVpcs", "", nil)
+	if took := time.Since(began); got.body != "four" || asked != "ec2 DescribeVpcs 4" || took < takes {
+		t.Errorf("%q after %s, asked for the time of %q", got.body, took, asked)
 	}
 }

@@ -21,8 +21,9 @@ func (w *World) register() error {
 	version := minor(w.ControlPlane.Version)
 	w.EC2.RegisterCluster(w.options.Cluster, version)
 	endpoint, authority := w.ControlPlane.Endpoint, w.ControlPlane.CertificateAuthority
-	if w.options.CacheLag > 0 {
-		proxy, err := apiproxy.Serve(w.RESTConfig(), w.options.CacheLag)
+	if w.options.CacheLag > 0 || w.options.Latency.APIServer > 0 {
+		proxy, err := apiproxy.Serve(w.RESTConfig(),
+			apiproxy.Options{Behind: w.options.CacheLag, Answer: w.options.Latency.APIServer})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,6 +42,9 @@ const memoryOverhead = 0.07
 func (w *World) services(log *slog.Logger) error {
 	var err error
 	w.server = wire.NewServer()
+	if takes := w.options.Latency.AWS; takes != nil {
+		w.server.Delay(takes)
+	}
 	w.closers = append(w.closers, w.server.Close)
 	if w.identity, err = identity.New(AccountID, Region); err != nil {
 		return err
@@ -143,7 +147,7 @@ func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbr
 	instances := ec2.Config{
 		AccountID: AccountID, Region: Region, Machines: w.Machines, Events: eventsOf{bus}, InstanceProfiles: w.identity,
 		Parameters: parameters,
-		Timing:     ec2.Timing{Pending: time.Second, ShuttingDown: time.Second, Stopping: time.Second},
+		Timing:     ec2.Timing{Pending: time.Second, ShuttingDown: cmp.Or(w.options.Ending, time.Second), Stopping: time.Second},
 		Logger:     log.With("part", "ec2"),
 	}
 	clusters := eks.Config{AccountID: AccountID, Region: Region, Verifier: w.identity}

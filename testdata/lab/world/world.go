@@ -46,11 +46,13 @@ type Options struct {
 	Interval  time.Duration // between two provision ticks
 	Boot      time.Duration // from an instance's running to its node's registration
 	BootMost  time.Duration // the longest such time; without it all machines take Boot
+	Ending    time.Duration // from an instance's end to its last state; 0 for a second
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
 	Settings  []string      // of the deployment, such as zonalShift=true
 	Karpenter string        // the version that InstallKarpenter and StartKarpenter take; "" for karpenter.Newest
 	CacheLag  time.Duration // how old the API server's watch cache is for functions and nodes
+	Latency   Latency       // how long answers take; the zero value for as short as they may be
 	Progress  io.Writer     // lines about the start
 	// Unkind makes the local AWS as bad as AWS may be; nil makes it kind. Its Boot replaces Boot.
 	Unkind *unkind.Mode
@@ -63,6 +65,14 @@ type Options struct {
 	// Functions is a folder with functions whose clock can be set, each as NAME/bootstrap. Empty
 	// means the functions that make has built.
 	Functions string
+}
+
+// Latency is how long the services that functions call take to answer, as across a network.
+type Latency struct {
+	// APIServer is how much longer each answer of the API server takes.
+	APIServer time.Duration
+	// AWS is how long a call takes at least, by the size of its answer; nil for no time.
+	AWS func(call *wire.Call, bytes int) time.Duration
 }
 
 // World is a running world. The caller of Start closes it.
@@ -86,7 +96,7 @@ type World struct {
 
 	ControlPlane *kubernetes.ControlPlane
 	plane        kubernetes.Options
-	proxy        *apiproxy.Proxy         // with CacheLag
+	proxy        *apiproxy.Proxy         // with CacheLag or Latency
 	clocks       map[string]*clock.Clock // by function, where they can be set
 
 	slog       *slog.Logger
