@@ -95,8 +95,8 @@ func costTable() string {
 	alarms := float64(evaluated) * evaluatedPrice
 	row(fmt.Sprintf("`alarms: true`, which evaluate %d metrics at $%.2f", evaluated, evaluatedPrice), dollars(alarms))
 	row("`dashboard: true`, beyond the account's first three", dollars(dashboardPrice))
-	row(fmt.Sprintf("only in a VPC: a NAT gateway, if you have none, and $%.3f for each of %.1f GB", gatewayGB, idleTraffic),
-		dollars(gatewayMonth+gatewayGB*idleTraffic))
+	row(fmt.Sprintf("only in a VPC: a NAT gateway, if you have none, and $%.3f for each of %.1f GB",
+		gatewayGB, idleTraffic), dollars(gatewayMonth+gatewayGB*idleTraffic))
 	row(fmt.Sprintf("the same with 500 nodes and 2,000 launches a day, %.1f GB", busyTraffic),
 		dollars(gatewayMonth+gatewayGB*busyTraffic))
 	row("or in its place: five interface endpoints, for each zone", "$36.50")

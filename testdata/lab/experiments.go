@@ -63,8 +63,8 @@ func experiments() map[string]experiment {
 		// The machines do not boot, because a thousand kubelets are not what it measures.
 		"bench-launch": {interval: interval, boot: time.Hour, run: benchLaunch},
 		"bench-month": {
-			interval: monthInterval, boot: monthBoot, options: changing(month.options), variable: "MONTH_NODES", number: busyNodes,
-			run: month.run,
+			interval: monthInterval, boot: monthBoot, options: changing(month.options), variable: "MONTH_NODES",
+			number: busyNodes, run: month.run,
 		},
 		"bench-scale": {
 			interval: defaultInterval, boot: boot, options: changing(scale.options), variable: "SCALE_NODES", number: largeNodes,

@@ -147,8 +147,10 @@ func (w *World) machines(log *slog.Logger, parameters *ssm.Service, bus *eventbr
 	instances := ec2.Config{
 		AccountID: AccountID, Region: Region, Machines: w.Machines, Events: eventsOf{bus}, InstanceProfiles: w.identity,
 		Parameters: parameters,
-		Timing:     ec2.Timing{Pending: time.Second, ShuttingDown: cmp.Or(w.options.Ending, time.Second), Stopping: time.Second},
-		Logger:     log.With("part", "ec2"),
+		Timing: ec2.Timing{
+			Pending: time.Second, ShuttingDown: cmp.Or(w.options.Ending, time.Second), Stopping: time.Second,
+		},
+		Logger: log.With("part", "ec2"),
 	}
 	clusters := eks.Config{AccountID: AccountID, Region: Region, Verifier: w.identity}
 	if mode != nil {
