@@ -38,6 +38,8 @@ ARNS = {
     'AWS::Logs::LogGroup': 'arn:aws:logs:us-east-1:123456789012:log-group:{}:*',
     'AWS::SQS::Queue': 'arn:aws:sqs:us-east-1:123456789012:{}',
 }
+# Those that Ref gives.
+REFS = {'AWS::SNS::Topic': 'arn:aws:sns:us-east-1:123456789012:{}'}
 PSEUDO = {'AWS::Region': 'us-east-1', 'AWS::AccountId': '123456789012', 'AWS::Partition': 'aws',
           'AWS::URLSuffix': 'amazonaws.com'}
 
@@ -52,7 +54,8 @@ def resolved(value, resources):
         return {key: resolved(item, resources) for key, item in value.items()}
     (function, argument), = value.items()
     if function == 'Ref':
-        return PSEUDO.get(argument, argument)
+        kind = resources.get(argument, {}).get('Type')
+        return REFS[kind].format(argument) if kind in REFS else PSEUDO.get(argument, argument)
     if function == 'Fn::Sub':
         return re.sub(r'\$\{([^}]+)\}', lambda name: PSEUDO[name[1]], argument)
     if function == 'Fn::Join':
