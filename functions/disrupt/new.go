@@ -62,7 +62,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 		client, err := connection.Client(ctx)
 		return edge{Client: client, shifts: shifts}, err
 	}
-	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now)
+	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now, h.metrics.Denied)
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded), h.now)
 	h.serve = function.Standby(connection, h.metrics, h.handle, nil)
 	return h, nil

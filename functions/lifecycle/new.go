@@ -56,7 +56,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded), h.now)
 	h.watch = reaction.NewStarter(loaded, watch)
-	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now)
+	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now, h.metrics.Denied)
 	h.serve = function.Standby(connection, h.metrics, h.handle, h.aside)
 	return h, nil
 }

@@ -47,7 +47,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h.shifts = zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
 	h.classes.Expressions = expressions
 	h.watch = reaction.NewStarter(loaded, watch)
-	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now)
+	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now, h.metrics.Denied)
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded), h.now)
 	h.serve = function.Standby(connection, h.metrics, h.handle, h.aside)
 	return h, nil

@@ -54,6 +54,9 @@ func CountOf(name Name, series string, number float64) Value {
 	return Value{Name: name, Series: series, Numbers: []float64{number}}
 }
 
+// Denied counts a call that IAM refuses and that no work waits for. The alarm on errors counts it.
+func (r *Recorder) Denied() { r.Write(Count(FailedMessages, 1)) }
+
 // Write writes the values: one line for all values without a series, and one for each series. A
 // value without numbers is skipped. A line that cannot be written is logged.
 func (r *Recorder) Write(values ...Value) {

@@ -3,13 +3,16 @@ package publish
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/whittle-dev/whittle/events/own"
 )
@@ -34,19 +37,22 @@ type Publisher struct {
 	client Sender
 	bus    string
 	now    func() time.Time
+	// denied is called for each request that IAM refuses.
+	denied func()
 }
 
-// New returns a Publisher for the bus, a name or an ARN. It is nil without one.
-func New(config aws.Config, bus string, now func() time.Time) *Publisher {
+// New returns a Publisher for the bus, a name or an ARN. It is nil without one. denied is called for each
+// request that IAM refuses: nothing else would tell of a missing right.
+func New(config aws.Config, bus string, now func() time.Time, denied func()) *Publisher {
 	if bus == "" {
 		return nil
 	}
-	return NewFor(eventbridge.NewFromConfig(config), bus, now)
+	return NewFor(eventbridge.NewFromConfig(config), bus, now, denied)
 }
 
 // NewFor returns a Publisher that sends by the client.
-func NewFor(client Sender, bus string, now func() time.Time) *Publisher {
-	return &Publisher{client: client, bus: bus, now: now}
+func NewFor(client Sender, bus string, now func() time.Time, denied func()) *Publisher {
+	return &Publisher{client: client, bus: bus, now: now, denied: denied}
 }
 
 // Publish sends the events, and logs those that EventBridge does not take.
@@ -55,7 +61,13 @@ func (p *Publisher) Publish(ctx context.Context, details ...own.Detail) {
 		return
 	}
 	for some := range slices.Chunk(details, batch) {
-		if err := p.send(ctx, some); err != nil {
+		err := p.send(ctx, some)
+		var refusal smithy.APIError
+		switch {
+		case errors.As(err, &refusal) && strings.HasPrefix(refusal.ErrorCode(), "AccessDenied"):
+			slog.ErrorContext(ctx, "the bus refuses events", "bus", p.bus, "events", len(some), "error", err)
+			p.denied()
+		case err != nil:
 			slog.WarnContext(ctx, "events not published", "bus", p.bus, "events", len(some), "error", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/shared/publish"
@@ -43,7 +44,7 @@ func (b *bus) PutEvents(
 func TestEventsArePublishedInBatches(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	to := &bus{}
-	publisher := publish.NewFor(to, "automation", func() time.Time { return now })
+	publisher := publish.NewFor(to, "automation", func() time.Time { return now }, nil)
 	var pending publish.Pending
 	for range 11 {
 		pending.Add(own.NodeReady{Head: own.HeadOf("prod"), Node: own.Node{NodeClaim: "default-1"}})
@@ -66,7 +67,7 @@ func TestEventsArePublishedInBatches(t *testing.T) {
 }
 
 func TestWithoutABusNothingIsSent(t *testing.T) {
-	publisher := publish.New(aws.Config{}, "", time.Now)
+	publisher := publish.New(aws.Config{}, "", time.Now, nil)
 	publisher.Publish(t.Context(), own.NodeReady{}) // would panic with a client
 	if publisher != nil {
 		t.Error("there is a publisher")
@@ -76,14 +77,19 @@ func TestWithoutABusNothingIsSent(t *testing.T) {
 func TestWhatEventBridgeDoesNotTakeIsLogged(t *testing.T) {
 	for name, to := range map[string]*bus{
 		"no answer": {fails: errors.New("i/o timeout")}, "a refusal": {refuses: "ThrottlingException"},
+		"denied": {fails: &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			before := slog.Default()
 			slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 			defer slog.SetDefault(before)
-			publish.NewFor(to, "automation", time.Now).Publish(t.Context(), own.NodeReady{}, own.NodeDrained{})
-			if !strings.Contains(log.String(), "not published") || !strings.Contains(log.String(), "automation") {
+			denied := 0
+			publish.NewFor(to, "automation", time.Now, func() { denied++ }).Publish(t.Context(), own.NodeReady{}, own.NodeDrained{})
+			if (denied > 0) != (name == "denied") {
+				t.Errorf("%d denials are counted", denied)
+			}
+			if !strings.Contains(log.String(), "not published") && !strings.Contains(log.String(), "refuses events") || !strings.Contains(log.String(), "automation") {
 				t.Errorf("the log is %q", log.String())
 			}
 		})

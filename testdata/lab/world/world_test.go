@@ -73,6 +73,7 @@ func deployedWorld(t *testing.T, s stage) {
 		checked(t, s.World, s.setup.Name)
 	})
 	t.Run("the commands of the pages run", func(t *testing.T) { commandsOfPages(t, s.World, s.setup) })
+	t.Run("a night at the terminal", func(t *testing.T) { atTheTerminal(t, s.World, s.setup) })
 	t.Run("the alarm rings for dead letters", func(t *testing.T) {
 		alarmsRing(t, s.World)
 		if err := s.Send("dead", "given up"); err != nil {
