@@ -237,7 +237,7 @@ func (s *Server) observers() []func(CallRecord) {
 	return slices.Clone(s.observe)
 }
 
-// serveCall takes a signed call through its steps: read, identify, verify, authorize, serve.
+// serveCall takes a signed call through its steps: read, identify, verify, authorize, check its texts, serve.
 func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (response *Response, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -278,6 +278,9 @@ func (s *Server) serveCall(ctx context.Context, c *Call, signature *Signature) (
 		if err := f(ctx, c); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkTexts(c); err != nil {
+		return nil, err
 	}
 	response, err = handler.Serve(ctx, c)
 	if err == nil && response == nil {
