@@ -8,13 +8,15 @@ import (
 )
 
 // These are what functions, queues and logs cost in $/month, as `make bench-month` measures with services that answer
-// as late as AWS's. The nodes are 500, and the launches 2,000 a day. The watch is not in them.
+// as late as AWS's. The nodes are 500, by five thirds of what 300 cost beside an idle cluster (MONTH_NODES=300), and the
+// launches are 2,000 a day. The watch is not in them.
 const (
-	idleMonth     = 1.30
-	nodesMonth    = 6.90
-	launchesMonth = 5.42
+	idleMonth     = 1.33
+	nodesMonth    = (2.99 - idleMonth) * 500 / 300
+	launchesMonth = 6.07
 	// idleTraffic and busyTraffic are the GB of calls to AWS, which a NAT gateway bills.
-	idleTraffic, busyTraffic = 6.7, 173.1
+	idleTraffic = 6.7
+	busyTraffic = (55.0-idleTraffic)*500/300 + 46.8 + idleTraffic
 )
 
 // These are more of a month's costs in dollars, which the local AWS does not have. Lambda keeps five pollers at a

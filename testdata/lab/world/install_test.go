@@ -9,13 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
 	"github.com/whittle-dev/whittle/testdata/lab/s3"
@@ -77,6 +75,10 @@ func TestInstallFromARelease(t *testing.T) {
 	if got := environment(t, w, "ticker")["TICK_INTERVAL"]; got != "15s" {
 		t.Errorf("the interval is %q", got)
 	}
+
+	t.Run("to earlier versions and back", func(t *testing.T) {
+		upgraded(t, w, root, func() { install("interval=15s") })
+	})
 
 	printed = install("interval=15s", "dryRun=true", "terminationProtection=false")
 	status, updated, err := w.Stack()
@@ -213,15 +215,7 @@ func environment(t *testing.T, w *world.World, function string) map[string]strin
 // remove deletes the stack, as `aws cloudformation delete-stack` does.
 func remove(t *testing.T, w *world.World) {
 	t.Helper()
-	variable := func(name string) string {
-		at := slices.IndexFunc(w.Environment(), func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-		return strings.TrimPrefix(w.Environment()[at], name+"=")
-	}
-	client := cloudformation.NewFromConfig(aws.Config{
-		Region: world.Region, BaseEndpoint: aws.String(w.URL()),
-		Credentials: credentials.NewStaticCredentialsProvider(variable("AWS_ACCESS_KEY_ID"),
-			variable("AWS_SECRET_ACCESS_KEY"), ""),
-	})
+	client := cloudFormation(w)
 	name := aws.String("Whittle-released")
 	found, err := client.DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: name})
 	if err != nil {
