@@ -79,6 +79,9 @@ func TestInstallFromARelease(t *testing.T) {
 	t.Run("to earlier versions and back", func(t *testing.T) {
 		upgraded(t, w, root, func() { install("interval=15s") })
 	})
+	if _, installed, err = w.Stack(); err != nil {
+		t.Fatal(err)
+	}
 
 	printed = install("interval=15s", "dryRun=true", "terminationProtection=false")
 	status, updated, err := w.Stack()

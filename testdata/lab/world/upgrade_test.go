@@ -49,10 +49,11 @@ func upgraded(t *testing.T, w *world.World, root string, install func()) {
 	for _, file := range earlier {
 		backTo(t, w, file)
 		unchanged(t, "after "+file, before, standing(t, setup))
-		working(t, w, setup, before)
+		working(t, setup, before)
 		install()
 		unchanged(t, "after the present version", before, standing(t, setup))
-		working(t, w, setup, before)
+		working(t, setup, before)
+		nothingFailed(t, w)
 	}
 	if err := setup.Client.Scale(t.Context(), "default", "inflate", 0); err != nil {
 		t.Fatal(err)
@@ -88,8 +89,8 @@ func unchanged(t *testing.T, when string, before, after map[string]string) {
 	}
 }
 
-// working waits until the stack has launched a node for one more pod, and has removed it again.
-func working(t *testing.T, w *world.World, setup scenario.Setup, before map[string]string) {
+// working waits until the stack has launched nodes for more pods, and has removed them again.
+func working(t *testing.T, setup scenario.Setup, before map[string]string) {
 	t.Helper()
 	if err := setup.Client.Scale(t.Context(), "default", "inflate", 40); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,6 @@ func working(t *testing.T, w *world.World, setup scenario.Setup, before map[stri
 		return len(claims) <= 2, fmt.Sprintf("%d claims", len(claims)), err
 	})
 	maps.Copy(before, standing(t, setup))
-	nothingFailed(t, w)
 }
 
 // backTo updates the stack to an earlier template, with the code that functions have now.
