@@ -134,6 +134,37 @@ func TestRequestsFail(t *testing.T) {
 	}
 }
 
+// TestBootingNodesAreRoom holds that a request does not fail while the nodes of all of its pods boot,
+// and that it fails once such a node is lost.
+func TestBootingNodesAreRoom(t *testing.T) {
+	once := asked(api.CheckCapacityClass)
+	once.Spec.Parameters = map[string]string{api.NoRetryParameter: "true"}
+	for name, object := range map[string]*api.ProvisioningRequest{
+		"scale-up": asked(api.AtomicScaleUpClass), "check without a retry": once,
+	} {
+		step := func(after time.Duration, count int, initialized func(plan.Nomination) bool) {
+			r := provisioningrequest.Resolve(object, templates(), nil, nil)
+			object.Status.Conditions, _ = r.Conditions(fits(&r, count), initialized, began.Add(after))
+		}
+		is := func(kind string, want bool) {
+			t.Helper()
+			if got := api.ConditionTrue(object.Status.Conditions, kind); got != want {
+				t.Errorf("%s: %s is %t, want %t: %+v", name, kind, got, want, object.Status.Conditions)
+			}
+		}
+		step(0, 3, never)
+		step(14*time.Minute, 3, never)
+		is(api.ConditionFailed, false)
+		booted := object.DeepCopy()
+		step(15*time.Minute, 2, never) // a node never joined, and EC2 has no other
+		is(api.ConditionFailed, true)
+		object = booted
+		step(20*time.Minute, 3, always)
+		is(api.ConditionProvisioned, true)
+		is(api.ConditionFailed, false)
+	}
+}
+
 // TestAQuotaFailsARequest asks for three pods under a quota of two. A booked request keeps its pods.
 func TestAQuotaFailsARequest(t *testing.T) {
 	of := corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": resource.MustParse("2")}}}

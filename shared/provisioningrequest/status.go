@@ -43,12 +43,12 @@ func (r *Request) wanted(
 		Type: api.ConditionAccepted, Status: metav1.ConditionTrue, Reason: api.ConditionAccepted,
 		Message: fmt.Sprintf("Whittle plans for %d pods", r.asked),
 	}}
-	provisioned, known := r.provisioned(o, initialized)
+	provisioned, room, known := r.provisioned(o, initialized)
 	if !known {
 		return wanted
 	}
 	wanted = append(wanted, provisioned)
-	if provisioned.Status == metav1.ConditionTrue {
+	if room {
 		return wanted
 	}
 	once := r.Object.Spec.ProvisioningClassName == api.CheckCapacityClass &&
@@ -63,21 +63,23 @@ func failed(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: api.ConditionFailed, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
-// isLate reports whether the request has waited for too long.
+// isLate reports whether the request has waited for room for too long.
 func (r *Request) isLate(now time.Time) bool {
 	accepted := api.GetCondition(r.Object.Status.Conditions, api.ConditionAccepted)
 	return accepted != nil && now.Sub(accepted.LastTransitionTime.Time) >= failsAfter
 }
 
-// provisioned is the condition Provisioned, if the plan saw all pods.
+// provisioned is the condition Provisioned, if the plan saw all pods. Room reports whether all of them
+// have nodes, which may still boot: a node with many devices may take longer than a request waits.
+// Lifecycle ends a node that does not join, and then the room is gone.
 func (r *Request) provisioned(
 	o virtual.Outcome, initialized func(plan.Nomination) bool,
-) (condition metav1.Condition, known bool) {
+) (condition metav1.Condition, room, known bool) {
 	fits, ready, why := 0, 0, ""
 	for i := range r.Pods {
 		ref := plan.RefOf(&r.Pods[i])
 		if !o.Known[ref] {
-			return condition, false
+			return condition, false, false
 		}
 		if nomination, has := o.Fits[ref]; has {
 			fits++
@@ -105,7 +107,7 @@ func (r *Request) provisioned(
 	default:
 		condition.Message = fmt.Sprintf("nodes for %d of %d pods are launched", count-fits, count)
 	}
-	return condition, true
+	return condition, fits == len(r.Pods), true
 }
 
 // Details are the value of the label of which the request's pods need one value, once these
