@@ -186,18 +186,43 @@ func TestStatus(t *testing.T) {
 				user.Impersonate = "viewer"
 			}
 		})
+		// Plans read more for a pod of a gang, and for buffers and requests.
+		apply(t, client, &corev1.Pod{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: "gang-0", Labels: map[string]string{api.PodGroupLabelKey: "training"},
+			},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "image"}}},
+		})
+		waitUnschedulable(t, client, "gang-0")
+		apply(t, client, &api.CapacityBuffer{
+			TypeMeta:   metav1.TypeMeta{APIVersion: api.CapacityBufferAPIVersion, Kind: api.CapacityBufferKind},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "room"},
+			Spec: api.CapacityBufferSpec{
+				PodTemplateRef: &api.PodTemplateRef{Name: "none"}, Replicas: new(int32(1)),
+			},
+		})
+		told := status.Deployment{
+			Tick: time.Now(), Version: version.Version, CapacityBuffers: true, ProvisioningRequests: true,
+		}
+		if err := status.PutDeployment(t.Context(), client, told, 0); err != nil {
+			t.Fatal(err)
+		}
 		for _, arguments := range [][]string{
 			{"status"}, {"events"}, {"plan"}, {"explain", "pod", "default/web"}, {"explain", "nodepool/general"},
+			{"plan", "--consolidate"},
 		} {
 			var err error
+			var problems string
 			for range 100 { // Kubernetes adds the role to its own after a moment
-				if _, err = output(t, append(arguments, "-kubeconfig", viewer)...); err == nil {
+				_, problems, err = runPlan(t, "", append(arguments, "-kubeconfig", viewer)...)
+				if err == nil && !strings.Contains(problems, "forbid") {
 					break
 				}
 				time.Sleep(100 * time.Millisecond)
 			}
-			if err != nil {
-				t.Errorf("%q: %v", arguments, err)
+			if err != nil || strings.Contains(problems, "forbid") {
+				t.Errorf("%q: %v, %s", arguments, err, problems)
 			}
 		}
 	})

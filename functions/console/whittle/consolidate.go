@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/planning"
 	"github.com/whittle-dev/whittle/shared/sight"
 )
 
@@ -62,9 +63,22 @@ func (f *planFlags) showConsolidation(
 	}
 	shown := report.ConsolidationOf(made.plan, made.took, from.prices(made.fleet.Known(), start))
 	if isForPrograms(f.output) {
-		return write(out, f.output, shown)
+		err = write(out, f.output, shown)
+	} else {
+		err = shown.WriteTable(out, styleOf(out))
 	}
-	return shown.WriteTable(out, styleOf(out))
+	if err != nil || !f.exitCode && f.maxPrice == 0 {
+		return err
+	}
+	// The pending pods get their places before any move, so that their nodes are new nodes too.
+	first := planning.Solve(made.snapshot.Cluster)
+	price := first.PricePerHour
+	for _, move := range shown.Moves {
+		for i := range move.Launch {
+			price += move.Launch[i].PricePerHour
+		}
+	}
+	return f.judge(len(first.Unplaced), price)
 }
 
 // problems are what keeps pools from being consolidated: budgets, and settings that cannot be read.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,6 +41,44 @@ func TestPlanConsolidate(t *testing.T) {
 	}
 	if strings.Contains(text, "null") {
 		t.Errorf("something is null in %s", text)
+	}
+}
+
+// TestPlanConsolidateHasVerdicts holds the exit codes of moves: pending pods without a place, and the
+// price of new nodes, of moves as of pending pods.
+func TestPlanConsolidateHasVerdicts(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name, cpu string) string {
+		path := filepath.Join(folder, name)
+		pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  containers:\n  - name: main\n" +
+			"    image: image\n    resources: {requests: {cpu: \"" + cpu + "\"}}\n"
+		if err := os.WriteFile(path, []byte(pod), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	giant, large := file("giant.yaml", "5000"), file("large.yaml", "60")
+	const fleet = "testdata/consolidate"
+	for _, test := range []struct {
+		want      int
+		says      string
+		arguments []string
+	}{
+		{0, "", []string{"-f", fleet, "--exit-code", "--max-price", "100"}},
+		{0, "", []string{"-f", fleet, "-f", giant}},
+		{codeUnplaced, "1 pods have no place", []string{"-f", fleet, "-f", giant, "--exit-code"}},
+		{codeUnplaced, "1 pods have no place", []string{"-f", fleet, "-f", giant, "--exit-code", "-o", "json"}},
+		{codeDear, "the new nodes cost $", []string{"-f", fleet, "-f", large, "--max-price", "0.5"}},
+		{codeDear, "the new nodes cost $", []string{"-f", fleet, "--max-price", "0.001"}}, // those of a move
+		{codeUsage, "leave -consolidate or -diff out", []string{"-f", fleet, "--diff", fleet}},
+	} {
+		out, problems, err := runPlan(t, "", append([]string{"plan", "--consolidate"}, test.arguments...)...)
+		if got := exitCode(err); got != test.want || !strings.Contains(fmt.Sprint(problems, err), test.says) {
+			t.Errorf("%q ends with %d, want %d and %q: %v, %s", test.arguments, got, test.want, test.says, err, problems)
+		}
+		if test.want != codeUsage && out == "" {
+			t.Errorf("%q prints no moves", test.arguments)
+		}
 	}
 }
 

@@ -48,12 +48,12 @@ func showPlan(
 		if err := flags.showDiff(ctx, now, in, shown, out, problems); err != nil {
 			return err
 		}
-		return flags.judge(made.plan)
+		return flags.judge(len(made.plan.Unplaced), made.plan.PricePerHour)
 	}
 	if err := made.show(shown, flags.output, out, problems); err != nil {
 		return err
 	}
-	return flags.judge(made.plan)
+	return flags.judge(len(made.plan.Unplaced), made.plan.PricePerHour)
 }
 
 // showDiff shows what changes from the plan of other files to this one.
@@ -94,13 +94,13 @@ func (m *planned) show(shown *report.Plan, form string, out, problems io.Writer)
 	return shown.WriteTable(out, m.view.Snapshot, m.problems, form == formWide, styleOf(out))
 }
 
-// judge returns the verdict that the flags ask for, or nil.
-func (f *planFlags) judge(made *plan.Plan) error {
+// judge returns the verdict that the flags ask for, or nil. price is that of the new nodes in $/h.
+func (f *planFlags) judge(unplaced int, price float64) error {
 	switch {
-	case f.exitCode && len(made.Unplaced) > 0:
-		return &verdict{codeUnplaced, fmt.Sprintf("%d pods have no place", len(made.Unplaced))}
-	case f.maxPrice > 0 && made.PricePerHour > f.maxPrice:
-		return &verdict{codeDear, fmt.Sprintf("the new nodes cost $%.4f/h, more than $%.4f/h", made.PricePerHour, f.maxPrice)}
+	case f.exitCode && unplaced > 0:
+		return &verdict{codeUnplaced, fmt.Sprintf("%d pods have no place", unplaced)}
+	case f.maxPrice > 0 && price > f.maxPrice:
+		return &verdict{codeDear, fmt.Sprintf("the new nodes cost $%.4f/h, more than $%.4f/h", price, f.maxPrice)}
 	}
 	return nil
 }

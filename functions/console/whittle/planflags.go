@@ -169,7 +169,9 @@ func (f *planFlags) contradiction() string {
 		return "-instance-types has prices of its own: leave -prices out"
 	case f.region != "" && f.prices != pricesAWS:
 		return "-region is the region of -prices aws: add that"
-	case len(f.against) > 0 && (len(f.files) == 0 || f.consolidate):
+	case len(f.against) > 0 && f.consolidate:
+		return "-diff compares plans of new nodes, and no moves of consolidation: leave -consolidate or -diff out"
+	case len(f.against) > 0 && len(f.files) == 0:
 		return "-diff compares two sets of files: name the other with -f"
 	}
 	return f.reservedTwice()
