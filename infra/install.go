@@ -14,6 +14,10 @@ const installTimeout = 12 * time.Minute
 // installSettings returns what install must know to accept the cluster.
 func installSettings(c *cluster) map[string]*string {
 	settings := map[string]*string{"ADMISSION": jsii.String(c.configuration.admission)}
+	if c.configuration.dryRun {
+		// DRY_RUN would keep install from writing what the other functions need to plan.
+		settings["FUNCTIONS_DRY_RUN"] = jsii.String("true")
+	}
 	if len(c.configuration.subnets) > 0 {
 		settings["FUNCTIONS_IN_VPC"] = jsii.String("true")
 	}

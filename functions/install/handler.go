@@ -31,6 +31,7 @@ type Handler struct {
 	catalog    string // the function's name
 	inVPC      bool   // the functions are in the cluster's VPC
 	autoMode   bool   // Auto Mode may run beside Whittle
+	dryRun     bool   // the functions plan and do nothing
 	admission  manifests.Mode
 	connection connection
 	lambda     *lambda.Client
@@ -114,12 +115,14 @@ func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[str
 			return nil, err
 		}
 	}
-	rights, err := grant(ctx, client)
+	rights, err := h.grant(ctx, client)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.protect(ctx, client); err != nil {
-		return nil, err
+	if !h.dryRun { // which neither acts on what others write nor changes what they may write
+		if err := h.protect(ctx, client); err != nil {
+			return nil, err
+		}
 	}
 	if err := granted(ctx, client); err != nil {
 		return nil, err
@@ -139,13 +142,17 @@ func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[str
 	}, nil
 }
 
-// grant applies the namespace and the rights, and returns their number.
-func grant(ctx context.Context, client *settling) (int, error) {
+// grant applies the namespace and the rights, and returns their number. In a dry run people get none:
+// Kubernetes would add them to its own roles view and admin.
+func (h *Handler) grant(ctx context.Context, client *settling) (int, error) {
 	namespace, err := manifests.Namespace()
 	if err != nil {
 		return 0, err
 	}
 	rights, err := manifests.RBAC()
+	if h.dryRun {
+		rights, err = manifests.FunctionRBAC()
+	}
 	if err != nil {
 		return 0, err
 	}

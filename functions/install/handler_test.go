@@ -58,6 +58,44 @@ func TestInstalledTwiceEndsTheSame(t *testing.T) {
 	}
 }
 
+// TestADryRunChangesNoRightsOfPeople holds what an installation for a dry run leaves out, in an empty
+// cluster and after an installation that acts.
+func TestADryRunChangesNoRightsOfPeople(t *testing.T) {
+	wipe(t)
+	i := newInstallation(t)
+	i.dryRun = true
+	if _, err := i.install(t.Context(), cfn.RequestCreate); err != nil {
+		t.Fatal(err)
+	}
+	needed, err := manifests.FunctionRBAC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lacks := missing(t, append(needed, definitions(t)...)); len(lacks) > 0 {
+		t.Errorf("the cluster lacks %q", lacks)
+	}
+	lacks := missing(t, installed(t))
+	for _, want := range []string{"whittle:view", "whittle:admin", "whittle:planner"} {
+		if !slices.ContainsFunc(lacks, func(name string) bool { return strings.HasSuffix(name, want) }) {
+			t.Errorf("there is %s: only %q are not", want, lacks)
+		}
+	}
+	policies, err := manifests.Admission(i.admission)
+	if err != nil || len(policies) == 0 {
+		t.Fatal(policies, err)
+	}
+	if absent := missing(t, policies); len(absent) != len(policies) {
+		t.Errorf("of %d policies and bindings only %q are not there", len(policies), absent)
+	}
+	complete(t, "after the dry run")
+	if _, err := i.install(t.Context(), cfn.RequestUpdate); err != nil {
+		t.Fatal(err)
+	}
+	if lacks := missing(t, installed(t)); len(lacks) > 0 {
+		t.Errorf("a later dry run took %q", lacks)
+	}
+}
+
 // TestEndedAfterAnyCall cuts the line after each call of an installation, and then installs again.
 func TestEndedAfterAnyCall(t *testing.T) {
 	complete(t, "at first")

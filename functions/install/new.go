@@ -20,6 +20,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h := &Handler{
 		cluster: settings.Required("CLUSTER_NAME"), catalog: settings.Required("CATALOG_FUNCTION"),
 		inVPC: settings.Enabled("FUNCTIONS_IN_VPC"), autoMode: settings.Enabled("ALLOW_AUTO_MODE"),
+		dryRun:    settings.Enabled("FUNCTIONS_DRY_RUN"),
 		admission: function.Choice(settings, "ADMISSION", manifests.ModeAudit, manifests.ModeDeny, manifests.ModeOff),
 		now:       deps.Clock(), transport: deps.Transport,
 	}

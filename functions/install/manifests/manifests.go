@@ -19,7 +19,7 @@ import (
 // SystemNamespace holds the state that Whittle keeps between invocations.
 const SystemNamespace = "whittle-system"
 
-//go:embed crds/*.yaml namespace.yaml rbac/*.yaml admission/*.yaml
+//go:embed crds/*.yaml namespace.yaml rbac/*.yaml people/*.yaml admission/*.yaml
 var files embed.FS
 
 // CRDs returns the CustomResourceDefinitions of NodePool, NodeClaim, NodeOverlay, EC2NodeClass and
@@ -49,6 +49,16 @@ func Namespace() (unstructured.Unstructured, error) {
 // the rules that Kubernetes adds to its roles view and admin. SystemNamespace must exist before the
 // namespaced ones.
 func RBAC() ([]unstructured.Unstructured, error) {
+	functions, err := FunctionRBAC()
+	if err != nil {
+		return nil, err
+	}
+	people, err := read("people/*.yaml")
+	return append(functions, people...), err
+}
+
+// FunctionRBAC returns those of RBAC that the functions need. The others change what people may do.
+func FunctionRBAC() ([]unstructured.Unstructured, error) {
 	return read("rbac/*.yaml")
 }
 
@@ -86,7 +96,7 @@ func Admission(mode Mode) ([]unstructured.Unstructured, error) {
 // that CloudFormation then installs again.
 func Hash() string {
 	sum := sha256.New()
-	for _, pattern := range []string{"crds/*.yaml", "namespace.yaml", "rbac/*.yaml", "admission/*.yaml"} {
+	for _, pattern := range []string{"crds/*.yaml", "namespace.yaml", "rbac/*.yaml", "people/*.yaml", "admission/*.yaml"} {
 		for _, name := range names(pattern) {
 			content := content(name)
 			// The length separates one file's end from the next one's start.
