@@ -102,7 +102,7 @@ func clusterSettings() []setting[clusterConfiguration] {
 		},
 		{
 			key: "alarmTopic", example: "arn:aws:sns:us-east-1:123456789012:pages",
-			meaning: "ARN of the SNS topic for the cluster's alarms",
+			meaning: "ARN of the SNS topic for the cluster's alarms. Not with `alarms: false`",
 			set:     func(c *cluster, value any) (err error) { c.alarmTopic, err = arnOf(value, "sns", ""); return err },
 		},
 		{
@@ -190,7 +190,8 @@ func clusterSettings() []setting[clusterConfiguration] {
 		},
 		{
 			key: "windowsNodes", fallback: "`false`", example: "true",
-			meaning: "`true` makes a second role, for classes whose nodes run Windows",
+			meaning: "`true` makes a second role, for classes whose nodes run Windows. The output `NodeWindowsRoleName` has its " +
+				"name. Not with `nodeRole`: then give a role of yours for Windows its access entry",
 			set:     func(c *cluster, value any) (err error) { c.windowsNodes, err = truth(value); return err },
 		},
 		{
@@ -269,7 +270,7 @@ func clusterSettings() []setting[clusterConfiguration] {
 		{
 			key: "capacityBuffers", fallback: "`false`", example: "true",
 			meaning: "`true` keeps room on nodes for the pods of [CapacityBuffers](../functions/provision/README.md): " +
-				"Karpenter's gate CapacityBuffer. The cluster needs their CustomResourceDefinition",
+				"Karpenter's gate CapacityBuffer. The installation applies their CustomResourceDefinition",
 			set: func(c *cluster, value any) (err error) { c.capacityBuffers, err = truth(value); return err },
 		},
 		{

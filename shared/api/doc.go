@@ -1,7 +1,9 @@
 // Package api defines the objects that Whittle works on, their keys, conditions and reasons.
 //
 // The kinds are NodePool and NodeClaim (karpenter.sh/v1), EC2NodeClass (karpenter.k8s.aws/v1) and
-// NodeOverlay (karpenter.sh/v1alpha1). Fields, labels, annotations, conditions and reasons have the
+// NodeOverlay (karpenter.sh/v1alpha1). Of other autoscalers there are CapacityBuffer
+// (autoscaling.x-k8s.io/v1beta1), ProvisioningRequest (autoscaling.x-k8s.io/v1) and PodGroup
+// (scheduling.x-k8s.io/v1alpha1). Fields, labels, annotations, conditions and reasons have the
 // names that Karpenter gives them, so that a manifest for Karpenter works here and the reverse.
 //
 // Its place: every other package of shared may import this one; it imports none of them.

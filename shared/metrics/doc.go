@@ -8,6 +8,7 @@
 // from the same names. The table of README.md is generated from All.
 //
 // Invariants:
-//   - All lists every metric, and a cluster has at most MaximumSeries series of them.
+//   - All lists every metric, and a cluster has at most MaximumSeries series of them, and the former
+//     name of Standby while Karpenter acts.
 //   - No decision depends on a metric. A value that cannot be written is logged and dropped.
 package metrics

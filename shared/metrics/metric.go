@@ -123,7 +123,7 @@ func All() []Metric {
 		{Name: DollarsPerHour, Unit: "None", Functions: []string{"lifecycle"},
 			Meaning: "Price of these nodes by the catalogue, with extras, in US dollars an hour."},
 		{Name: SavedDollars, Unit: "None", Functions: []string{"lifecycle"},
-			Meaning: "Difference of the instances to the on-demand price of the same types, in US dollars an hour."},
+			Meaning: "Difference of the spot instances to the on-demand price of the same types, in US dollars an hour."},
 		{Name: CatalogAge, Unit: "Seconds", Few: true, From: 12 * 3600, Functions: []string{"lifecycle"},
 			Meaning: "Age of the catalogue. `few` writes it from 12 hours on."},
 		{Name: Interruptions, Unit: "Count", Functions: []string{"interrupt"},

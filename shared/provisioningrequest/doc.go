@@ -11,5 +11,6 @@
 // Invariants:
 //   - Provisioned becomes True only when every node is initialized.
 //   - Failed never follows Provisioned: Kueue would evict the job that runs.
-//   - Every request comes to an end: it is provisioned or has failed within failsAfter.
+//   - Every request comes to an end: it is provisioned, or fails failsAfter its acceptance, or once
+//     the nodes that boot for it are lost.
 package provisioningrequest
