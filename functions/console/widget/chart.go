@@ -24,15 +24,15 @@ const (
 // chart is a figure over the last day.
 type chart struct {
 	Name, Class string
-	// Last and Most are the last value and the greatest.
-	Last, Most string
+	// Now is the value that the rest of the page shows, and Most the greatest one.
+	Now, Most string
 	// Line is the path of the values, and Area the one that it encloses with the axis.
 	Line, Area string
 }
 
 // Label is what a reader hears who does not see the chart.
 func (c chart) Label() string {
-	return fmt.Sprintf("%s over the last day: %s at last, %s at most", c.Name, c.Last, c.Most)
+	return fmt.Sprintf("%s over the last day: %s now, %s at most", c.Name, c.Now, c.Most)
 }
 
 // Width and Height are those of the chart's coordinates.
@@ -40,19 +40,20 @@ func (c chart) Width() int  { return chartWidth }
 func (c chart) Height() int { return chartHeight }
 
 // charts are the price, the nodes and the longest wait of a pod over the last day. They are about the
-// whole cluster.
+// whole cluster, as the view must be. The figures of now are those of the view: the last sample may be a
+// minute old, and that of a wait is the longest one in a quarter of an hour.
 func charts(shown *view.View) []chart {
 	var all []chart
-	add := func(name, class string, text func(float64) string, value func(*status.Sample) *float64) {
-		if made, ok := chartOf(shown.Day, shown.Time, value); ok {
+	add := func(name, class string, now float64, text func(float64) string, value func(*status.Sample) *float64) {
+		if made, ok := chartOf(shown.Day, shown.Time, now, value); ok {
 			made.Name, made.Class = name, class
-			made.Last, made.Most = text(made.last), text(made.most)
+			made.Now, made.Most = text(now), text(made.most)
 			all = append(all, made.chart)
 		}
 	}
-	add("Price of nodes", "price", func(value float64) string { return fmt.Sprintf("$%.2f/h", value) },
+	add("Price of nodes", "price", shown.PricePerHour, func(value float64) string { return fmt.Sprintf("$%.4f/h", value) },
 		func(sample *status.Sample) *float64 { return sample.PricePerHour })
-	add("Nodes", "count", func(value float64) string { return fmt.Sprintf("%.0f", value) },
+	add("Whittle's nodes", "count", float64(shown.Instances), func(value float64) string { return fmt.Sprintf("%.0f", value) },
 		func(sample *status.Sample) *float64 {
 			if sample.Nodes == nil {
 				return nil
@@ -60,7 +61,14 @@ func charts(shown *view.View) []chart {
 			count := float64(*sample.Nodes)
 			return &count
 		})
-	add("Oldest pending pod", "waiting", func(value float64) string {
+	oldest := 0.0
+	if len(shown.Waiting) > 0 { // the first pod has waited longest
+		oldest = max(0, shown.Time.Sub(shown.Waiting[0].Created).Seconds())
+	}
+	add("Oldest pending pod", "waiting", oldest, func(value float64) string {
+		if value == 0 {
+			return "none"
+		}
 		return duration.HumanDuration(time.Duration(value * float64(time.Second)))
 	}, func(sample *status.Sample) *float64 { return sample.PendingSeconds })
 	return all
@@ -69,15 +77,18 @@ func charts(shown *view.View) []chart {
 // drawn is a chart without its texts.
 type drawn struct {
 	chart
-	last, most float64
+	most float64
 }
 
 // chartOf draws the values in steps. Where a sample is missing the line has a gap, because nobody
-// measured. It returns false where there is too little to draw.
-func chartOf(day []status.Sample, now time.Time, value func(*status.Sample) *float64) (drawn, bool) {
+// measured. The greatest value, which may be the current one, is the height of the chart. It returns false
+// where there is too little to draw.
+func chartOf(
+	day []status.Sample, now time.Time, current float64, value func(*status.Sample) *float64,
+) (drawn, bool) {
 	type step struct{ from, to, value float64 }
 	var steps []step
-	made := drawn{}
+	made := drawn{most: current}
 	for i := range day {
 		of, start := value(&day[i]), chartWidth*(1-float64(now.Sub(day[i].Start))/float64(chartDay))
 		end := min(start+chartWidth*float64(status.SampleEvery)/float64(chartDay), chartWidth)
@@ -85,7 +96,7 @@ func chartOf(day []status.Sample, now time.Time, value func(*status.Sample) *flo
 			continue
 		}
 		steps = append(steps, step{max(start, 0), end, *of})
-		made.last, made.most = *of, max(made.most, *of)
+		made.most = max(made.most, *of)
 	}
 	if len(steps) < leastSamples {
 		return drawn{}, false

@@ -34,8 +34,8 @@ func TestTheDayIsDrawn(t *testing.T) {
 	shown.Day = dayOf()
 	text := plain(render(t, shown, Options{Cluster: "prod"}))
 	for _, want := range []string{
-		"Last day Price of nodes last $3.00/h, at most $3.00/h 24 h ago 12 h now",
-		"Nodes last 20, at most 20", "Oldest pending pod last 4s, at most 5m12s",
+		"Last day Price of nodes now $0.0971/h, at most $3.0000/h 24 h ago 12 h now",
+		"Whittle's nodes now 1, at most 20", "Oldest pending pod now 90s, at most 5m12s",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
@@ -50,6 +50,26 @@ func TestTheDayIsDrawn(t *testing.T) {
 	}
 	if !strings.HasSuffix(price.Line, "V1.0H288.0") {
 		t.Errorf("the line ends %s", price.Line[len(price.Line)-20:])
+	}
+}
+
+// TestChartsAgreeWithTheCards compares what both say of the same moment, where the last sample is another.
+func TestChartsAgreeWithTheCards(t *testing.T) {
+	shown := small()
+	shown.Day, shown.Waiting = dayOf(), nil
+	for pool, card := range map[string]string{"": "Price of nodes $0.0971 /h", "gpu": "Price of nodes $0.0000 /h"} {
+		text := plain(render(t, shown, Options{Cluster: "prod", NodePool: pool}))
+		for _, want := range []string{
+			card, "Price of nodes now $0.0971/h", "Pending pods 0", "Oldest pending pod now none, at most 5m12s",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("pool %q: lacks %q:\n%s", pool, want, text)
+			}
+		}
+	}
+	shown.PricePerHour = 7 // more than any sample
+	if text := plain(render(t, shown, Options{})); !strings.Contains(text, "now $7.0000/h, at most $7.0000/h") {
+		t.Errorf("the most is less than now:\n%s", text)
 	}
 }
 

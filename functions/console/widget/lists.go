@@ -79,7 +79,7 @@ func planOf(shown *view.View) *lastPlan {
 	for _, group := range plan.Nodes {
 		made.Rows = append(made.Rows, planned{
 			Count: group.Count, Pods: group.Pods, Type: group.InstanceType, Capacity: group.CapacityType, Zone: group.Zone,
-			Pool: group.NodePool, Price: dollars(group.PricePerHour - group.ExtrasPerHour), Extras: dollars(group.ExtrasPerHour),
+			Pool: group.NodePool, Price: dollars(group.PricePerHour), Extras: dollars(group.ExtrasPerHour),
 		})
 	}
 	return made

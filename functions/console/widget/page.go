@@ -91,10 +91,11 @@ func pageOf(shown *view.View, options Options) page {
 	if options.Endpoint != "" {
 		p.Choices = choices(shown, options.NodePool)
 	}
+	p.Charts = charts(shown)
 	if options.NodePool != "" {
 		shown = shown.Of(options.NodePool)
 	}
-	p.Tiles, p.Charts = tiles(shown), charts(shown)
+	p.Tiles = tiles(shown)
 	for i := range shown.NodePools {
 		p.Pools = append(p.Pools, poolOf(&shown.NodePools[i]))
 	}
@@ -148,7 +149,7 @@ func poolOf(shown *view.NodePool) pool {
 	return pool{
 		Name: shown.Name, NodeClass: shown.NodeClass, Nodes: shown.Nodes, CPU: view.Cores(shown.CPU),
 		Memory: view.Gibibytes(shown.Memory),
-		Limits: shown.LimitsText(), Price: dollars(shown.PricePerHour - shown.ExtrasPerHour),
+		Limits: shown.LimitsText(), Price: dollars(shown.PricePerHour),
 		Extras: dollars(shown.ExtrasPerHour), Ready: shown.Ready,
 		Why: strings.Join(shown.Reasons, "; "),
 	}

@@ -106,7 +106,7 @@ func TestWhatIsShown(t *testing.T) {
 		"Pending pods 4 the oldest for 90s",
 		"Last plan $0.1500 /h 5 new nodes",
 		"3 90s batch/one batch/two and 1 more whittle requires cpu 4000", "1 5s web/three no event yet",
-		"default al2023 1 8 16Gi 0.0971 ready", `gpu 0 0 0 not ready NodeClassNotFound: "gpu" & more`,
+		"ready default al2023 1 8 16Gi 0.0971", `not ready gpu 0 0 0 NodeClassNotFound: "gpu" & more`,
 		"50s ago: 9 pods, 5 new nodes, 4 on existing nodes, 1 without a place",
 		"2 c7g.large spot us-east-1b default 4 0.0500", "and 3 more nodes",
 		"draining default-5bq9m ip-10-0-1-4 c7g.2xlarge spot us-east-1a 3h 0.0971 7 1.5/6.0 3.5/14.0 2 pods are waiting",

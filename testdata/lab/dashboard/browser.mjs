@@ -54,7 +54,15 @@ function inspect({ dark, wide }) {
   // The bars of a column begin below each other, and so do the ends of its numbers.
   for (const [what, side] of [['.nodes .cpu .bar', 'left'], ['.nodes .cpu .part:first-of-type', 'right'], ['.nodes .memory .bar', 'left']]) {
     const at = new Set([...document.querySelectorAll(what)].map((e) => e.getBoundingClientRect()[side].toFixed(0)));
-    if (at.size > 1 && !wide) found.push(`${what} begin at ${[...at]}`);
+    if (at.size > 1 && !wide && innerWidth > 900) found.push(`${what} begin at ${[...at]}`);
+  }
+  // On a narrow page the state comes first, and the reason stands under the name. Both are in sight.
+  if (innerWidth <= 820) {
+    for (const row of document.querySelectorAll('.nodes tbody tr, .pools tbody tr')) {
+      const [state, name, reason] = ['.state', '.named', '.text'].map((part) => row.querySelector(part).getBoundingClientRect());
+      if (state.left > 40 || state.top > row.getBoundingClientRect().top + 12) found.push(`a row does not begin with its state: ${row.textContent.slice(0, 40)}`);
+      if (reason.height > 0 && (reason.top < name.bottom - 4 || reason.left > 40 || reason.right > innerWidth)) found.push(`the reason is not under the name: ${row.textContent.slice(0, 40)}`);
+    }
   }
   return found;
 }
@@ -128,7 +136,7 @@ async function read(browser) {
 const browser = await chromium.launch({ executablePath: given.executable, timeout: patience });
 for (const [name, url] of Object.entries(given.pages)) {
   for (const colorScheme of ['light', 'dark']) {
-    for (const width of [1280, 1920]) await look(browser, name, url, colorScheme, width);
+    for (const width of [420, 700, 1280, 1400, 1920]) await look(browser, name, url, colorScheme, width);
   }
 }
 await use(browser);

@@ -28,7 +28,7 @@ type browsing struct {
 	Pages      map[string]string `json:"pages"`  // URLs by the cluster's name
 }
 
-// TestBrowser opens the page of each cluster in a real Chromium, in both themes and two widths. It
+// TestBrowser opens the page of each cluster in a real Chromium, in both themes and five widths. It
 // uses the page and writes a picture of each to build/pages.
 func TestBrowser(t *testing.T) {
 	browser, err := chromium.Prepare(t.Context(), os.Stderr)
@@ -69,7 +69,7 @@ func TestBrowser(t *testing.T) {
 	for _, fault := range seen.Faults {
 		t.Error(fault)
 	}
-	if want := 4 * len(given.Pages); seen.Pictures != want {
+	if want := 10 * len(given.Pages); seen.Pictures != want {
 		t.Errorf("%d pictures, want %d", seen.Pictures, want)
 	}
 	t.Logf("Chromium %s, %d pictures in %s", seen.Version, seen.Pictures, folder)
