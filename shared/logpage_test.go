@@ -93,7 +93,7 @@ func messagesOfCode(t *testing.T) map[message][]string {
 	return found
 }
 
-// messageOf returns the message that a piece of code writes: a call of slog or of a method log, or a
+// messageOf returns the message that a piece of code writes: a call of slog or of a method log or delete, or a
 // step of the type Log.
 func messageOf(n ast.Node) (level, text string) {
 	switch n := n.(type) {
@@ -103,7 +103,7 @@ func messageOf(n ast.Node) (level, text string) {
 			return "", ""
 		}
 		name := selector.Sel.Name
-		if name == "log" {
+		if name == "log" || name == "delete" { // lifecycle's deletions log their reason
 			return "INFO", literal(n.Args, 0)
 		}
 		if of, ok := selector.X.(*ast.Ident); !ok || of.Name != "slog" {

@@ -1,7 +1,10 @@
 package lifecycle
 
 import (
+	"bytes"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,11 +61,19 @@ func TestADrainHonoursADisruptionBudget(t *testing.T) {
 		return isGone(t, "free") &&
 			server.Reasons(t, "node-budget")["FailedDraining"]
 	})
+	var written bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&written, nil)))
 	for range 10 {
 		if _, err := l.handle(t.Context(), wakes(t, l.tick())); err != nil {
 			t.Fatal(err)
 		}
 		l.clock.ahead += time.Minute
+	}
+	slog.SetDefault(before)
+	if held := `msg="a pod holds up the drain" Node=node-budget Pod=default/guarded error=`; !strings.Contains(
+		written.String(), held) {
+		t.Errorf("the log lacks %s:\n%s", held, written.String())
 	}
 	if isGone(t, "guarded") || !slices.Contains(l.ec2.running(), "i-budget") {
 		t.Fatal("the pod or its instance ended against the budget")

@@ -253,6 +253,8 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 		})
 	case errors.As(err, &late), cluster.IsEvictionRefused(err):
 		if p.report {
+			slog.InfoContext(ctx, "a pod holds up the drain", "Node", step.Node.Name,
+				"Pod", pod.Namespace+"/"+pod.Name, "error", err)
 			p.events.Add(cluster.Event{
 				About: disruption.AboutNode(step.Node), Type: corev1.EventTypeWarning, Reason: "FailedDraining",
 				Message: fmt.Sprintf("Failed to drain node, evicting pod %s/%s: %v", pod.Namespace, pod.Name, err),

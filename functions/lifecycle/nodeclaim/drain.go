@@ -20,6 +20,9 @@ import (
 // kubelet is not expected to end it.
 const stuckAfter = time.Minute
 
+// protectedLogged is the most protected pods of one node that a pass logs. The event names all of them.
+const protectedLogged = 10
+
 // drained marks the node and evicts its pods, group after group. It reports whether there is
 // nothing left to wait for.
 func (p *pass) drained() bool {
@@ -209,6 +212,9 @@ func (p *pass) evict(waiting []*corev1.Pod) {
 	}
 	if len(protected) > 0 && p.view.Report {
 		slices.Sort(protected)
+		for _, pod := range protected[:min(len(protected), protectedLogged)] {
+			p.log("a pod holds up the drain", "Pod", pod, "error", "it has the annotation "+api.DoNotDisruptAnnotationKey)
+		}
 		p.record(disruption.AboutNode(p.node), corev1.EventTypeWarning, "FailedDraining",
 			"Failed to drain node, waiting for pods with the annotation "+api.DoNotDisruptAnnotationKey+": "+
 				strings.Join(protected, ", "))

@@ -1,6 +1,8 @@
 package nodeclaim
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -539,5 +541,30 @@ func TestLeftovers(t *testing.T) {
 	}, claims)
 	if len(got) != 2 || len(got["x0"]) != 1 || len(got["x1"]) != 1 || got["x0"][0].ID != "i-11" || got["x1"][0].ID != "i-11" {
 		t.Errorf("leftovers %v, want i-11 of x0 and x1", got)
+	}
+}
+
+// TestTheLogNamesProtectedPodsOfADrain reads the lines about pods that their annotation keeps.
+func TestTheLogNamesProtectedPodsOfADrain(t *testing.T) {
+	stalled := []*corev1.Pod{pod("free")}
+	for i := range protectedLogged + 5 {
+		stalled = append(stalled, pod(fmt.Sprintf("p-%02d", i), protected))
+	}
+	for _, report := range []bool{false, true} {
+		seen := pods(leaving(draining(time.Second)), stalled...)
+		seen.Report = report
+		var named []string
+		for _, step := range Next(seen, now).Steps {
+			if log, is := step.(Log); is && log.Message == "a pod holds up the drain" {
+				named = append(named, fmt.Sprint(log.Attributes[slices.Index(log.Attributes, any("Pod"))+1]))
+			}
+		}
+		want := 0
+		if report {
+			want = protectedLogged
+		}
+		if len(named) != want || report && !strings.HasSuffix(named[0], "/p-00") {
+			t.Errorf("report is %t, and the log names %q", report, named)
+		}
 	}
 }
