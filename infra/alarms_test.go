@@ -215,13 +215,23 @@ func TestMonitoringCanBeLess(t *testing.T) {
 		dashboard int
 	}{
 		{
-			nil, 11, "", []string{"OldestPodPendingSeconds", "avg(price)", `"type":"alarm"`}, []string{"LaunchSeconds"}, 1,
+			nil, 11, "",
+			[]string{
+				"OldestPodPendingSeconds", "avg(price)", `"type":"alarm"`, "Pending pods, at each plan", "max(unplaced)",
+				"Launches and ends of nodes", "Disruptions and interruptions of nodes", "Launches that EC2 refused",
+				"Pods that wait for 5 minutes", "Catalogue older than 12 hours",
+			},
+			[]string{"LaunchSeconds", "Launches, and", "Oldest pending pod"}, 1,
 		},
-		{map[string]any{"metrics": "full"}, 11, "full", []string{"LaunchSeconds", "avg(price)"}, nil, 1},
+		{
+			map[string]any{"metrics": "full"}, 11, "full",
+			[]string{"LaunchSeconds", "avg(price)", `"title":"Pending pods"`, "Launches, and launches that EC2 refused"},
+			[]string{"at each plan", "max(unplaced)"}, 1,
+		},
 		{
 			// The metrics of failures are there with every detail: an alarm without them would be silent.
 			map[string]any{"metrics": "off"}, 7, "off", []string{"Function errors", "Dead letters", "FailedMessages"},
-			[]string{`"Whittle","OldestPod`, "Pending pods"}, 1,
+			[]string{`"Whittle","OldestPod`, `"Whittle","PodsPending`, "Pods that wait"}, 1,
 		},
 		{map[string]any{"alarms": "false"}, 0, "", []string{"Nodes"}, []string{`"type":"alarm"`}, 1},
 		{map[string]any{"dashboard": "false"}, 11, "", nil, nil, 0},
@@ -257,11 +267,12 @@ func TestMonitoringCanBeLess(t *testing.T) {
 	}
 }
 
-// TestTheDashboardBeginsWithWhatNeedsALook reads the first widgets from top to bottom.
+// TestTheDashboardBeginsWithWhatNeedsALook reads the first widgets from top to bottom. The graphs of what
+// happened at a time come from logs, and before those of metrics.
 func TestTheDashboardBeginsWithWhatNeedsALook(t *testing.T) {
 	body := encoded(t, synthesize(t, "prod").ofType("AWS::CloudWatch::Dashboard"))
 	before := -1
-	for _, kind := range []string{`\"alarm\"`, `\"text\"`, `\"custom\"`, `\"metric\"`, `\"log\"`} {
+	for _, kind := range []string{`\"alarm\"`, `\"text\"`, `\"custom\"`, `\"log\"`, `\"metric\"`} {
 		at := strings.Index(body, `\"type\":`+kind)
 		if at < before {
 			t.Errorf("%s comes too early: %d after %d", kind, at, before)

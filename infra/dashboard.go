@@ -3,6 +3,7 @@ package infra
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -22,7 +23,8 @@ const (
 type graph struct {
 	title string
 	lines []any
-	// query of Logs Insights makes the lines, where no metric does.
+	// query of Logs Insights makes the lines, where no metric does. With both, it counts only where
+	// no metric is written.
 	query string
 	// bound is a horizontal line, such as an alarm's threshold; nil for none.
 	bound any
@@ -50,7 +52,7 @@ func newDashboard(c *cluster, q queues, f functions, alarms []*string) {
 	shown := graphs(c, q, f)
 	for i, g := range shown {
 		x, y := i%columns*widgetWidth, under+i/columns*widgetHeight
-		if g.query != "" {
+		if len(g.lines) == 0 {
 			widgets = append(widgets, widget("log", x, y, widgetWidth, widgetHeight, map[string]any{
 				"title": g.title, "region": awscdk.Aws_REGION(), "view": "timeSeries", "query": g.query,
 			}))
@@ -88,13 +90,14 @@ func steps(c *cluster) string {
 		"* **Alarm?** Its description has the next step.\n" +
 		"* **Pods wait?** `whittle explain pod NAME -n NAMESPACE` says why.\n" +
 		"* **A node puzzles you?** `whittle explain node NAME` says what it costs, what keeps it, and when it goes.\n" +
-		"* **What happened?** Logs Insights has the saved queries `" + c.prefix + "/...`: a NodeClaim's story, a pod's " +
-		"story, and errors.\n" +
+		"* **What happened?** Choose the time of the incident at the top: the first three graphs show it. Logs Insights " +
+		"has the saved queries `" + c.prefix + "/...`: what failed, why pods wait, why nodes went, what was launched at what " +
+		"price, who held it up, and the stories of a NodeClaim and of a pod.\n" +
 		"* **The whole cluster**: `whittle status`.\n"
 }
 
 // graphs lists the dashboard's graphs, without lines of metrics that nobody writes. Those that people
-// need most come first.
+// need most come first: what happened at a time.
 func graphs(c *cluster, q queues, f functions) []graph {
 	var shown []graph
 	for _, g := range allGraphs(c, q, f) {
@@ -123,9 +126,15 @@ func allGraphs(c *cluster, q queues, f functions) []graph {
 		line(deadLetterMetric(q.dead), "dead letters"), line(deadLetterMetric(q.undelivered), "undelivered events"),
 	}
 	return []graph{
-		{title: "Pending pods", lines: []any{own(metrics.PodsPending, "Maximum", "pods")}},
 		{
-			title: "Oldest pending pod, seconds", lines: []any{own(metrics.OldestPodPending, "Maximum", "seconds")},
+			title: c.titled(metrics.PodsPending, "Pending pods", "Pending pods, at each plan"),
+			lines: []any{own(metrics.PodsPending, "Maximum", "pods")}, query: plannedPods(c),
+		},
+		{title: "Launches and ends of nodes", query: launchesAndEnds(c)},
+		{title: "Disruptions and interruptions of nodes", query: disruptions(c)},
+		{
+			title: c.titled(metrics.OldestPodPending, "Oldest pending pod, seconds", "Pods that wait for 5 minutes, seconds"),
+			lines: []any{own(metrics.OldestPodPending, "Maximum", "seconds")},
 			bound: map[string]any{"label": "alarm", "value": podsUnserved},
 		},
 		{
@@ -138,14 +147,14 @@ func allGraphs(c *cluster, q queues, f functions) []graph {
 			lines: []any{own(metrics.PlanDollars, "Sum", "planned"), own(metrics.PlanBoundDollars, "Sum", "lower bound")},
 		},
 		{
-			title: "Launches",
+			title: c.titled(metrics.Launches, "Launches, and launches that EC2 refused", "Launches that EC2 refused"),
 			lines: []any{own(metrics.Launches, "Sum", "launched"), own(metrics.LaunchFailures, "Sum", "refused")},
 		},
 		{
 			title: "NodeClaim to instance, seconds",
 			lines: []any{own(metrics.LaunchSeconds, "p50", "p50"), own(metrics.LaunchSeconds, "p99", "p99")},
 		},
-		{title: "Interruptions", lines: []any{own(metrics.Interruptions, "Sum", "nodes")}},
+		{title: "Interruptions, nodes", lines: []any{own(metrics.Interruptions, "Sum", "nodes")}},
 		{title: "Disruptions, nodes", lines: series(c, metrics.DisruptionSavedDollars, "SampleCount")},
 		{title: "Saved by disruptions, $/h", lines: series(c, metrics.DisruptionSavedDollars, "Sum")},
 		{title: "Function errors", lines: append(failures,
@@ -156,17 +165,73 @@ func allGraphs(c *cluster, q queues, f functions) []graph {
 		{title: "Function duration, p99, ms", lines: durations},
 		{title: "Function cost by duration, $/min", lines: costs},
 		{
-			title: "Catalogue age, seconds", lines: []any{own(metrics.CatalogAge, "Maximum", "seconds")},
+			title: c.titled(metrics.CatalogAge, "Catalogue age, seconds", "Catalogue older than 12 hours, seconds"),
+			lines: []any{own(metrics.CatalogAge, "Maximum", "seconds")},
 			bound: map[string]any{"label": "alarm", "value": catalogOld},
 		},
 	}
 }
 
+// titled is the title of a graph with a metric: the first one where all of its values are written, and
+// the second one where few or none are.
+func (c *cluster) titled(name metrics.Name, all, few string) string {
+	detail := c.configuration.metrics
+	for _, m := range metrics.All() {
+		if m.Name == name && (!detail.Has(m) || m.From > 0 && !detail.Writes(m, 0)) {
+			return few
+		}
+	}
+	return all
+}
+
+// inLogs begins a query over the logs of functions.
+func inLogs(c *cluster, functions ...string) string {
+	var sources []string
+	for _, name := range functions {
+		sources = append(sources, "SOURCE '/aws/lambda/"+*c.physicalName(name)+"'")
+	}
+	return strings.Join(sources, " | ") + " | "
+}
+
+// plannedPods is a query of the pods that wait, by the plans for them. Without pods there is no plan.
+func plannedPods(c *cluster) string {
+	return inLogs(c, "provision") + "filter msg = 'computed new nodeclaim(s) to fit pod(s)' | " +
+		"stats max(pods) as pending, max(unplaced) as withoutPlace by bin(1m)"
+}
+
+// launchesAndEnds is a query of launched, refused and ended nodes.
+func launchesAndEnds(c *cluster) string {
+	return inLogs(c, "provision", "lifecycle") +
+		countedLines([][2]string{
+			{"launched", "launched nodeclaim"}, {"refused", "failed launching nodeclaim"}, {"ended", "deleted nodeclaim"},
+		})
+}
+
+// disruptions is a query of the nodes that were chosen to go, by who chose them.
+func disruptions(c *cluster) string {
+	return inLogs(c, "disrupt", "interrupt", "lifecycle") +
+		countedLines([][2]string{
+			{"disrupted", "disrupting node(s)"}, {"interrupted", "initiating delete from interruption message"},
+			{"unhealthy", "deleting unhealthy node"}, {"expired", "deleting expired nodeclaim"},
+			{"byPeople", "deleting nodeclaim of a deleted node"},
+			{"takenByAWS", "deleting nodeclaim before its instance is taken"},
+		})
+}
+
+// countedLines counts lines by their messages. No message may contain another one.
+func countedLines(named [][2]string) string {
+	var messages, sums []string
+	for _, of := range named {
+		messages = append(messages, of[1])
+		sums = append(sums, "sum(strcontains(msg, '"+of[1]+"')) as "+of[0])
+	}
+	return "filter msg in [" + literals(messages) + "] | stats " + strings.Join(sums, ", ") + " by bin(5m)"
+}
+
 // countedNodes is a query of the lines that lifecycle writes each minute. A month of them costs less than a cent,
 // and the four series of the same values $1.20.
 func countedNodes(c *cluster, values string) string {
-	return "SOURCE '/aws/lambda/" + *c.physicalName("lifecycle") + "' | filter msg = 'counted nodes' | stats " + values +
-		" by bin(5m)"
+	return inLogs(c, "lifecycle") + "filter msg = 'counted nodes' | stats " + values + " by bin(5m)"
 }
 
 // line returns a metric in the form of a dashboard.

@@ -289,6 +289,10 @@ func TestADryRunHasNoRightToAct(t *testing.T) {
 		if acts := slices.Contains(queueNames(), name); acts != (dry == "true") {
 			t.Errorf("%s: DRY_RUN is %v", name, dry)
 		}
+		told := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["FUNCTIONS_DRY_RUN"]
+		if (name == "install") != (told == "true") {
+			t.Errorf("%s: FUNCTIONS_DRY_RUN is %v", name, told)
+		}
 		_, role := functionRole(t, template, name)
 		for _, s := range statements(t, role) {
 			for _, action := range s.actions {

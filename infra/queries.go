@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
@@ -15,16 +17,59 @@ type query struct{ id, name, text string }
 func queries() []query {
 	const fields = "fields @timestamp, function, level, msg, NodeClaim, Node, Pod, error | sort @timestamp asc | " +
 		"limit 1000"
+	const latest = " | sort @timestamp desc | limit 1000"
 	return []query{
+		{
+			"ErrorQuery", "1 what failed",
+			"fields @timestamp, function, level, msg, error, NodeClaim, NodePool, Pod, requestId | " +
+				"filter level = 'ERROR' or level = 'WARN'" + latest,
+		},
+		{
+			"PendingQuery", "2 why pods wait",
+			"fields @timestamp, msg, Pod, NodePool, NodeClaim, reason, error | filter msg in ['could not schedule pod', " +
+				"'nodepool gets no nodes', 'nodepool lacks nodes', 'nodepool has no compatible instance type', " +
+				"'failed launching nodeclaim', 'giving up nodeclaim', 'the node launched for the pod does not serve it', " +
+				"'a part of the cluster is not read, and its pods wait', 'the plan leaves pods out because of a defect']" +
+				latest,
+		},
+		{
+			"EndQuery", "3 why nodes went",
+			"fields @timestamp, function, msg, coalesce(because, condition, reason) as why, decision, NodeClaim, " +
+				"Node, NodePool, messageKind | filter msg in [" + literals(endings()) + "]" + latest,
+		},
+		{
+			"LaunchQuery", "4 what was launched, at what price",
+			"fields @timestamp, NodeClaim, `instance-type`, zone, `capacity-type`, price, savings, `provider-id` | " +
+				"filter msg = 'launched nodeclaim'" + latest,
+		},
+		{
+			"HoldQuery", "5 who held it up",
+			"fields @timestamp, function, msg, NodePool, Node, NodeClaim, Pod, reason, error | filter msg in [" +
+				"'a pod holds up the drain', 'node repair is blocked', 'replacement rolled back', 'consolidation rejected', " +
+				"'zonal shifts changed', 'working without the lease', " +
+				"'standby: Karpenter acts in this cluster; scale its Deployment to 0 to let Whittle act', " +
+				"'another invocation has the lease', 'another invocation is provisioning: it sees the same pods']" + latest,
+		},
 		{"NodeClaimQuery", "story of a NodeClaim", "filter NodeClaim = 'NAME' or @message like 'NAME' | " + fields},
 		{"PodQuery", "story of a pod", "filter Pod like 'NAME' or @message like 'NAME' | " + fields},
-		{
-			"ErrorQuery", "errors",
-			"fields @timestamp, function, msg, error, requestId | filter level = 'ERROR' or level = 'WARN' | " +
-				"sort @timestamp desc | limit 200",
-		},
 	}
 }
+
+// endings are the messages that say why a node goes, by the function that decides it.
+func endings() []string {
+	return []string{
+		"disrupting node(s)", "deleting replaced nodeclaim", "initiating delete from interruption message",
+		"deleting unhealthy node", "deleting expired nodeclaim", "deleting nodeclaim of a deleted node",
+		"deleting nodeclaim before its instance is taken", "deleting nodeclaim after a failed reboot",
+		"deleting nodeclaim to satisfy replica count",
+		"deleting nodeclaim of a gang that is not whole", "deleting replacement that is not needed",
+		"terminating due to timeout", "node vanished without its finalizer",
+		"garbage collecting nodeclaim with no cloudprovider representation", "garbage collected cloudprovider instance",
+	}
+}
+
+// literals is a list of strings in the language of Logs Insights.
+func literals(texts []string) string { return "'" + strings.Join(texts, "', '") + "'" }
 
 // newQueries saves the queries. Saved queries cost nothing; running one costs $0.005 for each GB of
 // logs.

@@ -86,8 +86,8 @@ func clusterSettings() []setting[clusterConfiguration] {
 		},
 		{
 			key: "dryRun", fallback: "`false`", example: "true",
-			meaning: "`true` makes functions plan, log and show, but launch, evict, terminate and write nothing. Their roles " +
-				"then lack the rights",
+			meaning: "`true` makes functions plan, log and show, but launch, evict and terminate nothing. [Deploy](#deploy) " +
+				"says what such a deployment still writes",
 			set: func(c *cluster, value any) (err error) { c.dryRun, err = truth(value); return err },
 		},
 		{
@@ -192,7 +192,7 @@ func clusterSettings() []setting[clusterConfiguration] {
 			key: "windowsNodes", fallback: "`false`", example: "true",
 			meaning: "`true` makes a second role, for classes whose nodes run Windows. The output `NodeWindowsRoleName` has its " +
 				"name. Not with `nodeRole`: then give a role of yours for Windows its access entry",
-			set:     func(c *cluster, value any) (err error) { c.windowsNodes, err = truth(value); return err },
+			set: func(c *cluster, value any) (err error) { c.windowsNodes, err = truth(value); return err },
 		},
 		{
 			key: "authenticationMode", fallback: "`API`", example: modeConfigMap,
@@ -206,7 +206,7 @@ func clusterSettings() []setting[clusterConfiguration] {
 		{
 			key: "admission", fallback: "`audit`", example: admissionDeny,
 			meaning: "what happens to writes of nodes and tenants that [admission policies](security.md) refuse: " +
-				"`audit` marks them in the API server's audit log, `deny` refuses them, `off` installs no policies",
+				"`audit` marks them in the API server's audit log, `deny` refuses them, `off` installs no policies. A dry run leaves them as they are",
 			set: func(c *cluster, value any) (err error) {
 				if value == false {
 					value = admissionOff // as YAML reads off

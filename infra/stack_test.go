@@ -318,7 +318,7 @@ func TestResourceTypes(t *testing.T) {
 		"AWS::Lambda::EventSourceMapping": 5,
 		"AWS::Lambda::Function":           9,
 		"AWS::Logs::LogGroup":             9,
-		"AWS::Logs::QueryDefinition":      3,
+		"AWS::Logs::QueryDefinition":      7,
 		"AWS::SQS::Queue":                 7,
 		"AWS::SQS::QueuePolicy":           7,
 		"AWS::Scheduler::Schedule":        2,

@@ -106,7 +106,7 @@ type WhittleProps struct {
 	// QuietAfter is the time without work after which an adaptive watch ends, 10 seconds to an hour.
 	// The default is 5 minutes.
 	QuietAfter awscdk.Duration
-	// DryRun makes functions plan and log, but change nothing. The default is false.
+	// DryRun makes functions plan and log, but launch, evict and terminate nothing. The default is false.
 	DryRun *bool
 	// Memory is the memory of functions in MB by their names, such as provision, 128 to 10240. A
 	// function that is not listed keeps its default.
