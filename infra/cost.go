@@ -7,9 +7,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
-// These are what functions, queues and logs cost in $/month, as `make bench-month` measures with services that answer
-// as late as AWS's. The nodes are 500, by five thirds of what 300 cost beside an idle cluster (MONTH_NODES=300), and the
-// launches are 2,000 a day. The watch is not in them.
+// These are what functions, queues and logs cost in $/month, as `make bench-month` measures with services that
+// answer as late as AWS's. The nodes are 500, by five thirds of what 300 cost beside an idle cluster
+// (MONTH_NODES=300), and the launches are 2,000 a day. The watch is not in them.
 const (
 	idleMonth     = 1.33
 	nodesMonth    = (2.99 - idleMonth) * 500 / 300

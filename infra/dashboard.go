@@ -91,8 +91,8 @@ func steps(c *cluster) string {
 		"* **Pods wait?** `whittle explain pod NAME -n NAMESPACE` says why.\n" +
 		"* **A node puzzles you?** `whittle explain node NAME` says what it costs, what keeps it, and when it goes.\n" +
 		"* **What happened?** Choose the time of the incident at the top: the first three graphs show it. Logs Insights " +
-		"has the saved queries `" + c.prefix + "/...`: what failed, why pods wait, why nodes went, what was launched at what " +
-		"price, who held it up, and the stories of a NodeClaim and of a pod.\n" +
+		"has the saved queries `" + c.prefix + "/...`: what failed, why pods wait, why nodes went, what was launched at " +
+		"what price, who held it up, and the stories of a NodeClaim and of a pod.\n" +
 		"* **The whole cluster**: `whittle status`.\n"
 }
 

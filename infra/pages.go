@@ -15,8 +15,8 @@ func pagesNotice(c *clusterConfiguration) string {
 	if !c.alarms || c.dryRun || c.alarmTopic != "" || c.alarmEmail != "" {
 		return ""
 	}
-	return fmt.Sprintf("WARNING: the alarms of the cluster %s page nobody: deploy with alarmEmail=you@example.com, or with "+
-		"the topic of your pager as alarmTopic", c.name)
+	return fmt.Sprintf("WARNING: the alarms of the cluster %s page nobody: deploy with alarmEmail=you@example.com, or "+
+		"with the topic of your pager as alarmTopic", c.name)
 }
 
 // newPages returns the topics that alarms send to. An address for mail gets a topic of the stack. Its owner

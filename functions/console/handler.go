@@ -66,8 +66,8 @@ func (h *Handler) Handle(ctx context.Context, asked Event) (string, error) {
 			return h.widget.Failure(err, options)
 		}
 		old := *h.last
-		old.Problems = append([]string{fmt.Sprintf("NOT CURRENT: this is the state of %s UTC, since when the cluster has not "+
-			"answered: %s", old.Time.UTC().Format("15:04:05"), printable.Short(printable.Line(err.Error()), errorLength))},
+		old.Problems = append([]string{fmt.Sprintf("NOT CURRENT: this is the state of %s UTC, since when the cluster has "+
+			"not answered: %s", old.Time.UTC().Format("15:04:05"), printable.Short(printable.Line(err.Error()), errorLength))},
 			old.Problems...)
 		return h.widget.Render(&old, options)
 	}

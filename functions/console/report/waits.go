@@ -79,8 +79,8 @@ func lacking(claim *corev1.PersistentVolumeClaim, view *sight.View) string {
 		return slices.ContainsFunc(n.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver })
 	})
 	if !has && len(view.Objects.CSINodes) > 0 {
-		return fmt.Sprintf(": no node has the CSI driver %s of its StorageClass %q: install the driver, such as the EKS add-on",
-			driver, classes[at].Name)
+		return fmt.Sprintf(": no node has the CSI driver %s of its StorageClass %q: install the driver, such as the EKS "+
+			"add-on", driver, classes[at].Name)
 	}
 	return fmt.Sprintf(": the driver %s of its StorageClass %q has not made it yet: see the events of the claim", driver,
 		classes[at].Name)

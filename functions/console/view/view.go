@@ -179,7 +179,8 @@ func Of(objects *Cluster, now time.Time) *View {
 	view := &View{
 		FormatVersion: formatVersion,
 		Time:          now, Day: objects.Status.Day,
-		NodePools: nodePools(objects, now), Nodes: nodes(objects, now), Waiting: waiting(objects, now), Plan: objects.Status.Plan,
+		NodePools: nodePools(objects, now), Nodes: nodes(objects, now), Waiting: waiting(objects, now),
+		Plan: objects.Status.Plan,
 	}
 	view.IgnoredLeases = objects.Karpenter.Ignored
 	if leader := objects.Karpenter.Leader; leader != nil {

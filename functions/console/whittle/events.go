@@ -48,8 +48,8 @@ func showEvents(ctx context.Context, arguments []string, now func() time.Time, o
 		return usageProblem(problems, "whittle events: -follow writes lines for people: leave -o out")
 	}
 	if *since > kept {
-		warn(problems, fmt.Sprintf("the API server keeps events for an hour, so that -since %s shows no more: for older ones "+
-			"run the saved query \"story of a NodeClaim\" in CloudWatch Logs Insights", *since))
+		warn(problems, fmt.Sprintf("the API server keeps events for an hour, so that -since %s shows no more: for older "+
+			"ones run the saved query \"story of a NodeClaim\" in CloudWatch Logs Insights", *since))
 	}
 	if *since > 0 {
 		selection.Since = now().Add(-*since)

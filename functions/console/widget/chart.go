@@ -53,7 +53,8 @@ func charts(shown *view.View) []chart {
 	}
 	add("Price of nodes", "price", shown.PricePerHour, func(value float64) string { return fmt.Sprintf("$%.4f/h", value) },
 		func(sample *status.Sample) *float64 { return sample.PricePerHour })
-	add("Whittle's nodes", "count", float64(shown.Instances), func(value float64) string { return fmt.Sprintf("%.0f", value) },
+	whole := func(value float64) string { return fmt.Sprintf("%.0f", value) }
+	add("Whittle's nodes", "count", float64(shown.Instances), whole,
 		func(sample *status.Sample) *float64 {
 			if sample.Nodes == nil {
 				return nil

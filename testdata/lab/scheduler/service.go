@@ -164,9 +164,11 @@ func (s *Service) bury(sc *schedule, scheduled time.Time, why error) {
 	if dead == "" {
 		return
 	}
-	if err := s.send(sc, dead, sqs.Message{Body: s.input(sc, scheduled), SenderID: principal, Attributes: map[string]string{
+	attributes := map[string]string{
 		"SCHEDULE_ARN": s.arn(sc.Name), "TARGET_ARN": sc.Target.Arn, "ERROR_MESSAGE": why.Error(),
-	}}); err != nil {
+	}
+	message := sqs.Message{Body: s.input(sc, scheduled), SenderID: principal, Attributes: attributes}
+	if err := s.send(sc, dead, message); err != nil {
 		slog.Warn("a run is lost", "schedule", s.arn(sc.Name), "deadLetterQueue", dead, "error", err)
 	}
 }

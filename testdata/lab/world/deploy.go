@@ -65,7 +65,8 @@ func (w *World) cdk(ctx context.Context, arguments, settings []string) error {
 	}
 	// All worlds share the program, so that only the first one links it.
 	app := filepath.Join(w.options.Root, "build", "app")
-	if err := w.command(ctx, io.Discard, "go", "build", "-trimpath", "-buildvcs=false", "-o", app, "./infra/app"); err != nil {
+	build := []string{"build", "-trimpath", "-buildvcs=false", "-o", app, "./infra/app"}
+	if err := w.command(ctx, io.Discard, "go", build...); err != nil {
 		return fmt.Errorf("building the CDK app: %w", err)
 	}
 	log, err := os.Create(filepath.Join(w.options.Directory, "cdk.log"))
