@@ -29,7 +29,7 @@ func leaving(since time.Duration) *Cluster {
 	return &Cluster{NodeClaims: []api.NodeClaim{claim}, Nodes: []corev1.Node{node}, Pods: pods}
 }
 
-func budget(allowed int32) policyv1.PodDisruptionBudget {
+func storefront(allowed int32) policyv1.PodDisruptionBudget {
 	eight := intstr.FromInt32(8)
 	return policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "storefront"},
@@ -52,24 +52,24 @@ func TestADrainIsHeldUpWherePodsMayNotLeave(t *testing.T) {
 		"ordinary": {since: 5 * time.Minute, note: "2 pods stay"},
 		"budget allows one": {
 			since:  5 * time.Minute,
-			change: func(c *Cluster) { c.Budgets = []policyv1.PodDisruptionBudget{budget(1)} }, note: "2 pods stay",
+			change: func(c *Cluster) { c.Budgets = []policyv1.PodDisruptionBudget{storefront(1)} }, note: "2 pods stay",
 		},
 		"budget allows none": {
 			since:  5 * time.Minute,
-			change: func(c *Cluster) { c.Budgets = []policyv1.PodDisruptionBudget{budget(0)} },
+			change: func(c *Cluster) { c.Budgets = []policyv1.PodDisruptionBudget{storefront(0)} },
 			note:   "2 pods stay; PDB shop/storefront allows 0 evictions (6 pods healthy, 8 needed)",
 			problem: "a drain is held up: n1 (2 pods stay; PDB shop/storefront allows 0 evictions (6 pods healthy, 8 " +
 				"needed))",
 		},
 		"for a minute": {
 			since:  time.Minute,
-			change: func(c *Cluster) { c.Budgets = []policyv1.PodDisruptionBudget{budget(0)} },
+			change: func(c *Cluster) { c.Budgets = []policyv1.PodDisruptionBudget{storefront(0)} },
 			note:   "2 pods stay; PDB shop/storefront allows 0 evictions (6 pods healthy, 8 needed)",
 		},
 		"one left a minute ago": {
 			since: 5 * time.Minute,
 			change: func(c *Cluster) {
-				c.Budgets = []policyv1.PodDisruptionBudget{budget(0)}
+				c.Budgets = []policyv1.PodDisruptionBudget{storefront(0)}
 				c.NodeClaims[0].Status.LastPodEventTime = metav1.NewTime(now.Add(-time.Minute))
 			},
 			note: "2 pods stay; PDB shop/storefront allows 0 evictions (6 pods healthy, 8 needed)",
@@ -149,5 +149,44 @@ func TestUnreadyPoolsHaveALineEach(t *testing.T) {
 	if !strings.HasPrefix(got[0], "NodePool a is not ready: NodeClassNotReady: operation error EC2: RunInstances, api error "+
 		"UnauthorizedOperation") || strings.Contains(got[0], "another") || len([]rune(got[0])) > 300 {
 		t.Errorf("%q", got[0])
+	}
+}
+
+// TestAFrozenPoolSaysSo has budgets of no node, of one reason, and of some nodes.
+func TestAFrozenPoolSaysSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		budgets []api.Budget
+		frozen  bool
+	}{
+		"no node":       {[]api.Budget{{Nodes: "0"}}, true},
+		"of a reason":   {[]api.Budget{{Nodes: "0", Reasons: []api.DisruptionReason{api.DisruptionReasonEmpty}}}, false},
+		"a tenth":       {[]api.Budget{{Nodes: "10%"}}, false},
+		"beside others": {[]api.Budget{{Nodes: "10%"}, {Nodes: "0%"}}, true},
+	} {
+		objects := leaving(0)
+		objects.NodeClaims[0].DeletionTimestamp = nil
+		objects.NodeClaims[0].Labels = map[string]string{api.NodePoolLabelKey: "default"}
+		pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+		pool.Spec.Disruption.Budgets = test.budgets
+		objects.NodePools = []api.NodePool{pool}
+		says := strings.Contains(strings.Join(Of(objects, now).NodePools[0].Reasons, "; "), "its budgets let no node go now")
+		if says != test.frozen {
+			t.Errorf("%s: the pool says so: %t", name, says)
+		}
+	}
+}
+
+// TestPodsOfDaemonSetsThatStartDoNotWait holds for two minutes.
+func TestPodsOfDaemonSetsThatStartDoNotWait(t *testing.T) {
+	objects, yes := &Cluster{}, true
+	for name, age := range map[string]time.Duration{"agent-new": time.Minute, "agent-old": 3 * time.Minute} {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: name, CreationTimestamp: metav1.NewTime(now.Add(-age)),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "agent", Controller: &yes}},
+		}}
+		objects.Pods = append(objects.Pods, pod)
+	}
+	if shown := Of(objects, now); len(shown.Waiting) != 1 || shown.Waiting[0].Name != "agent-old" {
+		t.Errorf("%+v wait", shown.Waiting)
 	}
 }

@@ -18,6 +18,9 @@ import (
 // so older ones are outdated.
 const currentFor = 10 * time.Minute
 
+// daemonsStart is the age from which a pod of a DaemonSet without a node is one that waits.
+const daemonsStart = 2 * time.Minute
+
 // waiting returns the pending pods, the one that waits longest first.
 func waiting(objects *Cluster, now time.Time) []Pod {
 	events := map[types.UID][]*corev1.Event{}
@@ -29,6 +32,10 @@ func waiting(objects *Cluster, now time.Time) []Pod {
 	for i := range objects.Pods {
 		pod := &objects.Pods[i]
 		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || scheduling.IsTerminal(pod) {
+			continue
+		}
+		// A new node's daemon pods wait for the scheduler alone, and no plan concerns them.
+		if scheduling.IsOwnedByDaemonSet(pod) && now.Sub(pod.CreationTimestamp.Time) < daemonsStart {
 			continue
 		}
 		shown := Pod{Namespace: pod.Namespace, Name: pod.Name, Created: pod.CreationTimestamp.UTC()}
