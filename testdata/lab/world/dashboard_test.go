@@ -20,7 +20,7 @@ func checkPage(t *testing.T, w *world.World, setup scenario.Setup) {
 		{
 			"the page", http.MethodGet, "", "",
 			[]string{
-				"<title>Whittle · " + setup.Name + "</title>", "<h1>" + setup.Name + "</h1>", "ago: ", "its lower bound",
+				"<title>Whittle · " + setup.Name + "</title>", "<h1>" + setup.Name + "</h1>", "ago: ", "Last plan",
 				"<h2>Nodes</h2>", "Catalogue: 1334 instance types",
 			},
 		},

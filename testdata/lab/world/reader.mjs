@@ -124,6 +124,6 @@ console.log(JSON.stringify({
   message: await message(),
   cluster: { endpoint: described.cluster.endpoint, version: described.cluster.version, authority: described.cluster.certificateAuthority.data, status: described.cluster.status },
   price: await price(),
-  looks: (await logs.filterLogEvents({ logGroupName: `/aws/lambda/whittle-${cluster}-provision` }).promise()).events
-    .filter((event) => event.message.includes('"OldestPodPendingSeconds"')).map((event) => JSON.parse(event.message)),
+  looks: (await logs.filterLogEvents({ logGroupName: `/aws/lambda/whittle-${cluster}-lifecycle` }).promise()).events
+    .filter((event) => event.message.includes('"counted nodes"')).map((event) => JSON.parse(event.message)),
 }));

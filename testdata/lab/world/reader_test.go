@@ -46,8 +46,8 @@ type reading struct {
 	Cluster struct{ Endpoint, Version, Authority, Status string }
 	Price   []float64
 	Looks   []struct {
-		Cluster                 string
-		OldestPodPendingSeconds *float64
+		Cluster string
+		Spot    *float64
 	}
 }
 
@@ -87,11 +87,11 @@ func readByAnotherSDK(t *testing.T, w *world.World, cluster string) {
 	})
 	t.Run("a function's log", func(t *testing.T) {
 		if len(got.Looks) == 0 {
-			t.Error("provision's log has no look at pods")
+			t.Error("lifecycle's log counts no nodes")
 		}
 		for _, look := range got.Looks {
-			if look.Cluster != cluster || look.OldestPodPendingSeconds == nil {
-				t.Errorf("provision's log has %+v", look)
+			if look.Cluster != cluster || look.Spot == nil {
+				t.Errorf("lifecycle's log has %+v", look)
 			}
 		}
 	})

@@ -40,6 +40,7 @@ func unused() map[string]string {
 		"interrupt Describe ec2:DescribeCapacityReservations": large,
 		"provision Fleets ec2:DescribeFleets":                 "finds it where EC2's answer to the repeated launch names the fleet only",
 		"lifecycle TagProfile iam:TagInstanceProfile":         unusedProfile,
+		"install Undelivered sqs:DeleteMessage":               "takes test events that EventBridge could not deliver: here it can",
 		"ticker Log logs:CreateLogStream":                     silent,
 		"ticker Log logs:PutLogEvents":                        silent,
 		"watch StartWatch lambda:InvokeFunction":              "hands over after 14 minutes, which no world lasts",
