@@ -80,7 +80,7 @@ var (
 	term    = regexp.MustCompile(`^([@\w]+) (=|like) '([^']*)'$`)
 	listed  = regexp.MustCompile(`^([@\w]+) in \[('[^\]]*')\]$`)
 	literal = regexp.MustCompile(`'([^']*)'`)
-	field   = regexp.MustCompile("[@A-Za-z][\\w-]*")
+	field   = regexp.MustCompile(`[@A-Za-z][\w-]*`)
 )
 
 // finds reports whether the filters of a query let a line through. It knows the part of the language that

@@ -206,8 +206,8 @@ func clusterSettings() []setting[clusterConfiguration] {
 		{
 			key: "admission", fallback: "`audit`", example: admissionDeny,
 			meaning: "what happens to writes of nodes and tenants that [admission policies](security.md) refuse: " +
-				"`audit` marks them in the API server's audit log, `deny` refuses them, `off` installs no policies. A dry run leaves them " +
-				"as they are",
+				"`audit` marks them in the API server's audit log, `deny` refuses them, `off` installs no policies. A dry run " +
+				"leaves them as they are",
 			set: func(c *cluster, value any) (err error) {
 				if value == false {
 					value = admissionOff // as YAML reads off

@@ -206,7 +206,7 @@ type WhittleProps struct {
 	ReservedENIs *float64
 	// VmMemoryOverheadPercent is the part of a type's memory that Linux does not see, from 0 to less
 	// than 1. The default is 0.075.
-	VmMemoryOverheadPercent *float64
+	VmMemoryOverheadPercent *float64 //nolint:staticcheck // the setting's name with a capital
 }
 
 // Whittle is the installation for one EKS cluster.

@@ -23,7 +23,9 @@ func TestTestEventsAreAnswered(t *testing.T) {
 			&events.DeliveryTest{Cluster: "test", ID: id + "-1"}, &events.DeliveryTest{Cluster: "other", ID: id + "-2"})
 		messages.Records[2].EventSourceARN = "arn:aws:sqs:us-east-1:123456789012:w"
 		var passed []string
-		response, err := h.answering(func(ctx context.Context, rest lambdaevents.SQSEvent) (lambdaevents.SQSEventResponse, error) {
+		response, err := h.answering(func(
+			ctx context.Context, rest lambdaevents.SQSEvent,
+		) (lambdaevents.SQSEventResponse, error) {
 			for _, record := range rest.Records {
 				passed = append(passed, record.MessageId)
 			}

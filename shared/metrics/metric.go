@@ -134,8 +134,8 @@ func All() []Metric {
 				"The sample count is the number of nodes."},
 		{Name: FailedMessages, Unit: "Count", OfFailures: true,
 			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
-			Meaning: "Messages that failed alone and return to the queue, where any failed, and events for `eventBus` that IAM " +
-				"refuses."},
+			Meaning: "Messages that failed alone and return to the queue, where any failed, and events for `eventBus` that " +
+				"IAM refuses."},
 		{Name: UnreadableMessages, Unit: "Count", OfFailures: true,
 			Functions: []string{"provision", "disrupt", "lifecycle", "interrupt"},
 			Meaning:   "Those of them that the function cannot read. Another try does not help."},

@@ -49,7 +49,8 @@ func TestTheReasonOfAnEarlyEndIsShown(t *testing.T) {
 			}
 			for _, part := range test.says {
 				for _, step := range outcome.Steps {
-					if event, ok := step.(Record); ok && event.Reason != api.EventReasonTerminated && !strings.Contains(event.Message, part) {
+					event, ok := step.(Record)
+					if ok && event.Reason != api.EventReasonTerminated && !strings.Contains(event.Message, part) {
 						t.Errorf("the event says %q, not %q", event.Message, part)
 					}
 				}
