@@ -133,7 +133,8 @@ func al2023Images(version string, release imageRelease) []publication {
 func releaseVersions(version string, release imageRelease) map[string]string {
 	all := map[string]string{}
 	for _, kind := range []string{"x86_64/standard", "arm64/standard"} {
-		name := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/recommended/release_version", version, kind)
+		name := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/recommended/release_version", version,
+			kind)
 		all[name] = version + ".0-" + release.day.Format("20060102")
 	}
 	return all
