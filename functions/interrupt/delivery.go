@@ -45,6 +45,9 @@ func (h *Handler) answering(
 
 // deliveryTest reads a test event of this cluster's installation.
 func (h *Handler) deliveryTest(record lambdaevents.SQSMessage) (events.Event, bool) {
+	if !strings.Contains(record.Body, events.SourceInstall) {
+		return events.Event{}, false // a storm of warnings is not decoded twice
+	}
 	event, err := events.Decode([]byte(record.Body))
 	if err != nil || event.CheckOrigin(h.account, h.region) != nil {
 		return event, false

@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // Annotations of the group karpenter.sh.
 const (
 	// DoNotDisruptAnnotationKey protects a pod or a node from voluntary disruption. Its value is
@@ -185,3 +187,8 @@ const (
 	// departure. An announcement from before that time does not count.
 	DepartureWithdrawnAnnotationKey = OwnGroup + "/departure-withdrawn"
 )
+
+// Names returns the names that an annotation lists, such as those of ReplacedByAnnotationKey.
+func (c *NodeClaim) Names(annotation string) []string {
+	return strings.FieldsFunc(c.Annotations[annotation], func(r rune) bool { return r == ',' })
+}

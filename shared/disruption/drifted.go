@@ -55,7 +55,7 @@ func (s *Cluster) replacedInVain(node *Node) string {
 	for i := range s.Nodes {
 		other := &s.Nodes[i]
 		if other.pool() != node.pool() || drift.Sign(other.Claim) != sign ||
-			!slices.Contains(namesIn(other.Claim, api.ReplacesDriftAnnotationKey), sign) {
+			!slices.Contains(other.Claim.Names(api.ReplacesDriftAnnotationKey), sign) {
 			continue
 		}
 		since := api.GetCondition(other.Claim.Status.Conditions, api.ConditionTypeDrifted).LastTransitionTime

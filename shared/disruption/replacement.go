@@ -248,7 +248,7 @@ func madeFor(node *Node, byName map[string]*Node) []*Node {
 	for _, name := range node.replacements() {
 		replacement := byName[name]
 		if replacement != nil && !replacement.leaving() && !replacement.initialized() &&
-			slices.Contains(namesIn(replacement.Claim, ReplacesAnnotationKey), node.Claim.Name) {
+			slices.Contains(replacement.Claim.Names(ReplacesAnnotationKey), node.Claim.Name) {
 			made = append(made, replacement)
 		}
 	}
@@ -262,12 +262,7 @@ func (n *Node) replaced() bool {
 }
 
 // replacements are the names of the claims that replace the node.
-func (n *Node) replacements() []string { return namesIn(n.Claim, ReplacedByAnnotationKey) }
-
-// namesIn reads a list of names from an annotation.
-func namesIn(claim *api.NodeClaim, key string) []string {
-	return strings.FieldsFunc(claim.Annotations[key], func(r rune) bool { return r == ',' })
-}
+func (n *Node) replacements() []string { return n.Claim.Names(ReplacedByAnnotationKey) }
 
 // expected returns the names of the claims that replace others. They may be empty, and are not
 // surplus. A replacement that came late waits a moment for the node that was let go.
@@ -290,7 +285,7 @@ func (s *Cluster) expected(now time.Time) map[string]bool {
 		if !node.initialized() || now.Sub(node.initializedAt()) >= 2*findAgainAfter {
 			continue
 		}
-		for _, name := range namesIn(node.Claim, ReplacesAnnotationKey) {
+		for _, name := range node.Claim.Names(ReplacesAnnotationKey) {
 			expected[node.Claim.Name] = expected[node.Claim.Name] || stays[name]
 		}
 	}

@@ -14,7 +14,7 @@ func (s *Cluster) Saved(node *Node, priceOf func(*api.NodeClaim) (price float64,
 	saved, isKnown := priceOf(node.Claim)
 	for i := range s.Nodes {
 		replacement := s.Nodes[i].Claim
-		replaces := namesIn(replacement, ReplacesAnnotationKey)
+		replaces := replacement.Names(ReplacesAnnotationKey)
 		if !slices.Contains(replaces, node.Claim.Name) || !slices.Contains(node.replacements(), replacement.Name) {
 			continue
 		}

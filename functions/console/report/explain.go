@@ -59,6 +59,8 @@ type Explanation struct {
 
 	// room is the node's capacity for daemon sets and pods.
 	room corev1.ResourceList
+	// well says that the pod runs, so that there is nothing to say about it.
+	well bool
 }
 
 // Step is a requirement, and how many instance types meet it and all earlier ones.
@@ -81,9 +83,12 @@ func Explain(namespace, name string, view *sight.View, p *plan.Plan) *Explanatio
 		if pod = find(pods, namespace, name); pod == nil {
 			return nil
 		}
-		e.Outcome, e.Why, e.Requests = OutcomeNotPlanned, whyNotPlanned(pod, view), scheduling.PodRequests(pod)
+		e.Requests = scheduling.PodRequests(pod)
 		if !scheduling.IsTerminal(pod) && pod.Spec.NodeName != "" && !leaves(pod.Spec.NodeName, s) {
 			e.Outcome, e.Runs = OutcomeRunning, pod.Spec.NodeName
+			e.Why, e.well = how(pod)
+		} else {
+			e.Outcome, e.Why = OutcomeNotPlanned, whyNotPlanned(pod, view)
 		}
 		e.hold(view.Held)
 		return e
@@ -150,16 +155,13 @@ func find(pods []corev1.Pod, namespace, name string) *corev1.Pod {
 
 // whyNotPlanned says why a pod does not wait for a node.
 func whyNotPlanned(pod *corev1.Pod, view *sight.View) string {
-	s := view.Snapshot
-	owner := ""
+	owner, volume := "", awaitedVolume(pod, view)
 	if controller := metav1.GetControllerOf(pod); controller != nil {
 		owner = controller.Kind + " " + controller.Name
 	}
 	switch {
 	case scheduling.IsTerminal(pod):
 		return fmt.Sprintf("it has ended (%s) and needs no node", pod.Status.Phase)
-	case pod.Spec.NodeName != "" && !leaves(pod.Spec.NodeName, s):
-		return how(pod)
 	case pod.Spec.NodeName != "" && scheduling.IsReschedulable(pod):
 		return fmt.Sprintf(
 			"its node %q is leaving, but its annotation %s or a PodDisruptionBudget prevents the eviction, and keeps the node",
@@ -176,8 +178,8 @@ func whyNotPlanned(pod *corev1.Pod, view *sight.View) string {
 			"its scheduling gate %q holds it back until a controller removes it from spec.schedulingGates",
 			pod.Spec.SchedulingGates[0].Name,
 		)
-	case awaitedVolume(pod, view) != "":
-		return awaitedVolume(pod, view)
+	case volume != "":
+		return volume
 	case pod.Status.NominatedNodeName != "":
 		return fmt.Sprintf(
 			"the scheduler has nominated it for node %q (status.nominatedNodeName), where it makes room",

@@ -11,11 +11,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/sight"
 )
 
-// how says how a pod is on its node. No node can help one that waits there.
-func how(pod *corev1.Pod) string {
-	on := fmt.Sprintf("it runs on node %q", pod.Spec.NodeName)
+// how says how a pod is on its node, and whether it runs. No node can help one that waits there.
+func how(pod *corev1.Pod) (text string, well bool) {
 	if pod.DeletionTimestamp != nil {
-		return fmt.Sprintf("it is ending on node %q", pod.Spec.NodeName)
+		return fmt.Sprintf("it is ending on node %q", pod.Spec.NodeName), false
 	}
 	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if waits := container.State.Waiting; waits != nil && waits.Reason != "" && waits.Reason != "PodInitializing" {
@@ -24,13 +23,13 @@ func how(pod *corev1.Pod) string {
 			if waits.Message != "" {
 				text += " (" + printable.Short(printable.Line(waits.Message), messageLength) + ")"
 			}
-			return text
+			return text, false
 		}
 	}
 	if pod.Status.Phase == corev1.PodPending {
-		return fmt.Sprintf("it starts on node %q", pod.Spec.NodeName)
+		return fmt.Sprintf("it starts on node %q", pod.Spec.NodeName), false
 	}
-	return on
+	return fmt.Sprintf("it runs on node %q", pod.Spec.NodeName), true
 }
 
 // messageLength is the most characters of a message of others.

@@ -32,7 +32,6 @@ type WorkloadOutcome struct {
 	Example *Explanation `json:"example"`
 
 	nodes map[string]bool // of running pods
-	well  bool            // the pods run
 }
 
 // ExplainWorkload explains the pods of a controller of any of the kinds. It returns nil if no pod is
@@ -71,7 +70,7 @@ func ExplainWorkload(
 func (w *Workload) add(e *Explanation) {
 	for i := range w.Outcomes {
 		o := &w.Outcomes[i]
-		if o.Outcome == e.Outcome && (o.Example.Why == e.Why || o.well && isWell(e)) &&
+		if o.Outcome == e.Outcome && (o.Example.Why == e.Why || o.Example.well && e.well) &&
 			(e.Outcome != OutcomeNoPlace || slices.Equal(o.Example.Reasons, e.Reasons)) {
 			o.Pods = append(o.Pods, e.Pod)
 			o.nodes[e.Runs] = true
@@ -79,13 +78,8 @@ func (w *Workload) add(e *Explanation) {
 		}
 	}
 	w.Outcomes = append(w.Outcomes, WorkloadOutcome{
-		Outcome: e.Outcome, Pods: []string{e.Pod}, Example: e, nodes: map[string]bool{e.Runs: true}, well: isWell(e),
+		Outcome: e.Outcome, Pods: []string{e.Pod}, Example: e, nodes: map[string]bool{e.Runs: true},
 	})
-}
-
-// isWell reports whether a pod runs, so that there is nothing to say about it.
-func isWell(e *Explanation) bool {
-	return e.Outcome == OutcomeRunning && e.Why == fmt.Sprintf("it runs on node %q", e.Runs)
 }
 
 // controllerOf returns what the pod's controller may be, if it has the name. A Deployment owns its pods
@@ -111,7 +105,7 @@ func (w *Workload) WriteText(out io.Writer, style terminal.Style) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %s: %s\n", w.Kind, style.Paint(terminal.Bold, w.Name), count(w.Pods, "pod"))
 	for _, o := range w.Outcomes {
-		if o.well {
+		if o.Example.well {
 			text.WriteString(style.Wrap(fmt.Sprintf("running: %s on %s", count(len(o.Pods), "pod"), count(len(o.nodes), "node")),
 				"  ", "    "))
 			continue
@@ -120,7 +114,7 @@ func (w *Workload) WriteText(out io.Writer, style terminal.Style) error {
 			"  ", "    "))
 	}
 	for _, o := range w.Outcomes {
-		if o.well {
+		if o.Example.well {
 			continue
 		}
 		text.WriteString("\n")

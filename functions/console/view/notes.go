@@ -91,7 +91,7 @@ func coming(claim *api.NodeClaim, objects *Cluster) []string {
 		}
 		all = append(all, text)
 	}
-	for _, name := range names(claim, api.ReplacedByAnnotationKey) {
+	for _, name := range claim.Names(api.ReplacedByAnnotationKey) {
 		text := "replacement " + printable.Line(name) + " is not made yet"
 		if made := claimOf(name, objects); made != nil {
 			is, _ := state(made, nil)
@@ -102,7 +102,7 @@ func coming(claim *api.NodeClaim, objects *Cluster) []string {
 		}
 		all = append(all, text)
 	}
-	for _, name := range names(claim, api.ReplacesAnnotationKey) {
+	for _, name := range claim.Names(api.ReplacesAnnotationKey) {
 		if claimOf(name, objects) != nil {
 			all = append(all, "replaces "+printable.Line(name))
 		}
@@ -113,17 +113,6 @@ func coming(claim *api.NodeClaim, objects *Cluster) []string {
 	}
 	if claim.Annotations[api.RebalanceRecommendedAnnotationKey] != "" {
 		all = append(all, "EC2 recommends to replace its spot instance")
-	}
-	return all
-}
-
-// names reads an annotation that lists claims.
-func names(claim *api.NodeClaim, key string) []string {
-	var all []string
-	for name := range strings.SplitSeq(claim.Annotations[key], ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			all = append(all, name)
-		}
 	}
 	return all
 }

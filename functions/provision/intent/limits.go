@@ -53,7 +53,7 @@ func withdrawalsOf(
 	for _, claim := range use.waiting {
 		all := sum(used, capacityOf(&plan.Node{NodeClaim: claim}, types))
 		staying := all
-		if len(names(claim, api.ReplacesAnnotationKey)) > 0 {
+		if len(claim.Names(api.ReplacesAnnotationKey)) > 0 {
 			staying = without(all, use.going)
 		}
 		if exceeded := exceeds(pool, staying); exceeded != "" {
@@ -82,7 +82,7 @@ func useOf(
 	replaced := map[string]bool{}
 	for _, node := range counted {
 		if node.NodeClaim != nil && !scheduling.IsLeaving(node.NodeClaim, node.Node) {
-			for _, name := range names(node.NodeClaim, api.ReplacesAnnotationKey) {
+			for _, name := range node.NodeClaim.Names(api.ReplacesAnnotationKey) {
 				replaced[name] = pool.Spec.Replicas == nil
 			}
 		}
@@ -95,7 +95,7 @@ func useOf(
 		}
 		takes := capacityOf(node, types)
 		use.used = sum(use.used, takes)
-		if claim != nil && replaced[claim.Name] && len(names(claim, api.ReplacedByAnnotationKey)) > 0 {
+		if claim != nil && replaced[claim.Name] && len(claim.Names(api.ReplacedByAnnotationKey)) > 0 {
 			use.going = sum(use.going, takes)
 		}
 	}
@@ -116,11 +116,6 @@ func countedNodes(pool *api.NodePool, snapshot *plan.Snapshot) []*plan.Node {
 		}
 	}
 	return counted
-}
-
-// names reads a list of claims from an annotation.
-func names(claim *api.NodeClaim, annotation string) []string {
-	return strings.FieldsFunc(claim.Annotations[annotation], func(r rune) bool { return r == ',' })
 }
 
 // without is the amounts less others.
