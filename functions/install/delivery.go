@@ -36,6 +36,9 @@ const (
 	look = 500 * time.Millisecond
 	// putLimit bounds the time of one request to EventBridge. A VPC without a way there answers nothing.
 	putLimit = 10 * time.Second
+	// clearLimit bounds the time in which the test's own events are taken away. It is less than the reserve
+	// of an invocation.
+	clearLimit = 2 * time.Second
 )
 
 // delivery is one test of whether events arrive.
@@ -50,6 +53,7 @@ type delivery struct {
 
 	events *eventbridge.Client
 	sqs    *sqs.Client
+	sent   int
 	// refusals are the reasons that EventBridge gave for not delivering them, the newest last.
 	refusals []string
 }
@@ -71,9 +75,14 @@ func (h *Handler) testDelivery(
 	if err := client.connect(ctx, h.connection); err != nil {
 		return physicalID, nil, err
 	}
-	err = d.run(ctx, client, h.now)
-	// Messages that stay there would ring an alarm.
-	d.clear(ctx)
+	missing, err := d.run(ctx, client, h.now)
+	// Messages that stay there would ring an alarm. The time of the test may be up.
+	clearing, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearLimit)
+	defer cancel()
+	d.clear(clearing)
+	if len(missing) > 0 {
+		err = errors.Join(d.lost(missing), err)
+	}
 	var unsent *unsentError
 	switch {
 	case h.inVPC && errors.As(err, &unsent):
@@ -101,38 +110,34 @@ func (h *Handler) newDelivery(event cfn.Event) (*delivery, error) {
 	return d, nil
 }
 
-// run sends events until all queues have answered.
-func (d *delivery) run(ctx context.Context, client *settling, now func() time.Time) error {
+// run sends events until all queues have answered, and returns those that have not in time.
+func (d *delivery) run(ctx context.Context, client *settling, now func() time.Time) (missing []string, err error) {
 	deadline := now().Add(deliverTime)
 	var next time.Time
-	for sent := 0; ; {
+	for {
 		if !now().Before(next) {
-			if err := client.settled(ctx, func() error { return d.send(ctx, sent) }); err != nil {
-				return err
+			if err := client.settled(ctx, func() error { return d.send(ctx) }); err != nil {
+				return nil, err
 			}
-			sent++
+			d.sent++
 			next = now().Add(sendAgain)
 		}
 		arrived, err := client.arrived(ctx, d.id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		missing := slices.DeleteFunc(slices.Clone(d.queues), func(name string) bool { return arrived[name] })
-		if len(missing) == 0 {
-			return nil
-		}
-		if now().After(deadline) {
-			d.clear(ctx)
-			return d.lost(missing, sent)
+		missing = slices.DeleteFunc(slices.Clone(d.queues), func(name string) bool { return arrived[name] })
+		if len(missing) == 0 || now().After(deadline) {
+			return missing, nil
 		}
 		if err := wait(ctx, look); err != nil {
-			return fmt.Errorf("%w: %w", d.lost(missing, sent), err)
+			return missing, err
 		}
 	}
 }
 
 // lost says that events do not arrive, and why, where EventBridge has told.
-func (d *delivery) lost(queues []string, sent int) error {
+func (d *delivery) lost(queues []string) error {
 	if len(d.refusals) > 0 {
 		return fmt.Errorf("EventBridge cannot deliver events to %s: %s: check the queues' policies and the policy of the "+
 			"setting kmsKey, which has to let events.amazonaws.com use the key", strings.Join(queues, " and "),
@@ -140,7 +145,7 @@ func (d *delivery) lost(queues []string, sent int) error {
 	}
 	return fmt.Errorf("none of %d test events came by %s to the function interrupt: check that its event source mappings "+
 		"are on, that its role may read the queues and use the key of the setting kmsKey, and that the account has "+
-		"concurrency left", sent, strings.Join(queues, " and "))
+		"concurrency left", d.sent, strings.Join(queues, " and "))
 }
 
 // unsentError says that EventBridge could not be reached.
@@ -149,10 +154,10 @@ type unsentError struct{ error }
 func (e *unsentError) Unwrap() error { return e.error }
 
 // send puts one test event on the default bus.
-func (d *delivery) send(ctx context.Context, number int) error {
+func (d *delivery) send(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, putLimit)
 	defer cancel()
-	test := &events.DeliveryTest{Cluster: d.cluster, ID: fmt.Sprintf("%s-%d", d.id, number)}
+	test := &events.DeliveryTest{Cluster: d.cluster, ID: fmt.Sprintf("%s-%d", d.id, d.sent)}
 	detail, err := json.Marshal(test)
 	if err != nil {
 		return err

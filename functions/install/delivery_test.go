@@ -30,6 +30,7 @@ type bus struct {
 	code   string
 
 	sent        int
+	sentOne     func()            // called after each event, if set
 	undelivered map[string]string // bodies by receipt
 }
 
@@ -95,10 +96,14 @@ func (b *bus) deliver(source, detailType, detail string) {
 		b.undelivered[test.ID] = `{"detail":` + detail + `}`
 	}
 	b.sent++
+	if b.sentOne != nil {
+		b.sentOne()
+	}
 }
 
-// run runs a test of delivery over the bus. Its clock runs ahead, so that nobody waits for minutes.
-func (b *bus) run(t *testing.T, inVPC bool) (map[string]any, error) {
+// handler returns install over the bus, and CloudFormation's request. Its clock runs ahead, so that nobody
+// waits for minutes.
+func (b *bus) handler(t *testing.T) (*Handler, cfn.Event) {
 	t.Helper()
 	b.t, b.undelivered = t, map[string]string{"other": `{"detail":{}}`}
 	server := httptest.NewServer(b)
@@ -109,18 +114,25 @@ func (b *bus) run(t *testing.T, inVPC bool) (map[string]any, error) {
 		looks++
 		return began.Add(time.Duration(looks) * 7 * time.Second)
 	}
-	h.inVPC = inVPC
 	signer := credentials.NewStaticCredentialsProvider("AKIATEST", "secret", "")
 	h.events = eventbridge.New(eventbridge.Options{
 		Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1, Credentials: signer,
 	})
 	h.sqs = sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1, Credentials: signer})
-	id, data, err := h.handle(t.Context(), cfn.Event{
+	return h, cfn.Event{
 		RequestType: cfn.RequestCreate, ResourceType: "Custom::WhittleDelivery", RequestID: t.Name() + began.String(),
 		ResourceProperties: map[string]any{
 			"Queues": []any{"prod-interrupt", "prod-warnings"}, "UndeliveredQueue": server.URL + "/123456789012/undelivered",
 		},
-	})
+	}
+}
+
+// run runs a test of delivery over the bus.
+func (b *bus) run(t *testing.T, inVPC bool) (map[string]any, error) {
+	t.Helper()
+	h, event := b.handler(t)
+	h.inVPC = inVPC
+	id, data, err := h.handle(t.Context(), event)
 	if id != "whittle-delivery-prod" {
 		t.Errorf("the resource is %q", id)
 	}
@@ -191,5 +203,30 @@ func TestAnUnsentEventIsTold(t *testing.T) {
 	event.RequestType, event.PhysicalResourceID = cfn.RequestDelete, "whittle-delivery-prod"
 	if id, _, err := h.handle(t.Context(), event); err != nil || id != "whittle-delivery-prod" {
 		t.Errorf("its removal gives %q, %v", id, err)
+	}
+}
+
+// TestAKilledTestOfEventsIsRunAgain kills install after it has sent an event that EventBridge could not
+// deliver. Lambda repeats the request, whose id is the same, and the event does not stay to ring an alarm.
+func TestAKilledTestOfEventsIsRunAgain(t *testing.T) {
+	late := &bus{refused: "no right yet", arrive: func(number int) []string {
+		if number == 0 {
+			return nil
+		}
+		return []string{"prod-interrupt", "prod-warnings"}
+	}}
+	h, event := late.handler(t)
+	killed, kill := context.WithCancel(t.Context())
+	late.sentOne = kill
+	if _, _, err := h.handle(killed, event); err == nil || late.sent != 1 {
+		t.Fatalf("%d events were sent before the end, and the error is %v", late.sent, err)
+	}
+	late.undelivered["left"] = `{"detail":{"id":"` + event.RequestID + `-0"}}` // as if it had died before it cleared
+	late.sentOne = nil
+	if _, data, err := h.handle(t.Context(), event); err != nil || data["Outcome"] == nil {
+		t.Errorf("the repetition gives %v, %v", data, err)
+	}
+	if len(late.undelivered) != 1 || late.undelivered["other"] == "" {
+		t.Errorf("in the queue of undelivered events are %v", late.undelivered)
 	}
 }
