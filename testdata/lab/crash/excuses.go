@@ -16,8 +16,8 @@ func unused() map[string]string {
 	return map[string]string{
 		"interrupt ec2:DescribeInstanceStatus":       large,
 		"interrupt ec2:DescribeCapacityReservations": large,
-		"install events:PutEvents": "tests whether events arrive, and CloudFormation repeats it: a test of install has lost " +
-			"events and denials, and the world has the rest",
+		"install events:PutEvents": "tests whether events arrive, and CloudFormation repeats it: a test of " +
+			"install has lost events and denials, and the world has the rest",
 
 		"provision GET replicasets":             resized,
 		"provision GET statefulsets":            resized,
