@@ -25,9 +25,12 @@ func (f functions) members() []function {
 }
 
 // groupsOf returns the function's Kubernetes groups. The second and further ones have the rights
-// that the settings podDeletionCost, capacityBuffers and provisioningRequests need.
+// that the settings binding, podDeletionCost, capacityBuffers and provisioningRequests need.
 func groupsOf(c *cluster, f function) []string {
 	groups := []string{"whittle:" + f.name}
+	if f.name == "lifecycle" && c.configuration.binding != bindByScheduler {
+		groups = append(groups, "whittle:binding")
+	}
 	if f.name == "disrupt" && c.configuration.podDeletionCost {
 		groups = append(groups, "whittle:pod-deletion-cost")
 	}

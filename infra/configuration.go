@@ -107,6 +107,9 @@ type clusterConfiguration struct {
 	// karpenterServiceAccounts are those whose pods may be Karpenter, separated by commas. The
 	// default of the functions, for an empty value, are those of Karpenter's guides.
 	karpenterServiceAccounts string
+	// binding is bindByScheduler where kube-scheduler binds all pods. By default lifecycle binds those
+	// that a node was launched for.
+	binding string
 	// terminateFirst has the reasons for which nodes may end before their replacement.
 	terminateFirst []string
 	// provisioningRequests makes provision and disrupt carry out ProvisioningRequests.

@@ -169,6 +169,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			environment: given(map[string]*string{
 				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
+				"BINDING":                    jsii.String(c.configuration.binding),
 				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
 				"DRY_RUN":                    dryRun,
 				"EVENT_BUS":                  eventBusOf(c),

@@ -101,9 +101,11 @@ func TestAccessEntries(t *testing.T) {
 	for _, name := range []string{"provision", "interrupt", "lifecycle", "disrupt", "watch", "catalog"} {
 		role, _ := functionRole(t, template, name)
 		got := byRole[role].Properties
-		if got["Type"] != "STANDARD" || got["AccessPolicies"] != nil || !reflect.DeepEqual(
-			got["KubernetesGroups"], []any{"whittle:" + name},
-		) {
+		groups := []any{"whittle:" + name}
+		if name == "lifecycle" {
+			groups = append(groups, "whittle:binding")
+		}
+		if got["Type"] != "STANDARD" || got["AccessPolicies"] != nil || !reflect.DeepEqual(got["KubernetesGroups"], groups) {
 			t.Errorf("the entry of %s is %v", name, got)
 		}
 	}

@@ -27,6 +27,12 @@ const (
 	admissionOff   = "off"
 )
 
+// Who binds pods to the node that was launched for them.
+const (
+	bindByPlan      = "plan"
+	bindByScheduler = "scheduler"
+)
+
 // stackSettings returns the settings of the whole stack.
 func stackSettings() []setting[configuration] {
 	return []setting[configuration]{
@@ -254,6 +260,15 @@ func clusterSettings() []setting[clusterConfiguration] {
 			meaning: "reasons, `Drifted` and `Unhealthy`, for which a node may end before its replacement. It does so only " +
 				"where a full reservation, or the limit of a pool with replicas, leaves no other way",
 			set: func(c *cluster, value any) (err error) { c.terminateFirst, err = terminateFirst(value); return err },
+		},
+		{
+			key: "binding", fallback: "`plan`", example: "scheduler",
+			meaning: "`plan` binds pods to the node that was launched for them, [before the scheduler sees " +
+				"it](../functions/lifecycle/README.md#binding). `scheduler` leaves all pods to kube-scheduler",
+			set: func(c *cluster, value any) (err error) {
+				c.binding, err = oneOf(value, bindByPlan, bindByScheduler)
+				return err
+			},
 		},
 		{
 			key: "podDeletionCost", fallback: "`false`", example: "true",

@@ -61,6 +61,16 @@ const (
 	AdmissionOff   Admission = admissionOff
 )
 
+// Binding is who binds pods to the node that was launched for them.
+type Binding string
+
+// BindingPlan lets lifecycle bind them, before the scheduler sees the node. BindingScheduler leaves all pods to
+// kube-scheduler.
+const (
+	BindingPlan      Binding = bindByPlan
+	BindingScheduler Binding = bindByScheduler
+)
+
 // PreferencePolicy is whether plans follow preferences of pods.
 type PreferencePolicy string
 
@@ -170,6 +180,8 @@ type WhittleProps struct {
 	// TerminateFirst are reasons, Drifted and Unhealthy, for which a node may end before its
 	// replacement. By default no node does.
 	TerminateFirst *[]*string
+	// Binding is who binds pods to the node that was launched for them. The default is BindingPlan.
+	Binding Binding
 	// PodDeletionCost writes deletion costs on pods of ReplicaSets. The default is false.
 	PodDeletionCost *bool
 	// ProvisioningRequests launches nodes for ProvisioningRequests. The default is false.

@@ -114,6 +114,7 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 		}
 		view := nodeclaim.View{
 			Claim: claim, Cluster: in.cluster, Tick: in.tick, Report: in.report, Watched: in.watched,
+			Binds:           in.binds,
 			InstancesListed: from.listed.answered,
 		}
 		if claim.Status.ProviderID == "" {

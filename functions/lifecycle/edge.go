@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -32,6 +33,9 @@ type kubernetes interface {
 	UnboundPods(context.Context) ([]corev1.Pod, error)
 	// Nominate returns a conflict when the pod has changed since it was read.
 	Nominate(ctx context.Context, pod *corev1.Pod, node string) error
+	// Bind returns a conflict when the pod has changed since it was read.
+	Bind(ctx context.Context, pod *corev1.Pod, node string) error
+	DaemonSets(context.Context) ([]appsv1.DaemonSet, error)
 	PodsVersion(context.Context) (string, error)
 	PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error)
 	NodeLeases(context.Context) ([]coordinationv1.Lease, error)
@@ -41,6 +45,8 @@ type kubernetes interface {
 	// VolumeName returns "" for a claim that is not bound, or has gone.
 	VolumeName(ctx context.Context, namespace, claim string) (string, error)
 	PatchNode(ctx context.Context, name string, patch map[string]any) error
+	// PatchNodeVersion returns the node's resourceVersion afterwards.
+	PatchNodeVersion(ctx context.Context, name string, patch map[string]any) (string, error)
 	DeleteNode(ctx context.Context, name string, uid types.UID) error
 	PatchNodeClaim(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)
 	PatchNodeClaimStatus(ctx context.Context, name string, patch map[string]any) (*api.NodeClaim, error)

@@ -67,6 +67,8 @@ type Handler struct {
 	publisher            *publish.Publisher // nil where no bus gets events
 	watch                *reaction.Starter  // nil in the mode poll
 	prices               prices
+	// binds is set where Whittle binds the pods that a node was launched for.
+	binds bool
 	// expressions allows expressions in the kubelet settings of classes.
 	expressions bool
 

@@ -20,6 +20,12 @@ import (
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
 
+// Values of BINDING: who binds the pods that a node was launched for.
+const (
+	bindByPlan      = "plan"
+	bindByScheduler = "scheduler"
+)
+
 // New returns the handler of a container. It sends nothing yet. The error names each setting that
 // is missing or wrong.
 func New(ctx context.Context, deps function.Deps) (*Handler, error) {
@@ -29,6 +35,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 		provision: settings.Required("PROVISION_QUEUE_URL"), lifecycle: settings.Required("LIFECYCLE_QUEUE_URL"),
 	}
 	h.expressions = settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
+	h.binds = function.Choice(settings, "BINDING", bindByPlan, bindByScheduler) == bindByPlan
 	h.old = legacy.Settings{
 		ClusterName: h.cluster, InstanceProfile: settings.Optional("DEFAULT_INSTANCE_PROFILE"),
 		Role: settings.Optional("NODE_ROLE"), WindowsRole: settings.Optional("WINDOWS_NODE_ROLE"),

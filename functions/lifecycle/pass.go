@@ -152,6 +152,7 @@ func (p *pass) workOnClaims(ctx context.Context) result {
 	ends := p.now().Add(turn)
 	p.evicting.over = func() bool { return p.now().After(ends) }
 	contents := newContents(p.client, p.now, p.seen.views)
+	places := &places{client: p.client}
 	workOn := func(view nodeclaim.View) result {
 		over := p.evicting.over()
 		if over && (!p.seen.tick || view.Claim.DeletionTimestamp != nil) {
@@ -159,6 +160,9 @@ func (p *pass) workOnClaims(ctx context.Context) result {
 		}
 		if err := contents.read(ctx, &view); err != nil {
 			return result{failed: err}
+		}
+		if !over {
+			places.read(ctx, &view, p.now())
 		}
 		return p.workOnClaim(ctx, view, over)
 	}

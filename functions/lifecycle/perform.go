@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +24,21 @@ import (
 	"github.com/whittle-dev/whittle/shared/publish"
 )
 
-// nominateWithin is the longest time that a node waits for the nominations of its pods.
-const nominateWithin = time.Second
+const (
+	// nominateWithin is the longest time that a node waits for the nominations of its pods, and bindWithin that for
+	// their bindings. The pods that are left are the scheduler's.
+	nominateWithin = time.Second
+	bindWithin     = 2 * time.Second
+	// schedulerLag is the time from the bindings until the scheduler may learn that it can use the node. It learns of
+	// pods and of nodes by two watches, and would give the room of pods that it has not seen to others.
+	schedulerLag = 300 * time.Millisecond
+)
 
 // errRuns ends the steps of a claim whose instance runs, contrary to what was read.
 var errRuns = errors.New("the instance runs")
+
+// errUnbound ends the steps of a claim of whose pods the next pass binds more.
+var errUnbound = errors.New("pods of the node are not bound yet")
 
 // errOver is an eviction that the next pass asks for.
 var errOver = errors.New("the pass is over")
@@ -40,7 +51,7 @@ type performer struct {
 	report    bool // whether events tell of evictions that a budget refuses
 	evictions int  // the number of pods of one node that are evicted at a time
 	evicting  *evictions
-	// nominations holds an element for each nomination that is under way.
+	// nominations holds an element for each nomination or binding that is under way.
 	nominations chan struct{}
 
 	// events wait until the Lease is released: a drain may have little time, and causes an event
@@ -54,9 +65,9 @@ type performer struct {
 // same where the pass was over before all evictions. A pod that cannot be evicted keeps no other on
 // its node.
 func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodeclaim.Step) (again bool, err error) {
-	version := ""
+	var now versions
 	if claim != nil {
-		version = claim.ResourceVersion
+		now.claim = claim.ResourceVersion
 	}
 	var notEvicted []error
 	for len(steps) > 0 {
@@ -68,13 +79,13 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodecl
 			continue
 		}
 		step := steps[0]
-		err := p.step(ctx, claim, &version, step)
+		err := p.step(ctx, claim, &now, step)
 		steps = steps[1:]
 		if reboot, is := step.(nodeclaim.Reboot); is && errors.Is(err, fleet.ErrNoReboot) {
 			slog.WarnContext(ctx, "the reboot of an unhealthy node is refused", "NodeClaim", claim.Name, "error", err)
 			steps, err = reboot.Refused, nil
 		}
-		if cluster.IsStale(err) || errors.Is(err, errRuns) {
+		if cluster.IsStale(err) || errors.Is(err, errRuns) || errors.Is(err, errUnbound) {
 			slog.DebugContext(ctx, "changed since it was read", "error", err)
 			return true, nil
 		}
@@ -119,21 +130,26 @@ func (p *performer) evictAll(ctx context.Context, steps []nodeclaim.Step) (late 
 	return late, errors.Join(failed...)
 }
 
-// step carries out one step. The version is the claim's resourceVersion, which patches of the claim
-// move on.
-func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *string, step nodeclaim.Step) error {
+// versions are the resourceVersions of a claim and its node, which the steps move on.
+type versions struct {
+	claim string
+	node  string // empty before a step has changed the node
+}
+
+// step carries out one step.
+func (p *performer) step(ctx context.Context, claim *api.NodeClaim, now *versions, step nodeclaim.Step) error {
 	switch step := step.(type) {
 	case nodeclaim.PatchNode:
-		return p.client.PatchNode(ctx, step.Name, step.Patch)
+		return p.client.PatchNode(ctx, step.Name, movedOn(step.Patch, now.node))
 	case nodeclaim.PatchClaim:
-		stored, err := p.client.PatchNodeClaim(ctx, claim.Name, withVersion(step.Patch, *version))
-		return follow(version, stored, err)
+		stored, err := p.client.PatchNodeClaim(ctx, claim.Name, withVersion(step.Patch, now.claim))
+		return follow(&now.claim, stored, err)
 	case nodeclaim.PatchClaimStatus:
-		stored, err := p.client.PatchNodeClaimStatus(ctx, claim.Name, withVersion(step.Patch, *version))
-		return follow(version, stored, err)
+		stored, err := p.client.PatchNodeClaimStatus(ctx, claim.Name, withVersion(step.Patch, now.claim))
+		return follow(&now.claim, stored, err)
 	case nodeclaim.DeleteClaim:
 		unchanged := *claim
-		unchanged.ResourceVersion = *version
+		unchanged.ResourceVersion = now.claim
 		return p.client.DeleteUnchangedNodeClaim(ctx, &unchanged)
 	case nodeclaim.DeleteNode:
 		return p.client.DeleteNode(ctx, step.Name, step.UID)
@@ -143,6 +159,8 @@ func (p *performer) step(ctx context.Context, claim *api.NodeClaim, version *str
 		return p.client.DeletePod(ctx, step.Pod, &step.GraceSeconds)
 	case nodeclaim.RequireHalted:
 		return p.requireHalted(ctx, step.InstanceID)
+	case nodeclaim.Bind:
+		return p.bind(ctx, now, step)
 	case nodeclaim.Terminate:
 		return p.fleet.Terminate(ctx, step.InstanceID)
 	case nodeclaim.Reboot:
@@ -174,31 +192,89 @@ func (p *performer) stepWithoutFailure(ctx context.Context, claim *api.NodeClaim
 // nominate writes the nominations of a node's pods. It stops after a while, because the node waits
 // for its registration meanwhile. The next pass nominates the pods that are left.
 func (p *performer) nominate(ctx context.Context, step nodeclaim.Nominate) {
-	ctx, cancel := context.WithTimeout(ctx, nominateWithin)
-	defer cancel()
-	failed := make([]error, len(step.Pods))
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	for i, pod := range step.Pods {
-		group.Go(func() error {
-			select {
-			case p.nominations <- struct{}{}:
-			case <-ctx.Done():
-				failed[i] = ctx.Err()
-				return nil
-			}
-			defer func() { <-p.nominations }()
-			// A pod that has changed may have a node by now, or a nomination.
-			failed[i] = cluster.IgnoreStale(p.client.Nominate(ctx, pod, step.Node))
-			return nil
-		})
-	}
-	_ = group.Wait() // the functions return no error
+	failed := p.eachPod(ctx, step.Pods, nominateWithin, func(ctx context.Context, pod *corev1.Pod) error {
+		// A pod that has changed may have a node by now, or a nomination.
+		return cluster.IgnoreStale(p.client.Nominate(ctx, pod, step.Node))
+	})
 	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
 	if len(failed) > 0 {
 		slog.WarnContext(ctx, "pods are not nominated for their node",
 			"Node", step.Node, "pods", len(step.Pods), "failed", len(failed), "error", failed[0])
 	}
+}
+
+// bind binds pods to a node, each at most once. A pod that has changed since it was read may have a node by now.
+// Then it returns errUnbound, unless the step is the last attempt, and also where the time was too short.
+func (p *performer) bind(ctx context.Context, now *versions, step nodeclaim.Bind) error {
+	version, err := p.client.PatchNodeVersion(ctx, step.Node.Name, step.Patch)
+	if err != nil {
+		return err
+	}
+	now.node = version
+	results := p.eachPod(ctx, step.Pods, bindWithin, func(ctx context.Context, pod *corev1.Pod) error {
+		return p.client.Bind(ctx, pod, step.Node.Name)
+	})
+	bound, changed, late, failed := 0, 0, 0, 0
+	var first error
+	for _, err := range results {
+		switch {
+		case err == nil:
+			bound++
+		case cluster.IsStale(err):
+			changed++
+		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+			late++
+		default:
+			failed, first = failed+1, cmp.Or(first, err)
+		}
+	}
+	slog.InfoContext(ctx, "bound pods", "Node", step.Node.Name, "pods", bound, "changed", changed, "late", late)
+	if bound > 0 {
+		p.events.Add(cluster.Event{
+			About: disruption.AboutNode(step.Node), Type: corev1.EventTypeNormal, Reason: "Bound",
+			Message: fmt.Sprintf("Bound %d pod(s) that the node was launched for", bound),
+		})
+	}
+	if failed > 0 {
+		slog.WarnContext(ctx, "pods are not bound to their node",
+			"Node", step.Node.Name, "pods", len(step.Pods), "failed", failed, "error", first)
+	}
+	if !step.Last && changed+late > 0 {
+		return errUnbound
+	}
+	if bound > 0 {
+		select {
+		case <-time.After(schedulerLag):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// eachPod writes something about each pod, some at a time in the whole pass. It begins nothing more after the time.
+func (p *performer) eachPod(
+	ctx context.Context, pods []*corev1.Pod, within time.Duration, write func(context.Context, *corev1.Pod) error,
+) []error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	results := make([]error, len(pods))
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for i, pod := range pods {
+		group.Go(func() error {
+			select {
+			case p.nominations <- struct{}{}:
+			case <-ctx.Done():
+				results[i] = ctx.Err()
+				return nil
+			}
+			defer func() { <-p.nominations }()
+			results[i] = write(ctx, pod)
+			return nil
+		})
+	}
+	_ = group.Wait() // the functions return no error
+	return results
 }
 
 // refuseClass writes on the class that instances of it end. It reads the class as it is, because few
@@ -275,6 +351,18 @@ func withVersion(patch map[string]any, version string) map[string]any {
 	bound := maps.Clone(patch)
 	bound["metadata"] = metadata
 	return bound
+}
+
+// movedOn returns the patch for a later version than the one that it names; empty for that one.
+func movedOn(patch map[string]any, version string) map[string]any {
+	if version == "" {
+		return patch
+	}
+	metadata, _ := patch["metadata"].(map[string]any)
+	metadata, patch = maps.Clone(metadata), maps.Clone(patch)
+	metadata["resourceVersion"] = version
+	patch["metadata"] = metadata
+	return patch
 }
 
 // follow moves the version on to that of the stored claim.

@@ -45,6 +45,8 @@ type scope struct {
 	skipDrains bool
 	// watched is set where a watch runs while there is work.
 	watched bool
+	// binds is set where Whittle binds the pods of joining nodes.
+	binds bool
 	// now is when the pass began.
 	now time.Time
 }
@@ -105,7 +107,7 @@ type seen struct {
 // on claims that are starting or ending, so that it costs one list where there are none.
 func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Message) (*seen, error) {
 	in := scope{cluster: h.cluster, tick: wake.Reason == queue.ReasonTick, report: wake.Hop == 0,
-		watched: h.watch != nil, now: h.now()}
+		watched: h.watch != nil, binds: h.binds, now: h.now()}
 	claims, listed, unlisted, err := h.readClaims(ctx, client, in.tick)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -36,6 +38,39 @@ func UnregisteredNoExecuteTaint() corev1.Taint {
 	return corev1.Taint{Key: UnregisteredTaintKey, Effect: corev1.TaintEffectNoExecute}
 }
 
+// Reservation is the state of a node that has joined and takes no pods but those that Whittle binds.
+type Reservation struct {
+	// Since is when the node's NoExecute taint was replaced, by the clock of who did it.
+	Since time.Time
+	// Attempts counts the passes that began to bind pods.
+	Attempts int
+}
+
+// Taint is the taint that says so. It replaces the NoExecute taint, because a kubelet refuses pods that do not
+// tolerate one.
+func (r Reservation) Taint() corev1.Taint {
+	return corev1.Taint{
+		Key: UnregisteredTaintKey, Value: fmt.Sprintf("%d-%d", r.Since.UnixMilli(), r.Attempts),
+		Effect: corev1.TaintEffectNoSchedule,
+	}
+}
+
+// ReservationOf reads the taint, and reports whether there is one. The reservation is zero where somebody else
+// wrote the taint.
+func ReservationOf(taints []corev1.Taint) (made Reservation, reserved bool) {
+	for _, taint := range taints {
+		if taint.Key != UnregisteredTaintKey || taint.Effect != corev1.TaintEffectNoSchedule {
+			continue
+		}
+		var milliseconds int64
+		if n, err := fmt.Sscanf(taint.Value, "%d-%d", &milliseconds, &made.Attempts); n == 2 && err == nil {
+			made.Since = time.UnixMilli(milliseconds)
+		}
+		return made, true
+	}
+	return made, false
+}
+
 // IsEphemeralTaint reports whether a controller removes the taint while a node starts. Until the
 // node is initialized, the planner ignores such a taint.
 func IsEphemeralTaint(t corev1.Taint) bool {
@@ -47,7 +82,7 @@ func IsEphemeralTaint(t corev1.Taint) bool {
 	case ExternalCloudProviderTaintKey:
 		return t.Effect == corev1.TaintEffectNoSchedule && t.Value == "true"
 	case UnregisteredTaintKey:
-		return t.Effect == corev1.TaintEffectNoExecute
+		return t.Effect == corev1.TaintEffectNoExecute || t.Effect == corev1.TaintEffectNoSchedule
 	}
 	return strings.HasPrefix(t.Key, ReadinessTaintPrefix)
 }

@@ -178,7 +178,15 @@ func (c *Client) ClusterDNS(ctx context.Context) (string, error) {
 // PatchNode merges the patch into the node. It returns IsGone when there is no such node, and
 // IsConflict when the patch carries a resourceVersion and the node has changed since.
 func (c *Client) PatchNode(ctx context.Context, name string, patch map[string]any) error {
-	return c.writeJSON(ctx, http.MethodPatch, "/api/v1/nodes/"+url.PathEscape(name), patch, nil)
+	_, err := c.PatchNodeVersion(ctx, name, patch)
+	return err
+}
+
+// PatchNodeVersion is PatchNode, and returns the node's resourceVersion afterwards.
+func (c *Client) PatchNodeVersion(ctx context.Context, name string, patch map[string]any) (string, error) {
+	var stored metav1.PartialObjectMetadata
+	err := c.writeJSON(ctx, http.MethodPatch, "/api/v1/nodes/"+url.PathEscape(name), patch, &stored)
+	return stored.ResourceVersion, err
 }
 
 // DeleteNode deletes the node, whose finalizers may hold it. It succeeds for a node that has gone.
@@ -228,6 +236,19 @@ func (c *Client) Nominate(ctx context.Context, pod *corev1.Pod, node string) err
 	return c.writeJSON(ctx, http.MethodPatch, podPath(pod)+"/status", map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
 		"status":   map[string]any{"nominatedNodeName": node},
+	}, nil)
+}
+
+// Bind gives the pod its node, as kube-scheduler does. It returns a conflict (IsConflict) when the pod has changed
+// since it was read, which it has where it has a node.
+// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/binding-v1/
+func (c *Client) Bind(ctx context.Context, pod *corev1.Pod, node string) error {
+	return c.writeJSON(ctx, http.MethodPost, podPath(pod)+"/binding", corev1.Binding{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Binding"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		},
+		Target: corev1.ObjectReference{Kind: "Node", Name: node},
 	}, nil)
 }
 

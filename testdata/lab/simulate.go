@@ -247,11 +247,13 @@ func report(results []simulate.Result, took time.Duration) {
 		one := &results[i]
 		sum.Calls, sum.Invocations, sum.Kills = sum.Calls+one.Calls, sum.Invocations+one.Invocations, sum.Kills+one.Kills
 		sum.Launches, sum.Virtual = sum.Launches+one.Launches, sum.Virtual+one.Virtual
+		sum.Bound += one.Bound
 		faults += len(one.Faults)
 	}
 	fmt.Printf("%d seeds in %s: %.0f seeds a minute, %.1f virtual hours, %d invocations, %d calls, %d faults, %d kills, "+
-		"%d instances\n", len(results), took.Truncate(time.Second), float64(len(results))/took.Minutes(),
-		sum.Virtual.Hours(), sum.Invocations, sum.Calls, faults, sum.Kills, sum.Launches)
+		"%d instances, %d pods bound by functions\n", len(results), took.Truncate(time.Second), float64(len(results))/took.Minutes(),
+		sum.Virtual.Hours(), sum.Invocations, sum.Calls, faults, sum.Kills, sum.Launches,
+		sum.Bound)
 }
 
 // explain shrinks the first seed that violates an invariant, and prints its trace.

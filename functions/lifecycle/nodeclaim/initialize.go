@@ -35,6 +35,7 @@ func (p *pass) initialize() {
 	p.log("initialized nodeclaim",
 		"allocatable", p.node.Status.Allocatable, "after", p.age().Round(time.Second).String())
 	p.recordTransition(api.ConditionTypeInitialized)
+	p.reportRefused()
 	p.publish(own.NodeReady{Head: own.HeadOf(p.view.Cluster), Node: p.published()})
 	p.setReady()
 	p.outcome.Again = 0

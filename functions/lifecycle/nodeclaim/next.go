@@ -38,6 +38,7 @@ func Next(view View, now time.Time) Outcome {
 // advance brings a launched claim and its node closer to being initialized.
 func (p *pass) advance() {
 	p.clearStaleDeadline()
+	p.bind()
 	p.nominate()
 	p.hydrate()
 	p.setLaunched()
@@ -57,10 +58,11 @@ type pass struct {
 	view    View
 	now     time.Time
 	claim   *api.NodeClaim
-	node    *corev1.Node // nil unless there is one
-	asked   []Step       // steps that follow the claim's metadata and come before its status
-	work    []Step       // steps that follow the patches
-	reports []Step       // log lines and events that follow the work
+	node    *corev1.Node  // nil unless there is one
+	bound   []*corev1.Pod // those that this pass binds
+	asked   []Step        // steps that follow the claim's metadata and come before its status
+	work    []Step        // steps that follow the patches
+	reports []Step        // log lines and events that follow the work
 	outcome Outcome
 }
 

@@ -19,13 +19,13 @@ func (v *View) AwaitsPods() bool {
 		!api.ConditionTrue(v.Claim.Status.Conditions, api.ConditionTypeInitialized)
 }
 
-// ExpectedPods returns, by the name of the claim, the unbound pods that claims were planned for and
-// that kube-scheduler may be told of. The order is that of the given pods. A pod that several claims
-// list was planned again: it belongs to the newest. Claims that are being deleted expect no pods.
+// ExpectedPods returns, by the name of the claim, the unbound pods that claims were planned for. The order is
+// that of the given pods. A pod that several claims list was planned again: it belongs to the newest. Claims
+// that are being deleted expect no pods.
 func ExpectedPods(claims []api.NodeClaim, unbound []corev1.Pod) map[string][]*corev1.Pod {
-	newest := map[string]*api.NodeClaim{} // by the UID of a pod that may be nominated
+	newest := map[string]*api.NodeClaim{} // by the UID of a pod that waits
 	for i := range unbound {
-		if mayBeNominated(&unbound[i]) {
+		if scheduling.IsProvisionable(&unbound[i]) || scheduling.IsUnseen(&unbound[i]) {
 			newest[string(unbound[i].UID)] = nil
 		}
 	}
@@ -56,21 +56,29 @@ func isNewer(claim, other *api.NodeClaim) bool {
 	return order > 0 || order == 0 && claim.Name > other.Name
 }
 
-// mayBeNominated reports whether a nomination helps the pod. The scheduler's own nomination stands:
-// the pod waits for the end of others, which it preempts.
+// mayBeNominated reports whether a nomination helps the pod.
 //
 // The scheduler counts the nominated pods of a node as running while it looks at that node. Several
 // pods of one spread constraint would then seem to exceed its maxSkew, and none of them would fit.
 func mayBeNominated(pod *corev1.Pod) bool {
-	return (scheduling.IsProvisionable(pod) || scheduling.IsUnseen(pod)) &&
-		!slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
-			return c.WhenUnsatisfiable == corev1.DoNotSchedule
-		})
+	return !slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		return c.WhenUnsatisfiable == corev1.DoNotSchedule
+	})
 }
 
-// nominate tells the scheduler of the node's pods, before the node takes any.
+// nominate tells the scheduler of the node's pods, before the node takes any. It leaves out those that are
+// bound in this pass. A node that will be reserved has no nominations yet.
 func (p *pass) nominate() {
-	if len(p.view.Expected) > 0 && p.view.AwaitsPods() {
-		p.do(Nominate{Node: p.view.Nodes[0].Name, Pods: p.view.Expected})
+	if len(p.view.Expected) == 0 || !p.view.AwaitsPods() || p.reserves() {
+		return
+	}
+	var pods []*corev1.Pod
+	for _, pod := range p.view.Expected {
+		if mayBeNominated(pod) && !slices.Contains(p.bound, pod) {
+			pods = append(pods, pod)
+		}
+	}
+	if len(pods) > 0 {
+		p.do(Nominate{Node: p.view.Nodes[0].Name, Pods: pods})
 	}
 }

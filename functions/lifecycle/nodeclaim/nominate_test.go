@@ -73,13 +73,12 @@ func TestExpectedPods(t *testing.T) {
 		"pods that have gone, or that nobody planned for": {
 			[]api.NodeClaim{planned("a", 0, "gone"), planned("none", 0)}, []corev1.Pod{pending("new")}, "",
 		},
-		"a pod that was bound meanwhile":          {one, []corev1.Pod{pending("x", bound)}, ""},
-		"a pod that preempts others elsewhere":    {one, []corev1.Pod{pending("x", preempting)}, ""},
-		"a pod that is being deleted":             {one, []corev1.Pod{pending("x", ending)}, ""},
-		"a pod that must not be scheduled yet":    {one, []corev1.Pod{pending("x", gated)}, ""},
-		"a pod that the scheduler has not tried":  {one, []corev1.Pod{pending("x", unseen)}, "a: x"},
-		"a pod whose spread the nominations hide": {one, []corev1.Pod{pending("x", spread(corev1.DoNotSchedule))}, ""},
-		"a pod that prefers a spread":             {one, []corev1.Pod{pending("x", spread(corev1.ScheduleAnyway))}, "a: x"},
+		"a pod that was bound meanwhile":         {one, []corev1.Pod{pending("x", bound)}, ""},
+		"a pod that preempts others elsewhere":   {one, []corev1.Pod{pending("x", preempting)}, ""},
+		"a pod that is being deleted":            {one, []corev1.Pod{pending("x", ending)}, ""},
+		"a pod that must not be scheduled yet":   {one, []corev1.Pod{pending("x", gated)}, ""},
+		"a pod that the scheduler has not tried": {one, []corev1.Pod{pending("x", unseen)}, "a: x"},
+		"a pod with a spread":                    {one, []corev1.Pod{pending("x", spread(corev1.DoNotSchedule))}, "a: x"},
 		"a pod that was planned again": {
 			[]api.NodeClaim{planned("new", time.Second, "x"), planned("old", time.Minute, "x", "y")},
 			[]corev1.Pod{pending("x"), pending("y")}, "new: x; old: y",
@@ -130,13 +129,17 @@ func TestPodsAreNominatedBeforeTheNodeTakesAny(t *testing.T) {
 		change func(*nodeclaim.View)
 		want   bool
 	}{
-		"a node that joins":          {func(*nodeclaim.View) {}, true},
-		"a node without pods":        {func(v *nodeclaim.View) { v.Expected = nil }, false},
-		"no node yet":                {func(v *nodeclaim.View) { v.Nodes = nil }, false},
-		"two nodes of one instance":  {func(v *nodeclaim.View) { v.Nodes = append(v.Nodes, v.Nodes[0]) }, false},
-		"a node that is leaving":     {leavingNode, false},
-		"a claim that is leaving":    {func(v *nodeclaim.View) { *v.Claim = ended(*v.Claim) }, false},
-		"a claim without a pod list": {func(v *nodeclaim.View) { v.Claim.Annotations = nil }, false},
+		"a node that joins": {func(*nodeclaim.View) {}, true},
+		"a pod whose spread nominations hide": {
+			func(v *nodeclaim.View) { spread(corev1.DoNotSchedule)(v.Expected[0]) }, false},
+		"a pod that prefers a spread":     {func(v *nodeclaim.View) { spread(corev1.ScheduleAnyway)(v.Expected[0]) }, true},
+		"a node whose pods will be bound": {func(v *nodeclaim.View) { v.Binds = true }, false},
+		"a node without pods":             {func(v *nodeclaim.View) { v.Expected = nil }, false},
+		"no node yet":                     {func(v *nodeclaim.View) { v.Nodes = nil }, false},
+		"two nodes of one instance":       {func(v *nodeclaim.View) { v.Nodes = append(v.Nodes, v.Nodes[0]) }, false},
+		"a node that is leaving":          {leavingNode, false},
+		"a claim that is leaving":         {func(v *nodeclaim.View) { *v.Claim = ended(*v.Claim) }, false},
+		"a claim without a pod list":      {func(v *nodeclaim.View) { v.Claim.Annotations = nil }, false},
 		"an initialized node": {func(v *nodeclaim.View) {
 			for _, kind := range []string{api.ConditionTypeRegistered, api.ConditionTypeInitialized} {
 				v.Claim.Status.Conditions = append(v.Claim.Status.Conditions,

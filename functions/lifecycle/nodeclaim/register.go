@@ -72,9 +72,14 @@ func (p *pass) register() {
 	if !p.placed() {
 		return
 	}
+	if p.reserves() {
+		p.reserve()
+		return
+	}
 	if slices.ContainsFunc(p.node.Spec.Taints, isUnregistered) {
 		p.syncNode()
 	}
+	p.node.Labels[api.NodeRegisteredLabelKey] = "true"
 	p.claim.Status.NodeName = p.node.Name
 	p.condition(api.ConditionTypeRegistered, conditionTrue, "", "")
 	p.log("registered nodeclaim")
@@ -123,8 +128,7 @@ func (p *pass) reportMissingTaint() {
 			"add it to the kubelet's registerWithTaints")
 }
 
-// syncNode copies to the node what the claim holds for it. One patch writes all of it, and removes
-// the taint that kept pods off until then.
+// syncNode copies to the node what the claim holds for it, and removes the taint that kept pods off until then.
 func (p *pass) syncNode() {
 	node, spec := p.node, p.claim.Spec
 	if node.Labels == nil {
@@ -144,7 +148,6 @@ func (p *pass) syncNode() {
 			node.Labels[key] = value
 		}
 	}
-	node.Labels[api.NodeRegisteredLabelKey] = "true"
 	for key, value := range p.claim.Annotations {
 		// Whittle's own annotations are of no use on the node.
 		if !strings.HasPrefix(key, api.OwnGroup+"/") {

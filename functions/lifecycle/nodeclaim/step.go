@@ -24,6 +24,17 @@ type (
 		Node string
 		Pods []*corev1.Pod
 	}
+	// Bind binds the pods to the node. Where one has changed since it was read, the steps after it do not follow,
+	// unless this is the Last attempt: the next pass reads the pods again. Another failure is logged, and the steps
+	// go on, because the scheduler has the pods.
+	Bind struct {
+		Node *corev1.Node
+		// Patch is merged into the node first. It names the resourceVersion that it is for. PatchNode steps that
+		// follow go on from the node as it is then.
+		Patch map[string]any
+		Pods  []*corev1.Pod
+		Last  bool
+	}
 	// PatchClaim merges the patch into the claim's metadata. The performer adds the resourceVersion,
 	// which earlier steps may have moved on.
 	PatchClaim struct{ Patch map[string]any }
@@ -95,6 +106,7 @@ func (o Outcome) Destroys() bool {
 
 func (PatchNode) step()        {}
 func (Nominate) step()         {}
+func (Bind) step()             {}
 func (PatchClaim) step()       {}
 func (PatchClaimStatus) step() {}
 func (DeleteClaim) step()      {}

@@ -8,6 +8,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/binding"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
@@ -92,6 +93,10 @@ type View struct {
 	// Expected are the pods that the claim was planned for and that have no node and no nomination.
 	// They are read where AwaitsPods.
 	Expected []*corev1.Pod
+	// Binds is set where Whittle binds them.
+	Binds bool
+	// Place is what is on the node, read where IsReserved. Without it nothing is bound.
+	Place *binding.Place
 	// The following fields are read for a claim with a node, if WantsPods.
 	Pods        []*corev1.Pod // on the node, read after the node
 	Attachments []storagev1.VolumeAttachment

@@ -162,6 +162,9 @@ func groupsOf(function string, requests bool) []string {
 		return []string{"system:masters"}
 	}
 	groups := []string{"whittle:" + function, "system:authenticated"}
+	if function == "lifecycle" {
+		groups = append(groups, "whittle:binding")
+	}
 	if requests {
 		groups = append(groups, "whittle:provisioning-requests")
 	}

@@ -36,6 +36,24 @@ func lifecycleScenarios() []Scenario {
 			},
 		},
 		{
+			// The node is reserved, gets its pods, and takes others only then.
+			Function: "lifecycle", Name: "a node joins and gets its pods", Ticked: alone, Done: claims(1),
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.expecting("new", s.pods("guest", 2, "700m"))
+			},
+		},
+		{
+			// The scheduler finds another node for one of the pods, before or after it is read.
+			Function: "lifecycle", Name: "a node joins beside the scheduler", Ticked: alone, Done: claims(2),
+			Arrange: func(s *stage) {
+				s.pool(nil)
+				s.node("spare")
+				s.pods("resident", 1, "1100m")
+				s.expecting("new", s.pods("guest", 2, "700m"))
+			},
+		},
+		{
 			// The pods move to the other node one at a time.
 			Function: "lifecycle", Name: "a drain under a budget", Ticked: alone, Done: replaced, Event: ending,
 			Arrange: func(s *stage) {

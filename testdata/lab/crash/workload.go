@@ -3,6 +3,7 @@ package crash
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
@@ -48,6 +50,26 @@ func (s *stage) first(l *workload) *corev1.Pod {
 		return &corev1.Pod{}
 	}
 	return stored
+}
+
+// expecting launches a claim whose node has not joined, for all pods of the workload. The pods are those of the
+// default scheduler, and have a controller.
+func (s *stage) expecting(name string, l *workload) {
+	controller := true
+	l.shape = func(pod *corev1.Pod) {
+		pod.Spec.SchedulerName = corev1.DefaultSchedulerName
+		pod.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: l.name, UID: "4b0a1d5c-9c55-4b6c-8f6e-3a8f2a5b1c11",
+			Controller: &controller,
+		}}
+	}
+	var planned []string
+	for range l.count {
+		planned = append(planned, string(s.first(l).UID))
+	}
+	s.launched(name, func(claim *api.NodeClaim) {
+		claim.Annotations[api.NominatedPodsAnnotationKey] = strings.Join(planned, ",")
+	})
 }
 
 // replace creates the missing pods and reports whether any was missing. A pod that is being deleted

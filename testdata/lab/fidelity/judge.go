@@ -25,6 +25,8 @@ type Result struct {
 	OnTheirNode int
 	// Unplaced counts the pods without a node.
 	Unplaced int
+	// Refused counts the pods that a kubelet did not admit.
+	Refused int
 	// Planned is the price of the first plans' nodes, and Paid that of all nodes, in dollars an hour.
 	Planned, Paid float64
 }
@@ -75,5 +77,6 @@ func (r *Result) Add(other Result) {
 	r.AsPlanned, r.Relaunched = r.AsPlanned+other.AsPlanned, r.Relaunched+other.Relaunched
 	r.Nodes, r.SecondLaunches = r.Nodes+other.Nodes, r.SecondLaunches+other.SecondLaunches
 	r.OnTheirNode, r.Unplaced = r.OnTheirNode+other.OnTheirNode, r.Unplaced+other.Unplaced
+	r.Refused += other.Refused
 	r.Planned, r.Paid = r.Planned+other.Planned, r.Paid+other.Paid
 }

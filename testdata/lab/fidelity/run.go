@@ -92,6 +92,8 @@ type burst struct {
 	bound  bool              // whether a pod was bound
 	began  time.Time         // when all pods had been created
 	nodes  map[string]string // of the pods, by UID
+	// refused is the number of pods that have failed: no container of a burst ends.
+	refused int
 }
 
 func (b *burst) selector() metav1.ListOptions {
@@ -102,6 +104,9 @@ func (b *burst) selector() metav1.ListOptions {
 // Whittle, beside the next burst.
 func (b *burst) run(ctx context.Context, seed uint64) (Result, error) {
 	pods := Pods(b.name, seed)
+	if err := b.own(ctx, pods); err != nil {
+		return Result{}, err
+	}
 	var group errgroup.Group
 	group.SetLimit(creators)
 	for _, pod := range pods {
@@ -123,7 +128,7 @@ func (b *burst) run(ctx context.Context, seed uint64) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		if placed == len(pods) || waited.Err() != nil {
+		if placed == len(pods) && b.joined() || waited.Err() != nil {
 			break
 		}
 		select {
@@ -134,7 +139,31 @@ func (b *burst) run(ctx context.Context, seed uint64) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, ctx.Err()
 	}
-	return Judge(b.claims, b.nodes), b.end(ctx)
+	result := Judge(b.claims, b.nodes)
+	result.Refused = b.refused
+	return result, b.end(ctx)
+}
+
+// own gives the pods a controller, because a pod that nobody makes again waits for its kubelet. The controller is
+// an object that does nothing, so that no pod is made again.
+func (b *burst) own(ctx context.Context, pods []*corev1.Pod) error {
+	owner, err := b.client.Core.CoreV1().ConfigMaps(namespace).Create(ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: b.name}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	controller := true
+	for _, pod := range pods {
+		pod.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID, Controller: &controller,
+		}}
+	}
+	return nil
+}
+
+// joined reports whether the claims tell which nodes are theirs. Pods are bound to a node before that.
+func (b *burst) joined() bool {
+	return !slices.ContainsFunc(b.claims, func(claim Claim) bool { return claim.Node == "" })
 }
 
 // look reads the claims and the pods of the burst, and returns how many pods have a node. It reads the
@@ -153,8 +182,11 @@ func (b *burst) look(ctx context.Context) (placed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	b.nodes = map[string]string{}
+	b.nodes, b.refused = map[string]string{}, 0
 	for i := range pods {
+		if pods[i].Status.Phase == corev1.PodFailed {
+			b.refused++
+		}
 		b.nodes[string(pods[i].UID)] = pods[i].Spec.NodeName
 		if pods[i].Spec.NodeName != "" {
 			placed++
@@ -184,6 +216,9 @@ func (b *burst) note(claim *api.NodeClaim) {
 func (b *burst) end(ctx context.Context) error {
 	now := int64(0)
 	options := metav1.DeleteOptions{GracePeriodSeconds: &now}
+	defer func() {
+		_ = b.client.Core.CoreV1().ConfigMaps(namespace).Delete(ctx, b.name, metav1.DeleteOptions{})
+	}()
 	if err := b.client.Core.CoreV1().Pods(namespace).DeleteCollection(ctx, options, b.selector()); err != nil {
 		return err
 	}

@@ -44,13 +44,29 @@ func (r *Run) react(change apiserver.Change) {
 		r.soon("volumes", 100*time.Millisecond, 2*time.Second, r.attachVolumes)
 		r.soon("budgets", 50*time.Millisecond, time.Second, r.countBudgets)
 		pod, _ := object.Typed.(*corev1.Pod)
+		r.noteBinding(change)
 		r.serves(pod)
 		r.kubeletSees(pod, change.After == nil)
 	case apiserver.Requests:
 		r.soon("jobs", 100*time.Millisecond, 3*time.Second, r.startJobs)
 	case apiserver.Nodes:
+		node, _ := object.Typed.(*corev1.Node)
+		r.kubeletSeesNode(node, change.After == nil)
 		r.soon("daemons", 10*time.Millisecond, 200*time.Millisecond, r.tend)
 		r.soon("scheduler", 20*time.Millisecond, 500*time.Millisecond, r.schedule)
+	}
+}
+
+// noteBinding notes that a function gave a pod its node.
+func (r *Run) noteBinding(change apiserver.Change) {
+	if change.Before == nil || change.After == nil {
+		return
+	}
+	before, _ := change.Before.Typed.(*corev1.Pod)
+	after, _ := change.After.Typed.(*corev1.Pod)
+	if before.Spec.NodeName == "" && after.Spec.NodeName != "" && r.scheduling != after.UID {
+		r.bound[after.UID] = true
+		r.result.Bound++
 	}
 }
 
@@ -74,6 +90,7 @@ func (r *Run) schedule() {
 			continue
 		}
 		var chosen *corev1.Node
+		r.scheduling = pod.UID
 		if !r.waitsForOthers(pod, nodes, rooms, pods) {
 			chosen = r.choose(pod, nodes, rooms, r.fullZones(pod, nodes, pods), company(pod, nodes, pods))
 		}
@@ -89,6 +106,7 @@ func (r *Run) schedule() {
 			rooms[chosen.Name].take(pod)
 		}
 	}
+	r.scheduling = ""
 }
 
 // room is what is left on a node.

@@ -25,12 +25,42 @@ func (r *Run) kubeletSees(pod *corev1.Pod, gone bool) {
 	}
 }
 
+// A kubelet sees a change of its Node by a watch, so that a pod may overtake it. The scheduler sees the same change
+// no sooner.
+const soonestSeen, latestSeen = time.Millisecond, 19 * time.Millisecond
+
+// kubeletSeesNode lets the kubelet of a Node see a little later that it has changed, or has gone.
+func (r *Run) kubeletSeesNode(node *corev1.Node, gone bool) {
+	m := r.hosts[node.Name]
+	if m == nil {
+		return
+	}
+	lag := r.engine.Between(soonestSeen, latestSeen, node.Name, node.ResourceVersion, "seen")
+	r.engine.In(lag, func() {
+		switch {
+		case m.off || m.cut:
+		case gone:
+			m.sees = nil
+		default:
+			r.showNode(m)
+		}
+	})
+}
+
+// showNode tells the kubelet what its Node is now.
+func (r *Run) showNode(m *machine) {
+	if object := r.store.Get(apiserver.Nodes, "", m.instance.PrivateDNSName); object != nil {
+		m.sees, _ = object.Typed.(*corev1.Node)
+	}
+}
+
 // look lets the kubelet look at a pod, and does what it decides.
 func (r *Run) look(m *machine, pod *corev1.Pod) {
-	var node *corev1.Node
-	if object := r.store.Get(apiserver.Nodes, "", pod.Spec.NodeName); object != nil {
-		node, _ = object.Typed.(*corev1.Node)
-	} else {
+	if m.sees == nil {
+		r.showNode(m)
+	}
+	node := m.sees
+	if node == nil {
 		node = r.node(m) // as it was registered
 	}
 	uid := string(pod.UID)
@@ -48,6 +78,9 @@ func (r *Run) look(m *machine, pod *corev1.Pod) {
 	if status := verdict.Status; status != nil {
 		if status.Reason != "" {
 			r.trace("the kubelet of %s rejects pod %s: %s", m.instance.ID, pod.Name, status.Message)
+			if r.bound[pod.UID] {
+				r.breaks("admitted", "pod %s was bound by a function, and its kubelet rejects it: %s", pod.Name, status.Message)
+			}
 		}
 		apiserver.Update(r.store, apiserver.Pods, pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
 			kubelet.Merge(&stored.Status, status)
@@ -92,6 +125,7 @@ func (r *Run) lookAgain(m *machine, uid types.UID, at time.Time, look func()) {
 
 // reconcile lets a kubelet that was cut off see what has changed meanwhile.
 func (r *Run) reconcile(m *machine) {
+	r.showNode(m)
 	present := map[types.UID]bool{}
 	for _, pod := range apiserver.List[corev1.Pod](r.store, apiserver.Pods) {
 		if pod.Spec.NodeName == m.instance.PrivateDNSName {

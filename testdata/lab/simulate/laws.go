@@ -17,6 +17,7 @@ func Laws() []laws.Law {
 		{"protected", "Disrupt ends no node with a pod that must not be disrupted."},
 		{"within-budget", "Disrupt ends no more nodes of a pool at a time than its budget allows."},
 		{"budget-of-pods", "No function deletes a pod whose eviction its disruption budget forbids, while its machine runs."},
+		{"admitted", "A kubelet admits each pod that a function binds to its node."},
 		{"machine-knows", "No function removes a pod at once while its machine runs."},
 		{"unmounted-first", "Lifecycle ends no running instance with a volume, before the end of its grace."},
 		{"detached-after-unmount", "A volume is detached from a running machine only when its kubelet has unmounted it."},

@@ -31,6 +31,7 @@ type machine struct {
 	cut                bool      // its kubelet does not reach the API servers
 	returned           time.Time // when its kubelet last found the way again
 	kubelet            *kubelet.Kubelet
+	sees               *corev1.Node            // its Node, as the kubelet's watch told it last
 	looks              map[types.UID]time.Time // when the kubelet looks at a pod again
 	mounts             map[types.UID]string    // the persistent volumes in use, by pods
 }
@@ -83,7 +84,7 @@ func (r *Run) join(m *machine) {
 		return
 	}
 	m.joined = true
-	r.hosts[node.Name] = m
+	r.hosts[node.Name], m.sees = m, node
 	r.trace("node %s of %s joins", node.Name, m.instance.ID)
 	r.heartbeat(m)
 	r.partition(m)

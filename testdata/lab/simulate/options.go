@@ -54,8 +54,8 @@ type Result struct {
 	// Faults are the names of the faults that happened, in order.
 	Faults []string
 
-	Calls, Invocations, Kills, Launches, Steps, Pods int
-	Virtual                                          time.Duration
+	Calls, Invocations, Kills, Launches, Bound, Steps, Pods int
+	Virtual                                                 time.Duration
 	// Done counts calls by function, service and operation.
 	Done map[string]int
 }

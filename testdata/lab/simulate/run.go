@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/testdata/lab/ec2"
@@ -47,6 +48,8 @@ type Run struct {
 	machines   map[string]*machine // by instance
 	instances  []ec2.Instance      // as copied gives them; nil until someone asks
 	hosts      map[string]*machine // by node
+	bound      map[types.UID]bool  // pods that functions have bound
+	scheduling types.UID           // of the pod that the scheduler binds
 	workloads  []*workload
 	soonTasks  map[string]bool
 	changed    bool                   // since the invariants were checked
@@ -87,7 +90,8 @@ func Simulate(options Options) Result {
 	r := &Run{
 		options: options, over: make(chan struct{}), mail: map[string]*mail{}, live: map[string]*invocation{},
 		idle: map[string][]*container{}, running: map[string]int{},
-		machines: map[string]*machine{}, hosts: map[string]*machine{}, soonTasks: map[string]bool{},
+		machines: map[string]*machine{}, hosts: map[string]*machine{}, bound: map[types.UID]bool{},
+		soonTasks: map[string]bool{},
 		unclaimed: map[string]time.Time{},
 		started:   map[string]bool{}, zones: map[string]string{}, unwanted: map[string]time.Time{},
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},

@@ -40,6 +40,17 @@ func Faults() []Fault {
 			}},
 		},
 		{
+			Name: "bound-despite-taints", Law: "admitted",
+			What: "pods are bound while the node has the NoExecute taint, at which nothing looks",
+			Replacements: []overlay.Replacement{{
+				File: "shared/binding/binding.go", Old: "\treturn !scheduling.ToleratesAll([]corev1.Taint{*taint}, tolerations)\n",
+				New: "\treturn false\n",
+			}, {
+				File: "functions/lifecycle/nodeclaim/bind.go", Old: "api.ReservedTaint(p.now))\n",
+				New: "api.ReservedTaint(p.now), api.UnregisteredNoExecuteTaint())\n",
+			}},
+		},
+		{
 			Name: "limits-count-what-leaves", Law: "drift-moves",
 			What: "a pool at its limit has no room for what replaces its nodes",
 			Replacements: []overlay.Replacement{{

@@ -1,0 +1,140 @@
+package nodeclaim_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/binding"
+)
+
+// joiningToBind is a node that has just joined for one pod of a ReplicaSet.
+func joiningToBind() nodeclaim.View {
+	claim, pod := planned("a", time.Minute, "x"), pending("x")
+	claim.Status.ProviderID = "aws:///us-east-1a/i-1"
+	controller := true
+	pod.ResourceVersion = "3"
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: &controller}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
+	node.Spec.ProviderID = claim.Status.ProviderID
+	node.Spec.Taints = []corev1.Taint{api.UnregisteredNoExecuteTaint()}
+	node.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}
+	return nodeclaim.View{
+		Claim: &claim, HostName: "node-1", Nodes: []*corev1.Node{node}, Expected: []*corev1.Pod{&pod}, Binds: true,
+	}
+}
+
+// reserved changes the view to one whose node was reserved so long ago, and was read.
+func reserved(ago time.Duration) func(*nodeclaim.View) {
+	return func(v *nodeclaim.View) {
+		v.Nodes[0].Spec.Taints = []corev1.Taint{api.Reservation{Since: noon.Add(-ago)}.Taint()}
+		v.Place = &binding.Place{Node: v.Nodes[0]}
+	}
+}
+
+// taintsOf are the effects of the unregistered taint that the patch leaves.
+func taintsOf(patch map[string]any) string {
+	spec, _ := patch["spec"].(map[string]any)
+	taints, _ := spec["taints"].([]corev1.Taint)
+	var effects []string
+	for _, taint := range taints {
+		if taint.Key == api.UnregisteredTaintKey {
+			effects = append(effects, string(taint.Effect))
+		}
+	}
+	return strings.Join(effects, " ")
+}
+
+// TestANodeIsReservedUntilItsPodsAreBound walks a node through its states: it joins, is reserved, gets its pods
+// and is registered.
+func TestANodeIsReservedUntilItsPodsAreBound(t *testing.T) {
+	const reserve, register = "PatchNode NoSchedule", "PatchNode registered"
+	uninitialized := func(v *nodeclaim.View) {
+		v.Nodes[0].Spec.Taints = append(v.Nodes[0].Spec.Taints,
+			corev1.Taint{Key: api.ExternalCloudProviderTaintKey, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	}
+	for name, test := range map[string]struct {
+		changes []func(*nodeclaim.View)
+		want    string
+	}{
+		"a node that joins":                              {nil, reserve},
+		"a kubelet that may not have seen the taint go":  {[]func(*nodeclaim.View){reserved(499 * time.Millisecond)}, ""},
+		"a kubelet that has seen it":                     {[]func(*nodeclaim.View){reserved(500 * time.Millisecond)}, "Bind x, " + register},
+		"a clock that is late":                           {[]func(*nodeclaim.View){reserved(-time.Second)}, "Bind x, " + register},
+		"a pass that died between two bindings":          {[]func(*nodeclaim.View){reserved(time.Hour)}, "Bind x, " + register},
+		"a node without addresses":                       {[]func(*nodeclaim.View){reserved(time.Second), uninitialized}, ""},
+		"a node that gets none":                          {[]func(*nodeclaim.View){reserved(time.Minute), uninitialized}, "Nominate x, " + register},
+		"a node that was not read":                       {[]func(*nodeclaim.View){reserved(time.Second), func(v *nodeclaim.View) { v.Place = nil }}, "Nominate x, " + register},
+		"pods that have gone, before":                    {[]func(*nodeclaim.View){func(v *nodeclaim.View) { v.Expected = nil }}, register},
+		"pods that have gone, after":                     {[]func(*nodeclaim.View){reserved(0), func(v *nodeclaim.View) { v.Expected = nil }}, register},
+		"the scheduler binds":                            {[]func(*nodeclaim.View){func(v *nodeclaim.View) { v.Binds = false }}, "Nominate x, " + register},
+		"the scheduler binds since the node is reserved": {[]func(*nodeclaim.View){reserved(0), func(v *nodeclaim.View) { v.Binds = false }}, "Nominate x, " + register},
+		"somebody else's taint": {[]func(*nodeclaim.View){func(v *nodeclaim.View) {
+			v.Nodes[0].Spec.Taints = []corev1.Taint{{Key: api.UnregisteredTaintKey, Effect: corev1.TaintEffectNoSchedule}}
+			v.Place = &binding.Place{Node: v.Nodes[0]}
+		}}, "Bind x, " + register},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := joiningToBind()
+			for _, f := range test.changes {
+				f(&view)
+			}
+			outcome := nodeclaim.Next(view, noon)
+			var did []string
+			for _, step := range outcome.Steps {
+				switch step := step.(type) {
+				case nodeclaim.Bind:
+					did = append(did, "Bind "+step.Pods[0].Name)
+				case nodeclaim.Nominate:
+					did = append(did, "Nominate "+step.Pods[0].Name)
+				case nodeclaim.PatchNode:
+					labels, _ := step.Patch["metadata"].(map[string]any)["labels"].(map[string]any)
+					what := taintsOf(step.Patch)
+					if labels[api.NodeRegisteredLabelKey] == "true" {
+						what = strings.TrimSpace(what + " registered")
+					}
+					did = append(did, "PatchNode "+what)
+				}
+			}
+			if got := strings.Join(did, ", "); got != test.want {
+				t.Errorf("did %q, want %q", got, test.want)
+			}
+			waits := !slices.Contains(did, register)
+			if waits != (outcome.Again == time.Second) {
+				t.Errorf("looks again after %s", outcome.Again)
+			}
+		})
+	}
+}
+
+// TestPodsThatAreNotUnderstoodAreNominated binds one pod and leaves the other to the scheduler, with a word in the log.
+func TestPodsThatAreNotUnderstoodAreNominated(t *testing.T) {
+	view := joiningToBind()
+	other := *view.Expected[0]
+	other.Name, other.UID = "y", "y"
+	other.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{}
+	view.Expected = append(view.Expected, &other)
+	reserved(time.Second)(&view)
+	text := fmt.Sprint(nodeclaim.Next(view, noon).Steps)
+	var bound, nominated []*corev1.Pod
+	for _, step := range nodeclaim.Next(view, noon).Steps {
+		switch step := step.(type) {
+		case nodeclaim.Bind:
+			bound = step.Pods
+		case nodeclaim.Nominate:
+			nominated = step.Pods
+		}
+	}
+	if len(bound) != 1 || bound[0].Name != "x" || len(nominated) != 1 || nominated[0].Name != "y" ||
+		!strings.Contains(text, "its scheduler places its group as a whole") {
+		t.Errorf("bound %v, nominated %v, steps %s", bound, nominated, text)
+	}
+}
