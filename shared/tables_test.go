@@ -18,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation/settings"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/metrics"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 )
 
 var update = flag.Bool("update", false, "write the tables into the pages")
@@ -28,6 +29,7 @@ const (
 	conditionsPage = "api/conditions.md"
 	metricsPage    = "metrics/README.md"
 	provisionPage  = "../functions/provision/README.md"
+	commandPage    = "../functions/console/whittle/README.md"
 )
 
 // TestTables compares the tables of the pages with the code. With -update it writes them.
@@ -41,6 +43,8 @@ func TestTables(t *testing.T) {
 		{eventsPage, "events", eventsTable()},
 		{conditionsPage, "conditions", conditionsTable()},
 		{provisionPage, "error codes", errorCodesTable()},
+		{commandPage, "node words", nodeWordsTable()},
+		{commandPage, "steps", stepsTable()},
 	} {
 		t.Run(table.name, func(t *testing.T) {
 			written, err := os.ReadFile(table.page)
@@ -118,6 +122,30 @@ func internalAnnotationsTable() string {
 		}
 	}
 	return markdown([]string{"annotation", "meaning"}, rows)
+}
+
+func nodeWordsTable() string {
+	var rows [][]string
+	for _, entry := range nodestate.Words() {
+		kind := "remark"
+		if entry.State {
+			kind = "state"
+		}
+		rows = append(rows, []string{string(entry.Word), kind, entry.Meaning})
+	}
+	return markdown([]string{"word", "is a", "meaning"}, rows)
+}
+
+func stepsTable() string {
+	var rows [][]string
+	for _, entry := range nodestate.Steps() {
+		reasons := "-"
+		if len(entry.Reasons) > 0 {
+			reasons = code(entry.Reasons)
+		}
+		rows = append(rows, []string{string(entry.Step), entry.Meaning, reasons})
+	}
+	return markdown([]string{"step", "meaning", "events"}, rows)
 }
 
 func metricsTable() string {

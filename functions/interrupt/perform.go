@@ -157,7 +157,7 @@ func (p *performer) end(ctx context.Context, claim *api.NodeClaim, step response
 		"provider-id", claim.Status.ProviderID, "messageKind", step.DetailType, "reason", step.Reason)
 	var group errgroup.Group
 	group.Go(func() (err error) {
-		node, err = p.taint(ctx, claim)
+		node, err = p.taint(ctx, claim, step.Reason)
 		return err
 	})
 	deleting := p.client.DeleteNodeClaim(ctx, claim.Name, claim.UID)
@@ -171,7 +171,7 @@ func (p *performer) end(ctx context.Context, claim *api.NodeClaim, step response
 // taint taints the claim's node and returns it. It reads the node by itself, because a batch is
 // about ten nodes of thousands. A kubelet writes to its node now and then. Lifecycle taints, before
 // it drains, a node that keeps changing or that the claim does not know yet.
-func (p *performer) taint(ctx context.Context, claim *api.NodeClaim) (tainted *corev1.Node, err error) {
+func (p *performer) taint(ctx context.Context, claim *api.NodeClaim, reason string) (tainted *corev1.Node, err error) {
 	name := claim.Status.NodeName
 	if name == "" {
 		return nil, nil
@@ -185,7 +185,7 @@ func (p *performer) taint(ctx context.Context, claim *api.NodeClaim) (tainted *c
 			return tainted, nil
 		}
 		tainted = node
-		patch := response.Taint(node)
+		patch := response.Taint(node, reason)
 		if patch == nil {
 			return tainted, nil
 		}

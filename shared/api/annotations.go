@@ -183,6 +183,8 @@ const (
 	// event, the id of an event in the instance's status, or the id of a capacity reservation. Both
 	// annotations are removed when their source ends.
 	DepartsBecauseAnnotationKey = OwnGroup + "/departs-because"
+	// InterruptedAnnotationKey, on a node that interrupt took out of use, is the reason of its event.
+	InterruptedAnnotationKey = OwnGroup + "/interrupted"
 	// DepartureWithdrawnAnnotationKey is the time and the ARN of the last Health event that withdrew a
 	// departure. An announcement from before that time does not count.
 	DepartureWithdrawnAnnotationKey = OwnGroup + "/departure-withdrawn"

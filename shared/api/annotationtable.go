@@ -131,6 +131,10 @@ func functionsAnnotations() []Annotation {
 			Key: DepartsBecauseAnnotationKey, On: claims,
 			Meaning: "Health event, status event or reservation that announced it.",
 		},
+		{
+			Key: InterruptedAnnotationKey, On: []string{"node"},
+			Meaning: "Reason of the event for which interrupt took the node out of use.",
+		},
 		{Key: DepartureWithdrawnAnnotationKey, On: claims, Meaning: "Time and Health event of the last withdrawal."},
 	}
 	for i := range internal {

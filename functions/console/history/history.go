@@ -16,13 +16,15 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/functions/console/terminal"
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 )
 
 // Entry is something that Whittle did or could not do.
 type Entry struct {
 	Time time.Time `json:"time"`
+	// Step is the word of the status and the page for what the event is about; empty for an unknown reason.
+	Step nodestate.Step `json:"step,omitempty"`
 	// Object is kind/name, or kind/namespace/name.
 	Object  string `json:"object"`
 	Type    string `json:"type"` // Normal or Warning
@@ -59,30 +61,17 @@ func Of(events []corev1.Event, selection Selection) []Entry {
 			object = strings.ToLower(about.Kind) + "/" + about.Namespace + "/" + about.Name
 		}
 		entries = append(entries, Entry{
-			Time: at.UTC(), Object: printable.Line(object), Type: event.Type, Reason: printable.Line(event.Reason),
+			Time: at.UTC(), Step: nodestate.StepOfReason(event.Reason), Object: printable.Line(object), Type: event.Type, Reason: printable.Line(event.Reason),
 			Message: printable.Line(event.Message), Count: max(event.Count, 1), uid: string(event.UID),
 		})
 	}
+	// Events have whole seconds, in which several happen. The steps have the order in which one leads to
+	// the next.
 	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(place(a.Reason), place(b.Reason)), cmp.Compare(a.Object, b.Object),
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(nodestate.PlaceOf(a.Step), nodestate.PlaceOf(b.Step)), cmp.Compare(a.Object, b.Object),
 			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.uid, b.uid))
 	})
 	return entries
-}
-
-// order has reasons in the order in which one leads to the next. Events have whole seconds, in which several
-// happen.
-var order = []string{
-	"FailedScheduling", "Nominated", api.ConditionTypeLaunched, api.ConditionTypeRegistered, api.ConditionTypeInitialized,
-	"", // others
-	"DisruptionTerminating", "Evicted", "FailedDraining", api.EventReasonTerminated,
-}
-
-func place(reason string) int {
-	if at := slices.Index(order, reason); at >= 0 {
-		return at
-	}
-	return slices.Index(order, "")
 }
 
 // foldFrom is the number of pods from which their events of one reason are one line.
@@ -152,8 +141,8 @@ func Write(out io.Writer, entries []Entry, selection Selection, style terminal.S
 		if entry.Count > 1 {
 			message += fmt.Sprintf(" (%d times)", entry.Count)
 		}
-		line := fmt.Sprintf("%s  %s  %-36s  %s", entry.Time.Format(time.DateTime),
-			style.Paint(color, fmt.Sprintf("%-24s", entry.Reason)), entry.Object, message)
+		line := fmt.Sprintf("%s  %s  %-24s  %-36s  %s", entry.Time.Format(time.DateTime),
+			style.Paint(color, fmt.Sprintf("%-12s", entry.Step)), entry.Reason, entry.Object, message)
 		if style.Width > 0 && !style.Color {
 			line = terminal.Cut(line, style.Width)
 		}

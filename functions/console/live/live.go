@@ -15,6 +15,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 )
 
 // order is how nodes are sorted.
@@ -27,7 +28,7 @@ type order struct {
 // come before the nodes that are ready.
 func orders() []order {
 	return []order{
-		{"s", "state", func(a, b *view.Node) int { return cmp.Compare(rank(a.State), rank(b.State)) }},
+		{"s", "state", func(a, b *view.Node) int { return cmp.Compare(nodestate.Rank(a.State), nodestate.Rank(b.State)) }},
 		{"p", "price", func(a, b *view.Node) int { return cmp.Compare(b.PricePerHour, a.PricePerHour) }},
 		{"a", "age", func(a, b *view.Node) int { return a.Created.Compare(b.Created) }},
 		{"c", "cpu", func(a, b *view.Node) int {
@@ -35,13 +36,6 @@ func orders() []order {
 		}},
 		{"n", "name", func(a, b *view.Node) int { return strings.Compare(name(a), name(b)) }},
 	}
-}
-
-func rank(state view.State) int {
-	return slices.Index([]view.State{
-		view.StateNotReady, view.StateDraining, view.StateTerminating, view.StateRegistered, view.StateLaunched,
-		view.StateLaunching, view.StateReady,
-	}, state)
 }
 
 // name is the node's name, or its claim's until it has joined.
@@ -149,10 +143,10 @@ func totals(v *view.View) string {
 		requested.Memory.Add(n.Requested.Memory)
 		allocatable.CPU.Add(n.Allocatable.CPU)
 		allocatable.Memory.Add(n.Allocatable.Memory)
-		switch n.State {
-		case view.StateLaunching, view.StateLaunched, view.StateRegistered:
+		switch {
+		case nodestate.Joins(n.State):
 			joining++
-		case view.StateDraining, view.StateTerminating:
+		case nodestate.Leaves(n.State):
 			leaving++
 		}
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/live"
 	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func node(name string, state view.State, price float64, age time.Duration, cpu string) view.Node {
+func node(name string, state nodestate.Word, price float64, age time.Duration, cpu string) view.Node {
 	n := view.Node{Name: name, NodePool: "general", State: state, PricePerHour: price, Created: now.Add(-age),
 		InstanceType: "m7g.large", CapacityType: "spot", Zone: "us-east-1a"}
 	n.Requested.CPU, n.Allocatable.CPU = resource.MustParse(cpu), resource.MustParse("2")
@@ -28,8 +29,8 @@ func cluster() *view.View {
 	return &view.View{
 		Time: now, PricePerHour: 0.6, Problems: []string{"p1", "p2", "p3", "p4"},
 		Nodes: []view.Node{
-			node("ready-old", view.StateReady, 0.1, 48*time.Hour, "500m"), node("drains", view.StateDraining, 0.2, time.Hour, "1"),
-			node("ready-dear", view.StateReady, 0.3, time.Minute, "1500m"),
+			node("ready-old", nodestate.Ready, 0.1, 48*time.Hour, "500m"), node("drains", nodestate.Draining, 0.2, time.Hour, "1"),
+			node("ready-dear", nodestate.Ready, 0.3, time.Minute, "1500m"),
 		},
 	}
 }
@@ -94,7 +95,7 @@ func TestKeysSortAndFilter(t *testing.T) {
 func TestTheScreenIsNeverExceeded(t *testing.T) {
 	v := cluster()
 	for i := range 50 {
-		n := node(fmt.Sprintf("%s-%d", strings.Repeat("long", i%20), i), view.StateReady, 0.1, time.Hour, "1")
+		n := node(fmt.Sprintf("%s-%d", strings.Repeat("long", i%20), i), nodestate.Ready, 0.1, time.Hour, "1")
 		n.Reason = strings.Repeat("why ", i)
 		v.Nodes = append(v.Nodes, n)
 	}

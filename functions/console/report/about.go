@@ -19,6 +19,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
@@ -65,7 +66,7 @@ func AboutNode(name string, s *consolidation.Input, decided *consolidation.Plan)
 		a.Kind = api.NodeClaimKind
 	}
 	a.PricePerHour, a.ExtrasPerHour = priceOf(n.Name(), decided)
-	a.add("What is it?", whatIs(n, a, s.Now)...)
+	a.add("What is it?", append(stateOf(n, s), whatIs(n, a, s.Now)...)...)
 	a.add("Why does it exist?", whyExists(n, s.Cluster)...)
 	a.add("What keeps it?", whatKeeps(n, decided)...)
 	a.add("When does it go?", whenGoes(n, s, decided)...)
@@ -89,6 +90,26 @@ func priceOf(name string, decided *consolidation.Plan) (price, extras float64) {
 		}
 	}
 	return 0, 0
+}
+
+// stateOf is the state of the node and what is to be said of it, in the words of the status.
+func stateOf(n *plan.Node, s *consolidation.Input) []string {
+	world := nodestate.World{Pools: s.Cluster.NodePools, Budgets: s.Budgets, Now: s.Now}
+	for i := range s.Cluster.Nodes {
+		if claim := s.Cluster.Nodes[i].NodeClaim; claim != nil {
+			world.Claims = append(world.Claims, *claim)
+		}
+	}
+	pods := make([]*corev1.Pod, len(n.Pods))
+	for i := range n.Pods {
+		pods[i] = &n.Pods[i]
+	}
+	words := nodestate.NewReader(world).Of(n.NodeClaim, n.Node, pods)
+	line := "state " + string(words.State)
+	if note := words.Note(); note != "" {
+		line += ": " + printable.Line(note)
+	}
+	return []string{line}
 }
 
 func whatIs(n *plan.Node, a *About, now time.Time) []string {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
-	"github.com/whittle-dev/whittle/shared/disruption/budget"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/registration"
 )
 
@@ -35,7 +35,7 @@ func nodePools(objects *Cluster, now time.Time) []NodePool {
 			shown.Memory.Add(*claim.Status.Capacity.Memory())
 		}
 		shown.Reasons = reasons(pool)
-		if shown.Nodes > 0 && frozen(pool, shown.Nodes, now) {
+		if shown.Nodes > 0 && nodestate.FrozenPool(pool, shown.Nodes, now) {
 			shown.Reasons = append(shown.Reasons, "its budgets let no node go now")
 		}
 		class := api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, objects.NodeClasses)
@@ -46,18 +46,6 @@ func nodePools(objects *Cluster, now time.Time) []NodePool {
 	}
 	slices.SortFunc(pools, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
 	return pools
-}
-
-// frozen reports whether the pool's budgets let no node go now, for any reason.
-func frozen(pool *api.NodePool, nodes int, now time.Time) bool {
-	for _, reason := range []api.DisruptionReason{
-		api.DisruptionReasonEmpty, api.DisruptionReasonUnderutilized, api.DisruptionReasonDrifted,
-	} {
-		if allowed, err := budget.Allowed(pool, budget.PoolCount{Nodes: nodes}, reason, now); err != nil || allowed > 0 {
-			return false // what cannot be read has a reason of its own
-		}
-	}
-	return true
 }
 
 // reasons returns the messages of the pool's conditions that are not true. Ready only repeats

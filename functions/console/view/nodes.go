@@ -7,13 +7,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/nodecost"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -28,13 +28,16 @@ func nodes(objects *Cluster, now time.Time) []Node {
 	}
 	shown := []Node{}
 	claimed := map[*corev1.Node]bool{}
+	words := nodestate.NewReader(nodestate.World{
+		Claims: objects.NodeClaims, Pools: objects.NodePools, Budgets: objects.Budgets, Shifted: objects.Shifted, Now: now,
+	})
 	costs := nodecost.Of(objects.Catalog, objects.NodeClasses, objects.NodePools)
 	for i := range objects.NodeClaims {
 		claim := &objects.NodeClaims[i]
 		node := members.Node(claim)
 		claimed[node] = true
 		made := ofClaim(claim, node, byNode, objects.Catalog)
-		made.note(claim, byNode[made.Name], objects, now)
+		made.stands(words.Of(claim, node, byNode[made.Name]))
 		if made.PricePerHour > 0 {
 			made.ExtrasPerHour = costs.OfClaim(claim)
 			made.PricePerHour += made.ExtrasPerHour
@@ -43,7 +46,7 @@ func nodes(objects *Cluster, now time.Time) []Node {
 	}
 	for i := range objects.Nodes {
 		if node := &objects.Nodes[i]; !claimed[node] {
-			shown = append(shown, ofOthers(node, byNode))
+			shown = append(shown, ofOthers(node, byNode, words))
 		}
 	}
 	slices.SortFunc(shown, func(a, b Node) int {
@@ -83,7 +86,6 @@ func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev
 		shown.add(byNode[node.Name])
 	}
 	shown.describe(labels, allocatable)
-	shown.State, shown.Reason = state(claim, node)
 	// Without an instance, the claim's labels allow several types.
 	if known != nil && claim.Status.ProviderID != "" {
 		shown.PricePerHour, _ = known.Price(labels)
@@ -95,16 +97,21 @@ func ofClaim(claim *api.NodeClaim, node *corev1.Node, byNode map[string][]*corev
 }
 
 // ofOthers shows a node without a claim, of a managed node group or Fargate.
-func ofOthers(node *corev1.Node, byNode map[string][]*corev1.Pod) Node {
-	shown := Node{
-		Name: node.Name, ProviderID: node.Spec.ProviderID, Created: node.CreationTimestamp.UTC(), State: StateReady,
-	}
-	if why := notReady(node); why != "" {
-		shown.State, shown.Reason = StateNotReady, why
-	}
+func ofOthers(node *corev1.Node, byNode map[string][]*corev1.Pod, words *nodestate.Reader) Node {
+	shown := Node{Name: node.Name, ProviderID: node.Spec.ProviderID, Created: node.CreationTimestamp.UTC()}
+	shown.stands(words.Of(nil, node, nil))
 	shown.add(byNode[node.Name])
 	shown.describe(node.Labels, node.Status.Allocatable)
 	return shown
+}
+
+// stands adds the words about the node.
+func (n *Node) stands(words nodestate.Standing) {
+	n.State, n.HeldUp = words.State, words.Has(nodestate.HeldUp)
+	for i, mark := range words.Marks {
+		words.Marks[i].Text = printable.Line(mark.Text)
+	}
+	n.Marks, n.Reason = words.Marks, printable.Line(words.Note())
 }
 
 func (n *Node) describe(labels map[string]string, allocatable corev1.ResourceList) {
@@ -120,56 +127,4 @@ func (n *Node) add(pods []*corev1.Pod) {
 		n.Requested.CPU.Add(*requests.Cpu())
 		n.Requested.Memory.Add(*requests.Memory())
 	}
-}
-
-// state returns a claim's state, and the reason why it goes no further.
-func state(claim *api.NodeClaim, node *corev1.Node) (State, string) {
-	conditions := claim.Status.Conditions
-	if claim.DeletionTimestamp != nil {
-		if claim.Status.ProviderID == "" || api.ConditionTrue(conditions, api.ConditionTypeInstanceTerminating) {
-			return StateTerminating, ""
-		}
-		return StateDraining, waitsFor(conditions, api.ConditionTypeDrained)
-	}
-	for _, step := range []struct {
-		before State
-		until  string
-	}{
-		{StateLaunching, api.ConditionTypeLaunched},
-		{StateLaunched, api.ConditionTypeRegistered},
-		{StateRegistered, api.ConditionTypeInitialized},
-	} {
-		if !api.ConditionTrue(conditions, step.until) {
-			return step.before, waitsFor(conditions, step.until)
-		}
-	}
-	if node == nil {
-		return StateNotReady, "its node is gone"
-	}
-	if why := notReady(node); why != "" {
-		return StateNotReady, why
-	}
-	return StateReady, ""
-}
-
-// waitsFor returns why a condition is not true yet, or "" if nobody has said.
-func waitsFor(conditions []metav1.Condition, conditionType string) string {
-	condition := api.GetCondition(conditions, conditionType)
-	if condition == nil || condition.Status == metav1.ConditionTrue {
-		return ""
-	}
-	return because(*condition)
-}
-
-// notReady returns why the node is not ready, or "" if it is.
-func notReady(node *corev1.Node) string {
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			if condition.Status == corev1.ConditionTrue {
-				return ""
-			}
-			return strings.TrimSuffix(condition.Reason+": "+printable.Line(condition.Message), ": ")
-		}
-	}
-	return "its kubelet has not reported yet"
 }

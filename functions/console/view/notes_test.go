@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 )
 
 // leaving is a cluster with one node that drains since the time, and two pods on it.
@@ -57,7 +58,7 @@ func TestADrainIsHeldUpWherePodsMayNotLeave(t *testing.T) {
 		"budget allows none": {
 			since:  5 * time.Minute,
 			change: func(c *Cluster) { c.Budgets = []policyv1.PodDisruptionBudget{storefront(0)} },
-			note:   "2 pods stay; PDB shop/storefront allows 0 evictions (6 pods healthy, 8 needed)",
+			note:   "held up; 2 pods stay; PDB shop/storefront allows 0 evictions (6 pods healthy, 8 needed)",
 			problem: "a drain is held up: n1 (2 pods stay; PDB shop/storefront allows 0 evictions (6 pods healthy, 8 " +
 				"needed))",
 		},
@@ -79,7 +80,7 @@ func TestADrainIsHeldUpWherePodsMayNotLeave(t *testing.T) {
 			change: func(c *Cluster) {
 				c.Pods[1].Annotations = map[string]string{api.DoNotDisruptAnnotationKey: "true"}
 			},
-			note:    "2 pods stay; pod shop/front-1 has the annotation karpenter.sh/do-not-disrupt",
+			note:    "held up; 2 pods stay; pod shop/front-1 has the annotation karpenter.sh/do-not-disrupt",
 			problem: "a drain is held up: n1 (2 pods stay; pod shop/front-1 has the annotation karpenter.sh/do-not-disrupt)",
 		},
 	} {
@@ -88,7 +89,7 @@ func TestADrainIsHeldUpWherePodsMayNotLeave(t *testing.T) {
 			test.change(objects)
 		}
 		shown := Of(objects, now)
-		if got := shown.Nodes[0]; got.State != StateDraining || got.Reason != test.note {
+		if got := shown.Nodes[0]; got.State != nodestate.Draining || got.Reason != test.note {
 			t.Errorf("%s: the node is %s, %q, want %q", name, got.State, got.Reason, test.note)
 		}
 		drains := ""
@@ -126,9 +127,8 @@ func TestWhatIsToHappenToANodeIsSaid(t *testing.T) {
 	other.Status.Conditions = []metav1.Condition{is(api.ConditionTypeLaunched, "Launched")}
 	objects.NodeClaims = append(objects.NodeClaims, other)
 	shown := Of(objects, now)
-	const want = "drifted (AMIDrift); is to go (Drifted); replacement default-2 is launched; EC2 recommends to replace " +
-		"its spot instance"
-	if got := shown.Nodes[0]; got.State != StateReady || got.Reason != want {
+	const want = "rebalance recommended; drifted (AMIDrift); is to go (Drifted); replacement default-2 is launched"
+	if got := shown.Nodes[0]; got.State != nodestate.Ready || got.Reason != want {
 		t.Errorf("the node is %s, %q, want %q", got.State, got.Reason, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/whittle-dev/whittle/functions/console/terminal"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -122,11 +123,11 @@ func (v *View) writeNodes(text *strings.Builder, form Form) {
 }
 
 // StateColor tells states apart that need a look.
-func StateColor(state State) terminal.Color {
-	switch state {
-	case StateNotReady:
+func StateColor(state nodestate.Word) terminal.Color {
+	switch nodestate.ToneOf(state) {
+	case nodestate.Bad:
 		return terminal.Red
-	case StateReady:
+	case nodestate.Good:
 		return terminal.Green
 	}
 	return terminal.Yellow
@@ -153,10 +154,8 @@ func (v *View) writeWaiting(text *strings.Builder, style terminal.Style) {
 // byImportance returns the nodes that are not ready first, then the most expensive. Equal ones keep
 // their order.
 func (v *View) byImportance() []Node {
-	rank := map[State]int{StateNotReady: 0, StateDraining: 1, StateRegistered: 2, StateLaunched: 3, StateLaunching: 4,
-		StateTerminating: 5, StateReady: 6}
 	return slices.SortedStableFunc(slices.Values(v.Nodes), func(a, b Node) int {
-		return cmp.Or(cmp.Compare(rank[a.State], rank[b.State]), cmp.Compare(b.PricePerHour, a.PricePerHour))
+		return cmp.Or(cmp.Compare(nodestate.Rank(a.State), nodestate.Rank(b.State)), cmp.Compare(b.PricePerHour, a.PricePerHour))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -160,12 +161,12 @@ func nodeProblems(v *View) []string {
 		node := &v.Nodes[i]
 		name := cmp.Or(node.Name, node.NodeClaim)
 		switch node.State {
-		case StateReady, StateTerminating:
-		case StateNotReady:
+		case nodestate.Ready, nodestate.Terminating, nodestate.Rebooting, nodestate.Drained:
+		case nodestate.NotReady:
 			silent = append(silent, name)
-		case StateDraining:
+		case nodestate.Draining:
 			if node.HeldUp {
-				draining = append(draining, name+" ("+node.Reason+")")
+				draining = append(draining, name+" ("+strings.TrimPrefix(node.Reason, string(nodestate.HeldUp)+"; ")+")")
 			}
 		default:
 			if v.Time.Sub(node.Created) > joinsWithin {

@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/misfit"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -105,19 +106,6 @@ type NodePool struct {
 	Reasons       []string `json:"reasons,omitempty"` // why it is not ready, and other problems
 }
 
-// State is a node's state in its life.
-type State string
-
-const (
-	StateLaunching   State = "launching"   // a claim without an instance
-	StateLaunched    State = "launched"    // the instance boots
-	StateRegistered  State = "registered"  // the node has joined, but is not ready for pods yet
-	StateReady       State = "ready"       // pods run here
-	StateNotReady    State = "not ready"   // it was ready; its kubelet now says otherwise or nothing
-	StateDraining    State = "draining"    // lifecycle evicts its pods
-	StateTerminating State = "terminating" // it is empty or never launched, and its instance ends
-)
-
 // Node is a node, a claim whose node has not joined yet, or both.
 type Node struct {
 	NodeClaim    string    `json:"nodeClaim,omitempty"` // empty for a node of others
@@ -128,9 +116,11 @@ type Node struct {
 	CapacityType string    `json:"capacityType,omitempty"`
 	Zone         string    `json:"zone,omitempty"`
 	Created      time.Time `json:"created"`
-	State        State     `json:"state"`
-	// Reason says why its state lasts, or what is to happen to it. HeldUp is set for a drain that has not
-	// moved for minutes, because pods may not leave.
+	// State and Marks are words of package nodestate: what the node is, and what is to happen to it.
+	State nodestate.Word   `json:"state"`
+	Marks []nodestate.Mark `json:"marks,omitempty"`
+	// Reason says why its state lasts, and the marks. HeldUp is set for a drain that has not moved for
+	// minutes, because pods may not leave.
 	Reason string `json:"reason,omitempty"`
 	HeldUp bool   `json:"heldUp,omitempty"`
 	// PricePerHour is the node's price in $/h, and ExtrasPerHour the extras in it. OnDemandPerHour is

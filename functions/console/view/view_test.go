@@ -21,6 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -112,8 +113,8 @@ func TestVerdict(t *testing.T) {
 
 func TestTheMostImportantNodesAreShown(t *testing.T) {
 	v := &View{Time: now, Nodes: []Node{
-		{NodeClaim: "cheap", State: StateReady, PricePerHour: 1}, {NodeClaim: "dear", State: StateReady, PricePerHour: 2},
-		{NodeClaim: "gone", State: StateNotReady}, {NodeClaim: "boots", State: StateLaunched},
+		{NodeClaim: "cheap", State: nodestate.Ready, PricePerHour: 1}, {NodeClaim: "dear", State: nodestate.Ready, PricePerHour: 2},
+		{NodeClaim: "gone", State: nodestate.NotReady}, {NodeClaim: "boots", State: nodestate.Launched},
 	}}
 	var tables bytes.Buffer
 	if err := v.WriteTables(&tables, Form{Most: 3}); err != nil {
@@ -272,7 +273,7 @@ func TestConditionsSpeakForThemselves(t *testing.T) {
 			{Type: api.ConditionTypeLaunched, Status: metav1.ConditionFalse, Reason: test.reason, Message: test.message},
 		}
 		if got := Of(&Cluster{NodeClaims: []api.NodeClaim{claim}}, now).Nodes[0]; got.Reason != test.want ||
-			got.State != StateLaunching {
+			got.State != nodestate.Launching {
 			t.Errorf(
 				"reason %q, message %q: %s, %q, want launching, %q", test.reason, test.message, got.State, got.Reason, test.want,
 			)

@@ -26,6 +26,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/cluster/clustertest"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 	"github.com/whittle-dev/whittle/shared/status"
 	"github.com/whittle-dev/whittle/shared/version"
@@ -69,7 +70,7 @@ func TestStatus(t *testing.T) {
 		if len(shown.NodePools) != 1 || shown.NodePools[0].Nodes != 1 || shown.NodePools[0].CPU.String() != "2" {
 			t.Errorf("node pools are %+v", shown.NodePools)
 		}
-		if len(shown.Nodes) != 1 || shown.Nodes[0].State != view.StateLaunched || shown.PricePerHour != 0.25 {
+		if len(shown.Nodes) != 1 || shown.Nodes[0].State != nodestate.Launched || shown.PricePerHour != 0.25 {
 			t.Errorf("nodes are %+v, %v $ an hour", shown.Nodes, shown.PricePerHour)
 		}
 		if shown.Plan == nil || shown.Plan.Pods != 2 {

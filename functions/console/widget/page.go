@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/functions/console/view"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 )
 
 const (
@@ -159,13 +160,13 @@ func poolOf(shown *view.NodePool) pool {
 func (p *page) addNodes(shown *view.View) {
 	room := maximumNodes // for those that are ready
 	for i := range shown.Nodes {
-		if shown.Nodes[i].State != view.StateReady {
+		if shown.Nodes[i].State != nodestate.Ready {
 			room--
 		}
 	}
 	for i := range shown.Nodes {
 		one := &shown.Nodes[i]
-		ready := one.State == view.StateReady
+		ready := one.State == nodestate.Ready
 		if ready && room <= 0 || len(p.Nodes) == maximumNodes {
 			p.Left++
 			p.LeftAmiss = p.LeftAmiss || !ready
@@ -190,7 +191,7 @@ func nodeOf(shown *view.View, of *view.Node) node {
 		Capacity: of.CapacityType, Zone: of.Zone,
 		Age: shown.Age(of.Created), Price: dollars(of.PricePerHour), Extras: dollars(of.ExtrasPerHour),
 		Pods: of.Pods, State: string(of.State), Why: of.Reason,
-		Tone: tone(of.State),
+		Tone: string(nodestate.ToneOf(of.State)),
 	}
 	if !of.Allocatable.CPU.IsZero() {
 		row.CPU = &meter{
@@ -205,20 +206,6 @@ func nodeOf(shown *view.View, of *view.Node) node {
 		}
 	}
 	return row
-}
-
-// tone returns the CSS class of a state: on its way, wrong, or leaving.
-func tone(state view.State) string {
-	switch state {
-	case view.StateReady:
-		return "good"
-	case view.StateNotReady:
-		return "bad"
-	case view.StateDraining, view.StateTerminating:
-		return "warn"
-	default:
-		return "busy"
-	}
 }
 
 // percent returns the fraction in percent, rounded, at most 100.

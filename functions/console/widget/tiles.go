@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -44,7 +45,7 @@ func nodesTile(shown *view.View) tile {
 	byCapacity, others, ready := map[string]int{}, 0, 0
 	for i := range shown.Nodes {
 		node := &shown.Nodes[i]
-		if node.State == view.StateReady {
+		if node.State == nodestate.Ready {
 			ready++
 		}
 		if node.NodeClaim == "" {

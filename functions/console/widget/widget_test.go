@@ -14,6 +14,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -58,14 +59,14 @@ func small() *view.View {
 			{
 				NodeClaim: "default-5bq9m", NodePool: "default", Name: "ip-10-0-1-4.ec2.internal",
 				ProviderID: "aws:///us-east-1a/i-1", InstanceType: "c7g.2xlarge", CapacityType: "spot",
-				Zone: "us-east-1a", Created: now.Add(-3 * time.Hour), State: view.StateDraining, Reason: "2 pods are waiting",
+				Zone: "us-east-1a", Created: now.Add(-3 * time.Hour), State: nodestate.Draining, Reason: "2 pods are waiting",
 				PricePerHour: 0.0971, Pods: 7,
 				Requested:   view.Resources{CPU: quantity("1500m"), Memory: quantity("3584Mi")},
 				Allocatable: view.Resources{CPU: quantity("6"), Memory: quantity("14Gi")},
 			},
 			{
 				Name: "ip-10-0-9-9.ec2.internal", InstanceType: "m7g.large", Created: now.Add(-59 * 24 * time.Hour),
-				State: view.StateReady,
+				State: nodestate.Ready,
 			},
 		},
 		Waiting: []view.Pod{
@@ -266,11 +267,11 @@ func TestALargeClusterFits(t *testing.T) {
 	shown := &view.View{Time: now}
 	for i := range 5000 {
 		node := view.Node{
-			NodeClaim: fmt.Sprintf("claim-%d", i), State: view.StateReady, Reason: strings.Repeat("reason ", 140),
+			NodeClaim: fmt.Sprintf("claim-%d", i), State: nodestate.Ready, Reason: strings.Repeat("reason ", 140),
 			Allocatable: view.Resources{CPU: resource.MustParse("4")},
 		}
 		if i >= 4900 {
-			node.State = view.StateNotReady
+			node.State = nodestate.NotReady
 		}
 		shown.Nodes = append(shown.Nodes, node)
 	}
@@ -299,7 +300,7 @@ func TestALargeClusterFits(t *testing.T) {
 	}
 	// If more nodes have problems than fit, the sentence must not say that the others are ready.
 	for i := range shown.Nodes {
-		shown.Nodes[i].State = view.StateNotReady
+		shown.Nodes[i].State = nodestate.NotReady
 	}
 	if read := plain(render(t, shown, Options{Cluster: "prod"})); !strings.Contains(read, "and 4750 more nodes:") {
 		t.Error("nodes that are left out are said to be ready")

@@ -45,13 +45,15 @@ func (c *claimIndex) about(detail events.Detail) []*api.NodeClaim {
 }
 
 // Taint returns the patch that keeps new pods and load balancers off the node. It returns nil for
-// a node that has the taint. Lifecycle would need a second call for the label.
-func Taint(node *corev1.Node) map[string]any {
+// a node that has the taint. Lifecycle would need a second call for the label. The reason on the node
+// tells people later why it leaves.
+func Taint(node *corev1.Node, reason string) map[string]any {
 	patch := disruption.Taint(node)
 	if patch == nil {
 		return nil
 	}
 	labels := map[string]string{api.LabelExcludeFromLoadBalancers: api.ExcludeFromLoadBalancersValue}
-	patch["metadata"].(map[string]any)["labels"] = labels
+	metadata := patch["metadata"].(map[string]any)
+	metadata["labels"], metadata["annotations"] = labels, map[string]string{api.InterruptedAnnotationKey: reason}
 	return patch
 }

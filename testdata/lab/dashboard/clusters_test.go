@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -88,30 +89,30 @@ func busy(nodes int) *view.View {
 			Name:       fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/200, 4+i%200),
 			ProviderID: "aws:///" + of.zone + "/i-1", InstanceType: of.instanceType, CapacityType: of.capacityType,
 			Zone:    of.zone,
-			Created: now.Add(-time.Duration(i*i+3) * 7 * time.Minute), State: view.StateReady,
+			Created: now.Add(-time.Duration(i*i+3) * 7 * time.Minute), State: nodestate.Ready,
 			PricePerHour: of.price + extras, ExtrasPerHour: extras, OnDemandPerHour: of.onDemand + extras, Pods: of.pods,
 			Requested: resources(of.requestedCPU, of.requested), Allocatable: resources(of.cpu, of.memory),
 		}
 		switch i {
 		case 2:
-			node.State, node.Reason = view.StateRegistered,
+			node.State, node.Reason = nodestate.Registered,
 				`StartupTaintsExist: StartupTaint "node.cilium.io/agent-not-ready:NoExecute" still exists`
 			node.Created = now.Add(-48 * time.Second)
 		case 5:
-			node.State, node.Reason = view.StateDraining, "Draining: 2 pods are waiting to be evicted"
+			node.State, node.Reason = nodestate.Draining, "Draining: 2 pods are waiting to be evicted"
 		case 7:
-			node.State, node.Reason = view.StateNotReady, "NodeStatusUnknown: Kubelet stopped posting node status."
+			node.State, node.Reason = nodestate.NotReady, "NodeStatusUnknown: Kubelet stopped posting node status."
 		case 8:
-			node.State, node.Name, node.Pods, node.Created = view.StateLaunched, "", 0, now.Add(-21*time.Second)
+			node.State, node.Name, node.Pods, node.Created = nodestate.Launched, "", 0, now.Add(-21*time.Second)
 			node.Requested = view.Resources{}
 		}
 		add(shown, node)
 	}
 	shown.Nodes = append(shown.Nodes, view.Node{
-		NodeClaim: "memory-8kq2x", NodePool: "memory", Created: now.Add(-2 * time.Second), State: view.StateLaunching,
+		NodeClaim: "memory-8kq2x", NodePool: "memory", Created: now.Add(-2 * time.Second), State: nodestate.Launching,
 	}, view.Node{
 		Name: "ip-10-0-9-9.ec2.internal", InstanceType: "m7g.large", Zone: "us-east-1c",
-		Created: now.Add(-59 * 24 * time.Hour), State: view.StateReady, Pods: 12,
+		Created: now.Add(-59 * 24 * time.Hour), State: nodestate.Ready, Pods: 12,
 		Requested: resources("1100m", "2Gi"), Allocatable: resources("1930m", "7Gi"),
 	})
 	shown.NodePools = []view.NodePool{
@@ -167,7 +168,7 @@ func long() *view.View {
 		shown.Nodes[i].Name = "i-0123456789abcdef" + fmt.Sprint(i) + ".some-long-region-name.compute.internal"
 		shown.Nodes[i].InstanceType = "u7inh-32tb.480xlarge"
 	}
-	shown.Nodes[1].State, shown.Nodes[1].Reason = view.StateNotReady,
+	shown.Nodes[1].State, shown.Nodes[1].Reason = nodestate.NotReady,
 		strings.Repeat("KubeletNotReady: container runtime network not ready ", 12)
 	shown.Waiting = nil
 	for i := range 30 {

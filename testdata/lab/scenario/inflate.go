@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 	"github.com/whittle-dev/whittle/testdata/lab/lambda"
 )
@@ -125,7 +126,7 @@ func (s *steps) apply(ctx context.Context) error {
 func (s *steps) scaleUp(replicas int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		since := time.Now()
-		s.Timeline.Add("pending", "inflate scaled to %d", replicas)
+		s.Timeline.Add(string(nodestate.StepPending), "inflate scaled to %d", replicas)
 		if err := s.Client.Scale(ctx, inflateNamespace, inflateName, replicas); err != nil {
 			return err
 		}
@@ -173,7 +174,7 @@ func (s *steps) interrupt(ctx context.Context) error {
 		return fmt.Errorf("node %q has the providerID %q, which names no instance", node.Name, node.Spec.ProviderID)
 	}
 	start := time.Now()
-	s.Timeline.Add("interrupted", "spot warning for %s, node %s with %d pods", id, victim, load)
+	s.Timeline.Add(string(nodestate.StepInterrupted), "spot warning for %s, node %s with %d pods", id, victim, load)
 	if err := s.World.Interrupt(id, spotWarning); err != nil {
 		return err
 	}

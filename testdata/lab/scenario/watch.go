@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 )
 
 // watcher follows pods and NodeClaims and puts their changes on the timeline.
@@ -108,35 +109,35 @@ func (w *watcher) claim(kind watch.EventType, claim *api.NodeClaim) {
 		reported = map[string]bool{}
 		w.claims[claim.Name] = reported
 	}
-	once := func(what, format string, arguments ...any) {
-		if !reported[what] {
+	once := func(step nodestate.Step, format string, arguments ...any) {
+		if what := string(step); !reported[what] {
 			reported[what] = true
 			w.timeline.Add(what, format, arguments...)
 		}
 	}
 	if kind == watch.Deleted {
-		once("gone", "%s", claim.Name)
+		once(nodestate.StepTerminated, "%s", claim.Name)
 		return
 	}
 	if kind == watch.Added {
-		once("planned", "%s for requests %s", claim.Name, requests(claim))
+		once(nodestate.StepPlanned, "%s for requests %s", claim.Name, requests(claim))
 	}
 	labels := claim.Labels
 	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeLaunched) {
-		once("launched", "%s as %s, %s in %s, $%.4f/h", claim.Name, labels[corev1.LabelInstanceTypeStable],
+		once(nodestate.StepLaunched, "%s as %s, %s in %s, $%.4f/h", claim.Name, labels[corev1.LabelInstanceTypeStable],
 			labels[api.CapacityTypeLabelKey], labels[corev1.LabelTopologyZone], w.price(claim))
 	}
 	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeRegistered) {
-		once("registered", "%s as node %s", claim.Name, claim.Status.NodeName)
+		once(nodestate.StepRegistered, "%s as node %s", claim.Name, claim.Status.NodeName)
 	}
 	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized) {
-		once("initialized", "%s", claim.Name)
+		once(nodestate.StepInitialized, "%s", claim.Name)
 	}
 	if claim.DeletionTimestamp != nil {
-		once("ending", "%s", claim.Name)
+		once(nodestate.StepDraining, "%s", claim.Name)
 	}
 	if api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeDrained) {
-		once("drained", "%s", claim.Name)
+		once(nodestate.StepDrained, "%s", claim.Name)
 	}
 }
 

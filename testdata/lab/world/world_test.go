@@ -377,7 +377,7 @@ func mainJob(t *testing.T, w *world.World, setup scenario.Setup) {
 	}
 	for _, what := range []string{
 		"pending", "planned", "launched", "registered", "initialized", "running", "interrupted", "drained", "replaced",
-		"ending", "gone", "empty",
+		"draining", "terminated", "empty",
 	} {
 		if !said[what] {
 			t.Errorf("the timeline does not say %q", what)
