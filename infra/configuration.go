@@ -110,6 +110,8 @@ type clusterConfiguration struct {
 	// binding is bindByScheduler where kube-scheduler binds all pods. By default lifecycle binds those
 	// that a node was launched for.
 	binding string
+	// nodePoolMetrics are the NodePools with metrics of their own.
+	nodePoolMetrics []string
 	// terminateFirst has the reasons for which nodes may end before their replacement.
 	terminateFirst []string
 	// provisioningRequests makes provision and disrupt carry out ProvisioningRequests.

@@ -62,6 +62,7 @@ type function struct {
 	name   string
 	role   awsiam.Role
 	lambda awslambda.Function
+	log    awslogs.LogGroup
 	// sends are the queues that the function sends to.
 	sends []awssqs.Queue
 }
@@ -112,7 +113,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 	})
 	installEnvironment := installSettings(c)
 	installEnvironment["CATALOG_FUNCTION"] = catalog.lambda.FunctionName()
-	return functions{
+	made := functions{
 		ticker: newFunction(c, functionProperties{
 			name: "ticker", id: "Ticker", outsideVPC: true, timeout: 30 * time.Second,
 			description: "Sends the ticks of the next minute",
@@ -174,6 +175,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DRY_RUN":                    dryRun,
 				"EVENT_BUS":                  eventBusOf(c),
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
+				"NODEPOOL_METRICS":           jsii.String(strings.Join(c.configuration.nodePoolMetrics, ",")),
 				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 			}, namesRoles(c, nodes), startsWatch(c)),
@@ -224,8 +226,9 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			environment: installEnvironment,
 			statements:  installStatements(c, q, catalog),
 		}),
-		console: newConsole(c),
 	}
+	made.console = newConsole(c, made)
+	return made
 }
 
 // enabled is the variable of a setting that is off without a value.
@@ -353,7 +356,7 @@ func newFunction(c *cluster, p functionProperties) function {
 	for i, queue := range p.queues {
 		newMapping(scope, []string{"Messages", "Warnings"}[i], lambda, queue, p.concurrency)
 	}
-	return function{name: p.name, role: role, lambda: lambda, sends: p.sends}
+	return function{name: p.name, role: role, lambda: lambda, log: logs, sends: p.sends}
 }
 
 // newMapping lets Lambda poll the queue for the function.

@@ -29,7 +29,7 @@ func TestFunctions(t *testing.T) {
 		},
 		{"catalog", 512, 120, nil},
 		{"install", 256, 300, []string{"ADMISSION", "CATALOG_FUNCTION"}},
-		{"console", 1024, 30, nil},
+		{"console", 1024, 30, []string{"HISTORY_LOG_GROUPS"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			template := synthesize(t, "prod")

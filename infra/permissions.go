@@ -151,6 +151,18 @@ func readShifts(c *cluster) []awsiam.PolicyStatement {
 	}
 }
 
+// readHistory allows queries of the logs that tell what happened to nodes, and of no others.
+// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatchlogs.html
+func readHistory(f functions) []awsiam.PolicyStatement {
+	var groups []*string
+	for _, teller := range f.tellers() {
+		groups = append(groups, teller.log.LogGroupArn())
+	}
+	return []awsiam.PolicyStatement{
+		allow("History", jsii.Strings("logs:StartQuery", "logs:GetQueryResults"), groups, nil),
+	}
+}
+
 // clusterARN returns the ARN of the EKS cluster.
 func clusterARN(c *cluster) *string {
 	return arn("eks:${AWS::Region}:${AWS::AccountId}:cluster/" + c.name)

@@ -89,9 +89,11 @@ func karpentersPolicy() []grant {
 // and functions do.
 func beyondKarpenter() map[string]string {
 	const log = "Karpenter's log is the kubelet's"
+	const past = "Karpenter has no page that tells of the last day"
 	const queue = "functions wake each other, and Lambda polls, by queues of their own"
 	return map[string]string{
 		"logs:CreateLogStream": log, "logs:PutLogEvents": log, "sqs:SendMessage": queue, "sqs:GetQueueAttributes": queue,
+		"logs:StartQuery": past, "logs:GetQueryResults": past,
 		"sqs:ChangeMessageVisibility":   "a failed message comes back after seconds",
 		"events:PutEvents":              "install tests whether events arrive",
 		"lambda:InvokeFunction":         "install has the first catalogue read",

@@ -112,7 +112,7 @@ func TestActions(t *testing.T) {
 		"install": slices.Concat(log, []string{
 			"eks:DescribeCluster", "events:PutEvents", "lambda:InvokeFunction", "sqs:DeleteMessage", "sqs:ReceiveMessage",
 		}),
-		"console": slices.Concat(log, []string{"eks:DescribeCluster"}),
+		"console": slices.Concat(log, []string{"eks:DescribeCluster", "logs:GetQueryResults", "logs:StartQuery"}),
 	}
 	template := synthesize(t, "prod")
 	for _, name := range functionNames() {

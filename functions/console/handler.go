@@ -10,8 +10,10 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
+	"github.com/whittle-dev/whittle/functions/console/timeline"
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/functions/console/widget"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/function"
 )
 
@@ -38,7 +40,9 @@ type Handler struct {
 	cluster string
 	widget  *widget.Widget
 	read    func(context.Context) (*view.Cluster, error)
-	now     func() time.Time
+	// past reads the last day, with what is known of the claims; nil where nobody keeps it.
+	past func(context.Context, func() []api.NodeClaim) *timeline.Timeline
+	now  func() time.Time
 	// last is the last view of a warm container. It is shown, marked as old, while the cluster does not
 	// answer.
 	last *view.View
@@ -59,7 +63,7 @@ func (h *Handler) Handle(ctx context.Context, asked Event) (string, error) {
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		options.Endpoint = invocation.InvokedFunctionArn
 	}
-	objects, err := h.read(ctx)
+	objects, past, err := h.readBoth(ctx)
 	if err != nil {
 		slog.ErrorContext(ctx, "the cluster cannot be shown", "error", err)
 		if h.last == nil || h.now().Sub(h.last.Time) > lastFor {
@@ -72,7 +76,30 @@ func (h *Handler) Handle(ctx context.Context, asked Event) (string, error) {
 		return h.widget.Render(&old, options)
 	}
 	h.last = view.Of(objects, h.now())
+	h.last.Past = past
 	return h.widget.Render(h.last, options)
+}
+
+// readBoth reads the cluster and the last day at the same time. The last day falls back on the claims of
+// the cluster, so that it waits for them where the logs are not read.
+func (h *Handler) readBoth(ctx context.Context) (objects *view.Cluster, past *timeline.Timeline, err error) {
+	read, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		if h.past != nil {
+			past = h.past(ctx, func() []api.NodeClaim {
+				<-read
+				if objects == nil {
+					return nil
+				}
+				return objects.NodeClaims
+			})
+		}
+	}()
+	objects, err = h.read(ctx)
+	close(read)
+	<-done
+	return objects, past, err
 }
 
 // errorLength is the most characters of an error beside the last view.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/whittle-dev/whittle/functions/console/timeline"
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/functions/console/widget"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -129,4 +130,26 @@ func TestReadingEndsBeforeTheInvocationDoes(t *testing.T) {
 		return pools(ctx)
 	})
 	answer(t, h, `{}`)
+}
+
+// TestTheLastDayNeverHidesTheCluster reads both, and lets each fail.
+func TestTheLastDayNeverHidesTheCluster(t *testing.T) {
+	known := -1
+	past := func(_ context.Context, claims func() []api.NodeClaim) *timeline.Timeline {
+		known = len(claims())
+		return &timeline.Timeline{Problem: "The logs are not read"}
+	}
+	h := newHandler(t, func(context.Context) (*view.Cluster, error) {
+		return &view.Cluster{NodeClaims: make([]api.NodeClaim, 3)}, nil
+	})
+	h.past = past
+	if html := answer(t, h, "{}"); known != 3 || !strings.Contains(html, "The logs are not read") ||
+		!strings.Contains(html, "NodePools") {
+		t.Errorf("the last day knew %d claims:\n%s", known, html)
+	}
+	h = newHandler(t, func(context.Context) (*view.Cluster, error) { return nil, errors.New("no answer") })
+	h.past = past
+	if html := answer(t, h, "{}"); known != 0 || !strings.Contains(html, "no answer") {
+		t.Errorf("the last day knew %d claims:\n%s", known, html)
+	}
 }

@@ -2,8 +2,10 @@ package console
 
 import (
 	"context"
+	"strings"
 
 	"github.com/whittle-dev/whittle/functions/console/objects"
+	"github.com/whittle-dev/whittle/functions/console/pastlogs"
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/functions/console/widget"
 	"github.com/whittle-dev/whittle/shared/function"
@@ -15,6 +17,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	settings := deps.Settings()
 	h := &Handler{cluster: settings.Required("CLUSTER_NAME"), now: deps.Clock()}
 	karpenter := function.KarpenterAccounts(settings)
+	groups := strings.FieldsFunc(settings.Optional("HISTORY_LOG_GROUPS"), func(r rune) bool { return r == ',' })
 	if err := settings.Err(); err != nil {
 		return nil, err
 	}
@@ -33,6 +36,9 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 			return nil, err
 		}
 		return objects.Read(ctx, client, karpenter, h.now())
+	}
+	if len(groups) > 0 {
+		h.past = pastlogs.New(loaded, groups, h.now).Read
 	}
 	return h, nil
 }

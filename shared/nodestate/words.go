@@ -77,7 +77,10 @@ func Words() []Entry { return append(states(), marks()...) }
 
 func states() []Entry {
 	all := []Entry{
-		{Word: Launching, Tone: Busy, Meaning: "The NodeClaim has no instance yet.", From: []string{api.AttemptAnnotationKey}},
+		{
+			Word: Launching, Tone: Busy, Meaning: "The NodeClaim has no instance yet.",
+			From: []string{api.AttemptAnnotationKey},
+		},
 		{
 			Word: Launched, Tone: Busy, Meaning: "The instance boots, and has not joined the cluster.",
 			From: []string{api.ConditionTypeLaunched},
@@ -201,7 +204,10 @@ func marksOfMoves() []Entry {
 			Word: Kept, Tone: Warn, Meaning: "An annotation of a person keeps the node.",
 			From: []string{api.DoNotDisruptAnnotationKey, api.ScaleDownDisabledAnnotationKey, api.DoNotRepairAnnotationKey},
 		},
-		{Word: Frozen, Tone: Warn, Meaning: "Something would remove the node, and the budgets of its pool let no node go now."},
+		{
+			Word: Frozen, Tone: Warn,
+			Meaning: "Something would remove the node, and the budgets of its pool let no node go now.",
+		},
 		{Word: ZoneShifted, Tone: Warn, Meaning: "A zonal shift moves traffic away from its zone. Nothing ends there."},
 		{
 			Word: Deadline, Tone: Warn, Meaning: "The pods of the node are deleted at this time, despite any protection.",

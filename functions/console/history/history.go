@@ -61,15 +61,16 @@ func Of(events []corev1.Event, selection Selection) []Entry {
 			object = strings.ToLower(about.Kind) + "/" + about.Namespace + "/" + about.Name
 		}
 		entries = append(entries, Entry{
-			Time: at.UTC(), Step: nodestate.StepOfReason(event.Reason), Object: printable.Line(object), Type: event.Type, Reason: printable.Line(event.Reason),
+			Time: at.UTC(), Step: nodestate.StepOfReason(event.Reason), Object: printable.Line(object), Type: event.Type,
+			Reason:  printable.Line(event.Reason),
 			Message: printable.Line(event.Message), Count: max(event.Count, 1), uid: string(event.UID),
 		})
 	}
 	// Events have whole seconds, in which several happen. The steps have the order in which one leads to
 	// the next.
 	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(nodestate.PlaceOf(a.Step), nodestate.PlaceOf(b.Step)), cmp.Compare(a.Object, b.Object),
-			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.uid, b.uid))
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(nodestate.PlaceOf(a.Step), nodestate.PlaceOf(b.Step)),
+			cmp.Compare(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.uid, b.uid))
 	})
 	return entries
 }

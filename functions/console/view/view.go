@@ -3,12 +3,14 @@ package view
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/whittle-dev/whittle/functions/console/timeline"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -61,6 +63,8 @@ type View struct {
 	Plan *status.Plan `json:"plan,omitempty"`
 	// Day has samples of the last day, the oldest first.
 	Day []status.Sample `json:"day,omitempty"`
+	// Past is the last day by steps. The page alone has it; nil elsewhere.
+	Past *timeline.Timeline `json:"past,omitempty"`
 	// Catalog is nil before the first catalogue.
 	Catalog *Catalog `json:"catalog,omitempty"`
 	// Standby names the running Karpenter during standby. Otherwise it is empty. StandsBack is the same
@@ -131,6 +135,47 @@ type Node struct {
 	Pods            int       `json:"pods"`
 	Requested       Resources `json:"requested"`
 	Allocatable     Resources `json:"allocatable"`
+	// Others are the other resources that the node has, such as GPUs, by their names.
+	Others []Other `json:"otherResources,omitempty"`
+	// Labels are the node's, or those of its claim until it has joined. Columns show some of them.
+	Labels map[string]string `json:"-"`
+
+	other corev1.ResourceList // requested of the other resources
+}
+
+// Other is a resource beside CPU and memory.
+type Other struct {
+	Name        string            `json:"name"`
+	Requested   resource.Quantity `json:"requested"`
+	Allocatable resource.Quantity `json:"allocatable"`
+}
+
+// Text is what is requested of what there is, such as 1 of 4.
+func (o Other) Text() string { return o.Requested.String() + " of " + o.Allocatable.String() }
+
+// OtherNames are the names of the other resources of any node, sorted.
+func (v *View) OtherNames() []string {
+	names := map[string]bool{}
+	for i := range v.Nodes {
+		for _, other := range v.Nodes[i].Others {
+			names[other.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Other returns the node's resource of a name.
+func (n *Node) Other(name string) (other Other, has bool) {
+	if i := slices.IndexFunc(n.Others, func(o Other) bool { return o.Name == name }); i >= 0 {
+		return n.Others[i], true
+	}
+	return Other{}, false
+}
+
+// Column is the header of a column for a label or a resource: the last part of its name in capitals, as
+// kubectl writes it.
+func Column(name string) string {
+	return strings.ToUpper(name[strings.LastIndexByte(name, '/')+1:])
 }
 
 // InstancePerHour returns the price of the node's instance in $/h, or zero if it is unknown.

@@ -31,6 +31,7 @@ type page struct {
 	Choices   []choice
 	Tiles     []tile
 	Charts    []chart
+	Past      *past
 	Pools     []pool
 	Nodes     []node
 	Left      int  // nodes that the table leaves out
@@ -93,6 +94,7 @@ func pageOf(shown *view.View, options Options) page {
 		p.Choices = choices(shown, options.NodePool)
 	}
 	p.Charts = charts(shown)
+	p.Past = pastOf(shown)
 	if options.NodePool != "" {
 		shown = shown.Of(options.NodePool)
 	}

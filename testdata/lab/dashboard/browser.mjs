@@ -136,7 +136,7 @@ async function read(browser) {
 const browser = await chromium.launch({ executablePath: given.executable, timeout: patience });
 for (const [name, url] of Object.entries(given.pages)) {
   for (const colorScheme of ['light', 'dark']) {
-    for (const width of [420, 700, 1280, 1400, 1920]) await look(browser, name, url, colorScheme, width);
+    for (const width of [420, 800, 1280, 1400, 1920]) await look(browser, name, url, colorScheme, width);
   }
 }
 await use(browser);

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/whittle-dev/whittle/functions/console/timeline"
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -135,6 +136,9 @@ func busy(nodes int) *view.View {
 			})
 	}
 	shown.Day = day()
+	shown.Past = timeline.Of(happened(), now)
+	shown.Past.Source = "From the functions' logs of 11:57:12 UTC. Reading them took 84.2 MB and $0.0004, at most once in " +
+		"5 minutes."
 	shown.Plan = &status.Plan{
 		Time: now.Add(-50 * time.Second), Pods: 31, Existing: 6, Unplaced: 1, PricePerHour: 0.8862, LowerBoundPerHour: 0.7941,
 		Nodes: []status.Nodes{
@@ -155,6 +159,34 @@ func busy(nodes int) *view.View {
 	return shown
 }
 
+// happened are the lines of a day with a busy afternoon, a storm of interruptions and failures at night.
+func happened() []timeline.Line {
+	var lines []timeline.Line
+	add := func(quarter, count int, message, level, claim, why string) {
+		lines = append(lines, timeline.Line{
+			Start: now.Add(-24*time.Hour + time.Duration(quarter)*timeline.Every), Message: message, Level: level, Count: count,
+			Claim: claim, Why: why,
+		})
+	}
+	for quarter := range 96 {
+		if quarter > 12 && quarter < 44 || quarter%9 == 0 {
+			add(quarter, 1+quarter*7%5, "launched nodeclaim", "INFO", fmt.Sprintf("default-%05x", quarter*7919), "")
+		}
+		if quarter%11 == 3 {
+			add(quarter, 1, "disrupting node(s)", "INFO", fmt.Sprintf("memory-%05x", quarter*977), "underutilized")
+		}
+		if quarter > 40 && quarter < 56 {
+			add(quarter, 2, "deleted nodeclaim", "INFO", fmt.Sprintf("default-%05x", quarter*7919), "")
+		}
+	}
+	add(71, 6, "initiating delete from interruption message", "INFO", "default-5bd9a", "SpotInterrupted")
+	add(72, 6, "deleted nodeclaim", "INFO", "default-5bd9a", "")
+	add(94, 2, "failed launching nodeclaim", "WARN", "gpu-1c2f0", "InsufficientInstanceCapacity")
+	add(95, 1, "the invocation failed", "ERROR", "", `listing pods: Get "https://0123.gr7.us-east-1.eks.amazonaws.com/api/v1/pods"`+
+		": context deadline exceeded")
+	return lines
+}
+
 // long has names and reasons of Kubernetes' maximum length, with characters that must be escaped.
 func long() *view.View {
 	shown := busy(6)
@@ -170,6 +202,10 @@ func long() *view.View {
 	}
 	shown.Nodes[1].State, shown.Nodes[1].Reason = nodestate.NotReady,
 		strings.Repeat("KubeletNotReady: container runtime network not ready ", 12)
+	shown.Past = timeline.Of([]timeline.Line{{
+		Start: now.Add(-time.Hour), Message: "launched nodeclaim", Count: 98765, Claim: shown.Nodes[0].NodeClaim,
+		Why: strings.Repeat("unbroken", 60),
+	}}, now)
 	shown.Waiting = nil
 	for i := range 30 {
 		shown.Waiting = append(shown.Waiting, view.Pod{
@@ -184,7 +220,7 @@ func long() *view.View {
 	return shown
 }
 
-func empty() *view.View { return &view.View{Time: now} }
+func empty() *view.View { return &view.View{Time: now, Past: timeline.Of(nil, now)} }
 
 // broken has NodePools that open no node, and a catalogue that is old.
 func broken() *view.View {
@@ -207,6 +243,9 @@ func broken() *view.View {
 			},
 			{Name: "new", Reasons: []string{"it has not been looked at yet: lifecycle does so each minute"}},
 		}}
+	shown.Past = timeline.OfClaims(nil, now)
+	shown.Past.Problem = "The logs of the functions are not read, so that only launches of nodes that still exist are " +
+		"shown: starting a query: operation error CloudWatch Logs: StartQuery, https response error StatusCode: 400, AccessDeniedException"
 	shown.Waiting = []view.Pod{
 		{
 			Namespace: "default", Name: "web-0", Created: now.Add(-9 * time.Minute), Source: "default-scheduler",

@@ -107,6 +107,14 @@ func TestPermissionsOfCalls(t *testing.T) {
 			"logs", "PutLogEvents", "POST", "/", `{"logGroupName":"/aws/lambda/f","logStreamName":"s"}`,
 			[]string{"logs:PutLogEvents arn:aws:logs:us-east-1:123456789012:log-group:/aws/lambda/f:log-stream:s"},
 		},
+		{
+			"logs", "StartQuery", "POST", "/", `{"logGroupNames":["/aws/lambda/f","/aws/lambda/g"]}`,
+			[]string{
+				"logs:StartQuery arn:aws:logs:us-east-1:123456789012:log-group:/aws/lambda/f:*",
+				"logs:StartQuery arn:aws:logs:us-east-1:123456789012:log-group:/aws/lambda/g:*",
+			},
+		},
+		{"logs", "GetQueryResults", "POST", "/", `{"queryId":"q"}`, []string{"logs:GetQueryResults "}},
 		{"monitoring", "PutMetricData", "POST", "/", "", []string{"cloudwatch:PutMetricData *"}},
 	}
 	for _, test := range tests {

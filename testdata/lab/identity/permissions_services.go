@@ -156,18 +156,7 @@ func (s *Service) targetPermissions(c *wire.Call) []permission {
 	case "ssm":
 		return s.ssmPermissions(c, action)
 	case "logs":
-		var in struct {
-			LogGroupName  string `json:"logGroupName"`
-			LogStreamName string `json:"logStreamName"`
-		}
-		if c.DecodeJSON(&in) == nil && in.LogGroupName != "" {
-			group := fmt.Sprintf("arn:aws:logs:%s:%s:log-group:%s", c.Region, s.accountID, in.LogGroupName)
-			resource := group + ":*"
-			if in.LogStreamName != "" && c.Action == "PutLogEvents" {
-				resource = group + ":log-stream:" + in.LogStreamName
-			}
-			return []permission{{action: action, resource: resource, tagged: group}}
-		}
+		return s.logsPermissions(c, action)
 	case "cloudformation":
 		if name := c.Form.Get("StackName"); name != "" {
 			if !strings.HasPrefix(name, "arn:") {
@@ -183,6 +172,36 @@ func (s *Service) targetPermissions(c *wire.Call) []permission {
 		return []permission{{action: action, resource: "*"}}
 	}
 	return []permission{{action: action, resource: anyResource}}
+}
+
+// logsPermissions are one for each log group that the call names. A query needs the right to all of its
+// groups. Its result is asked for by an id, which does not tell them.
+func (s *Service) logsPermissions(c *wire.Call, action string) []permission {
+	var in struct {
+		LogGroupName  string   `json:"logGroupName"`
+		LogGroupNames []string `json:"logGroupNames"`
+		LogStreamName string   `json:"logStreamName"`
+	}
+	if c.DecodeJSON(&in) != nil {
+		return []permission{{action: action, resource: anyResource}}
+	}
+	names := in.LogGroupNames
+	if in.LogGroupName != "" {
+		names = append(names, in.LogGroupName)
+	}
+	var all []permission
+	for _, name := range names {
+		group := fmt.Sprintf("arn:aws:logs:%s:%s:log-group:%s", c.Region, s.accountID, name)
+		resource := group + ":*"
+		if in.LogStreamName != "" && c.Action == "PutLogEvents" {
+			resource = group + ":log-stream:" + in.LogStreamName
+		}
+		all = append(all, permission{action: action, resource: resource, tagged: group})
+	}
+	if len(all) == 0 {
+		return []permission{{action: action, resource: anyResource}}
+	}
+	return all
 }
 
 // putEventsPermissions are one for each bus and source.

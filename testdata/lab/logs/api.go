@@ -8,9 +8,11 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
-// Register makes the server answer the one call of `aws logs tail`.
+// Register makes the server answer the call of `aws logs tail`, and queries of Logs Insights.
 func (s *Service) Register(server *wire.Server) {
-	server.Register("logs", wire.Actions{"FilterLogEvents": s.filterLogEvents})
+	server.Register("logs", wire.Actions{
+		"FilterLogEvents": s.filterLogEvents, "StartQuery": s.startQuery, "GetQueryResults": s.getQueryResults,
+	})
 }
 
 func (s *Service) filterLogEvents(_ context.Context, c *wire.Call) (*wire.Response, error) {

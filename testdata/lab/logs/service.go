@@ -30,6 +30,9 @@ type Service struct {
 	mu     sync.Mutex
 	groups map[string]*group
 	lines  uint64
+	// queries of Logs Insights by their id, and asked their ids, the oldest first.
+	queries map[string]*query
+	asked   []string
 }
 
 type group struct {

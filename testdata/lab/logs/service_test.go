@@ -40,6 +40,85 @@ func TestTail(t *testing.T) {
 	}
 }
 
+// TestInsights asks for counts as the console does, and for lines as a person does.
+func TestInsights(t *testing.T) {
+	s := New("123456789012", "us-east-1")
+	client := cloudwatchlogs.NewFromConfig(wiretest.Listen(t, wire.NewServer(), s))
+	at := time.Now().Truncate(15 * time.Minute)
+	line := func(group string, after time.Duration, text string) { s.Append(group, "s", at.Add(after), text, true) }
+	line("/p", time.Second, `{"level":"INFO","msg":"launched","NodeClaim":"a"}`)
+	line("/p", 2*time.Second, `{"level":"INFO","msg":"launched","NodeClaim":"b","reason":"two"}`)
+	line("/p", -time.Minute, `{"level":"INFO","msg":"launched","NodeClaim":"z"}`)
+	line("/l", 3*time.Second, `{"level":"ERROR","msg":"broke | 'x'","error":"why","reason":"other"}`)
+	line("/l", 4*time.Second, `{"level":"INFO","msg":"quiet"}`)
+	line("/l", 5*time.Second, `no JSON with launched in it`)
+	line("/l", -48*time.Hour, `{"level":"INFO","msg":"launched"}`)
+	ask := func(text string, groups ...string) ([][]types.ResultField, error) {
+		t.Helper()
+		started, err := client.StartQuery(t.Context(), &cloudwatchlogs.StartQueryInput{
+			LogGroupNames: groups, QueryString: aws.String(text), StartTime: aws.Int64(at.Add(-24 * time.Hour).Unix()),
+			EndTime: aws.Int64(at.Add(time.Hour).Unix()),
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, want := range []types.QueryStatus{
+			types.QueryStatusScheduled, types.QueryStatusRunning, types.QueryStatusComplete,
+		} {
+			got, err := client.GetQueryResults(t.Context(), &cloudwatchlogs.GetQueryResultsInput{QueryId: started.QueryId})
+			if err != nil || got.Status != want {
+				t.Fatalf("%v, %v, want %s", got, err, want)
+			}
+			if want == types.QueryStatusComplete {
+				if got.Statistics.BytesScanned == 0 {
+					t.Error("the query read nothing")
+				}
+				return got.Results, nil
+			}
+		}
+		return nil, nil
+	}
+	written := func(rows [][]types.ResultField) string {
+		var text strings.Builder
+		for _, row := range rows {
+			for _, one := range row {
+				fmt.Fprintf(&text, "%s=%s ", *one.Field, *one.Value)
+			}
+			text.WriteString("\n")
+		}
+		return text.String()
+	}
+	now, before := at.UTC().Format("2006-01-02 15:04:05.000"), at.Add(-15*time.Minute).UTC().Format("2006-01-02 15:04:05.000")
+	for query, want := range map[string]string{
+		"fields coalesce(error, reason) as why | filter msg in ['launched', 'other'] or level = 'ERROR' | " +
+			"stats count(*) as n, latest(NodeClaim) as claim, latest(why) as last by bin(15m), msg, level | limit 10": "bin(15m)=" +
+			now + " msg=broke | 'x' level=ERROR n=1 last=why \nbin(15m)=" + now +
+			" msg=launched level=INFO n=2 claim=b last=two \nbin(15m)=" + before + " msg=launched level=INFO n=1 claim=z \n",
+		"fields msg, NodeClaim | filter @message like 'launched' | sort @timestamp asc | limit 3": "msg=launched " +
+			"NodeClaim=z \nmsg=launched NodeClaim=a \nmsg=launched NodeClaim=b \n",
+	} {
+		rows, err := ask(query, "/p", "/l")
+		if got := written(rows); err != nil || got != want {
+			t.Errorf("%s: %v\n%s, want\n%s", query, err, got, want)
+		}
+	}
+	for _, query := range []string{"parse x", "filter a > 3", "stats sum(x) as y", "sort msg asc", "limit 0", "stats count(*) as n by f(x)"} {
+		var refused *types.MalformedQueryException
+		if _, err := ask(query, "/p"); !errors.As(err, &refused) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	var missing *types.ResourceNotFoundException
+	if _, err := ask("limit 1", "/none"); !errors.As(err, &missing) {
+		t.Errorf("an unknown group gave %v", err)
+	}
+	if _, err := client.GetQueryResults(t.Context(), &cloudwatchlogs.GetQueryResultsInput{
+		QueryId: aws.String("nobody"),
+	}); !errors.As(err, &missing) {
+		t.Errorf("an unknown query gave %v", err)
+	}
+}
+
 func TestAppendMakesAGroupOnlyWhereItMay(t *testing.T) {
 	s := New("123456789012", "us-east-1")
 	s.Append("/gone", "s", time.Now(), "lost", false)

@@ -21,7 +21,8 @@ func checkPage(t *testing.T, w *world.World, setup scenario.Setup) {
 			"the page", http.MethodGet, "", "",
 			[]string{
 				"<title>Whittle · " + setup.Name + "</title>", "<h1>" + setup.Name + "</h1>", "ago: ", "Last plan",
-				"<h2>Nodes</h2>", "Catalogue: 1334 instance types",
+				"<h2>Nodes</h2>", "Catalogue: 1334 instance types", "What happened", "launched</span>", "terminated</span>",
+				"From the functions&#39; logs of ",
 			},
 		},
 		{
