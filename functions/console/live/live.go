@@ -43,37 +43,114 @@ func name(n *view.Node) string { return cmp.Or(n.Name, n.NodeClaim) }
 
 // Model is what the person at the terminal has chosen. The zero Model sorts by state and shows all.
 type Model struct {
-	order int
+	// labels are the keys of labels that have a column each.
+	labels []string
+	order  int
 	// filter is a part of what a row shows; empty for all rows. While typing is true, keys add to it.
 	filter string
 	typing bool
-	// first is the number of rows that are scrolled away.
-	first int
+	// chosen is the node of the selected row, and at the row's place, which counts once the node is gone.
+	chosen string
+	at     int
+	// podsHidden hides the pane of pending pods.
+	podsHidden bool
+	// page is the explanation of a row in place of the table; nil for the table.
+	page *page
 }
 
-// Key returns the Model after a key, such as q, /, enter, up or a letter. It reports whether the person
-// wants to quit.
-func (m Model) Key(key string) (next Model, quit bool) {
-	if m.typing {
-		return m.typed(key), key == "ctrl-c"
+// page is the explanation of a node.
+type page struct {
+	name, text string // the text is empty until it is there
+	first      int    // the number of lines that are scrolled away
+}
+
+// New returns a Model whose rows have columns of labels.
+func New(labels []string) Model { return Model{labels: labels} }
+
+// Ask is what the command does after a key.
+type Ask struct {
+	Quit bool
+	// Explain is the node or claim to explain with Explained; empty for none.
+	Explain string
+}
+
+// Key returns the Model after a key, such as q, /, enter, up or a letter, and what the person asks for. The
+// view is what is on the screen, or nil.
+func (m Model) Key(key string, v *view.View) (next Model, ask Ask) {
+	switch {
+	case key == "ctrl-c":
+		return m, Ask{Quit: true}
+	case m.typing:
+		return m.typed(key), Ask{}
+	case key == "q":
+		return m, Ask{Quit: true}
+	case m.page != nil:
+		return m.read(key), Ask{}
 	}
 	switch key {
-	case "q", "ctrl-c":
-		return m, true
 	case "/":
-		m.typing, m.filter, m.first = true, "", 0
+		m.typing, m.filter, m.chosen, m.at = true, "", "", 0
 	case "escape":
-		m.filter, m.first = "", 0
+		m.filter = ""
 	case "down", "j":
-		m.first++
+		return m.move(v, 1), Ask{}
 	case "up", "k":
-		m.first = max(m.first-1, 0)
+		return m.move(v, -1), Ask{}
+	case "w":
+		m.podsHidden = !m.podsHidden
+	case "enter":
+		if nodes := m.nodes(v); len(nodes) > 0 {
+			asked := name(&nodes[m.place(nodes)])
+			m.page = &page{name: asked}
+			return m, Ask{Explain: asked}
+		}
 	default:
 		if i := slices.IndexFunc(orders(), func(o order) bool { return o.key == key }); i >= 0 {
-			m.order, m.first = i, 0
+			m.order, m.chosen, m.at = i, "", 0
 		}
 	}
-	return m, false
+	return m, Ask{}
+}
+
+// read returns the Model after a key on the page of an explanation.
+func (m Model) read(key string) Model {
+	shown := *m.page
+	switch key {
+	case "escape", "enter":
+		m.page = nil
+		return m
+	case "down", "j":
+		shown.first = min(shown.first+1, max(strings.Count(shown.text, "\n")-1, 0))
+	case "up", "k":
+		shown.first = max(shown.first-1, 0)
+	}
+	m.page = &shown
+	return m
+}
+
+// Explained returns the Model with the explanation of a node, unless the person has left its page.
+func (m Model) Explained(name, text string) Model {
+	if m.page != nil && m.page.name == name {
+		m.page = &page{name: name, text: text}
+	}
+	return m
+}
+
+// move selects another row.
+func (m Model) move(v *view.View, by int) Model {
+	if nodes := m.nodes(v); len(nodes) > 0 {
+		m.at = min(max(m.place(nodes)+by, 0), len(nodes)-1)
+		m.chosen = name(&nodes[m.at])
+	}
+	return m
+}
+
+// place is the place of the selected row. There must be rows.
+func (m Model) place(nodes []view.Node) int {
+	if i := slices.IndexFunc(nodes, func(n view.Node) bool { return m.chosen != "" && name(&n) == m.chosen }); i >= 0 {
+		return i
+	}
+	return min(m.at, len(nodes)-1)
 }
 
 // typed returns the Model after a key of the filter.
@@ -100,6 +177,8 @@ const (
 	maximumProblems = 3
 	// barLength is the length of a bar.
 	barLength = 8
+	// podsFrom is the height of a screen that has room for the pane of pending pods.
+	podsFrom = 16
 )
 
 // Lines returns the screen: as many lines as its height at most, each no wider than its width. problem
@@ -109,7 +188,10 @@ func (m Model) Lines(v *view.View, problem string, style terminal.Style, height 
 	if problem != "" {
 		head = append(head, style.Paint(terminal.Red, terminal.Cut("NOT CURRENT: "+problem, style.Width)))
 	}
-	if v == nil {
+	switch {
+	case m.page != nil:
+		return m.page.lines(head, style, height)
+	case v == nil:
 		return append(head, "reading the cluster…")[:min(len(head)+1, height)]
 	}
 	head = append(head, style.Paint(terminal.Bold, terminal.Cut(v.VerdictText(), style.Width)))
@@ -121,17 +203,64 @@ func (m Model) Lines(v *view.View, problem string, style terminal.Style, height 
 		head = append(head, style.Paint(terminal.Red, terminal.Cut("PROBLEM: "+text, style.Width)))
 	}
 	head = append(head, terminal.Cut(totals(v), style.Width), "")
-	rows := m.rows(v)
-	room := max(height-len(head)-2, 1) // the header, and the line of keys
-	first := min(m.first, max(len(rows)-room, 0))
-	shown := append([][]terminal.Cell{header()}, rows[first:min(first+room, len(rows))]...)
-	table := strings.Split(strings.TrimSuffix(style.Fit(shown, 3, 9, 4, 7, 2), "\n"), "\n")
-	lines := append(head, table...)
+	nodes := m.nodes(v)
+	pods := m.pods(v, style, height-len(head))
+	room := max(height-len(head)-len(pods)-2, 1) // the header, and the line of keys
+	first := 0
+	if len(nodes) > room {
+		first = min(max(m.place(nodes)-room/2, 0), len(nodes)-room)
+	}
+	lines := append(head, m.table(v, nodes, first, room, style)...)
+	for len(lines)+len(pods) < height-1 {
+		lines = append(lines, "")
+	}
+	lines = append(lines, pods...)
+	return append(lines[:min(len(lines), max(height-1, 0))], terminal.Cut(m.keys(first, room, len(nodes)), style.Width))
+}
+
+// lines are the screen of an explanation, below other lines.
+func (p *page) lines(head []string, style terminal.Style, height int) []string {
+	lines := append(head, style.Paint(terminal.Bold, terminal.Cut("explain "+p.name, style.Width)), "")
+	text := strings.Split(strings.TrimRight(p.text, "\n"), "\n")
+	if p.text == "" {
+		text = []string{"reading the cluster…"}
+	}
+	room := max(height-len(lines)-1, 1)
+	first := min(p.first, max(len(text)-room, 0))
+	for _, line := range text[first:min(first+room, len(text))] {
+		lines = append(lines, terminal.Cut(line, style.Width))
+	}
 	for len(lines) < height-1 {
 		lines = append(lines, "")
 	}
-	return append(lines[:max(height-1, 0)], terminal.Cut(m.keys(first, room, len(rows)), style.Width))
+	keys := "escape back  up/down scroll  q quit"
+	if len(text) > room {
+		keys = fmt.Sprintf("%d-%d of %d lines  ", first+1, min(first+room, len(text)), len(text)) + keys
+	}
+	return append(lines[:min(len(lines), max(height-1, 0))], terminal.Cut(keys, style.Width))
 }
+
+// pods is the pane of pending pods: a quarter of the room at most.
+func (m Model) pods(v *view.View, style terminal.Style, height int) []string {
+	if m.podsHidden || len(v.Waiting) == 0 || height < podsFrom {
+		return nil
+	}
+	most := min(len(v.Waiting), max(height/4, 1))
+	rows := [][]terminal.Cell{terminal.Header("PENDING POD", ">AGE", "SOURCE", "MESSAGE")}
+	for _, pod := range v.Waiting[:most] {
+		rows = append(rows, []terminal.Cell{
+			{Text: pod.Namespace + "/" + pod.Name}, {Text: v.Age(pod.Created), Right: true}, {Text: pod.Source},
+			{Text: cmp.Or(pod.Message, "no event yet")},
+		})
+	}
+	lines := append([]string{""}, linesOf(style.Fit(rows, 2))...)
+	if more := len(v.Waiting) - most; more > 0 {
+		lines = append(lines, terminal.Cut(fmt.Sprintf("and %d more pending pods", more), style.Width))
+	}
+	return lines
+}
+
+func linesOf(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
 // totals sums up the nodes in a line.
 func totals(v *view.View) string {
@@ -150,38 +279,89 @@ func totals(v *view.View) string {
 			leaving++
 		}
 	}
-	return fmt.Sprintf("%d nodes, %d joining, %d leaving; $%.4f/h; %d pods pending; cpu %s; memory %s", len(v.Nodes),
-		joining, leaving, v.PricePerHour, len(v.Waiting), bar(requested.CPU, allocatable.CPU).Text,
-		bar(requested.Memory, allocatable.Memory).Text)
+	return fmt.Sprintf("%d nodes, %d joining, %d leaving; $%.4f/h, $%.0f/month; %d pods pending; cpu %s; memory %s",
+		len(v.Nodes), joining, leaving, v.PricePerHour, view.MonthOf(v.PricePerHour), len(v.Waiting),
+		bar(requested.CPU, allocatable.CPU).Text, bar(requested.Memory, allocatable.Memory).Text)
 }
 
-func header() []terminal.Cell {
-	return terminal.Header("NODE", "STATE", "TYPE", "CAPACITY", "ZONE", ">AGE", ">$/H", ">PODS", "CPU", "MEMORY", "NOTE")
-}
-
-// rows returns the rows that the filter leaves, in their order.
-func (m Model) rows(v *view.View) [][]terminal.Cell {
-	nodes := slices.Clone(v.Nodes)
+// nodes returns the nodes that the filter leaves, in their order.
+func (m Model) nodes(v *view.View) []view.Node {
+	if v == nil {
+		return nil
+	}
+	nodes := slices.DeleteFunc(slices.Clone(v.Nodes), func(n view.Node) bool {
+		return m.filter != "" && !strings.Contains(n.NodePool, m.filter) &&
+			!slices.ContainsFunc(m.row(v, &n, nil), func(c terminal.Cell) bool {
+				return strings.Contains(strings.ToLower(c.Text), strings.ToLower(m.filter))
+			})
+	})
 	slices.SortStableFunc(nodes, func(a, b view.Node) int {
 		return cmp.Or(orders()[m.order].compare(&a, &b), strings.Compare(name(&a), name(&b)))
 	})
-	var rows [][]terminal.Cell
-	for i := range nodes {
-		n := &nodes[i]
-		row := []terminal.Cell{
-			{Text: name(n)}, {Text: string(n.State), Color: view.StateColor(n.State)}, {Text: n.InstanceType},
-			{Text: n.CapacityType}, {Text: n.Zone}, {Text: v.Age(n.Created), Right: true},
-			{Text: strconv.FormatFloat(n.PricePerHour, 'f', 4, 64), Right: true},
-			{Text: strconv.Itoa(n.Pods), Right: true}, bar(n.Requested.CPU, n.Allocatable.CPU),
-			bar(n.Requested.Memory, n.Allocatable.Memory), {Text: n.Reason},
-		}
-		if m.filter == "" || slices.ContainsFunc(row, func(c terminal.Cell) bool {
-			return strings.Contains(strings.ToLower(c.Text), strings.ToLower(m.filter))
-		}) || strings.Contains(n.NodePool, m.filter) {
-			rows = append(rows, row)
-		}
+	return nodes
+}
+
+// The columns of a row before those of other resources and labels, by their places.
+const (
+	columnType     = 2
+	columnCapacity = 3
+	columnZone     = 4
+	columnMonth    = 7
+	columnPods     = 8
+	columnMemory   = 10
+	columnOthers   = 11
+)
+
+// table draws a part of the rows with the header. The selected row has a mark.
+func (m Model) table(v *view.View, nodes []view.Node, first, room int, style terminal.Style) []string {
+	others := v.OtherNames()
+	header := terminal.Header(
+		"  NODE", "STATE", "TYPE", "CAPACITY", "ZONE", ">AGE", ">$/H", ">$/MONTH", ">PODS", "CPU", "MEMORY",
+	)
+	// Narrow screens lose the columns in this order.
+	optional := []int{columnCapacity, columnMonth, columnMemory, columnZone, columnPods}
+	for i, name := range others {
+		header = append(header, terminal.Header(view.Column(name))...)
+		optional = append(optional, columnOthers+i)
 	}
-	return rows
+	optional = append(optional, columnType)
+	for i, key := range m.labels {
+		header = append(header, terminal.Header(view.Column(key))...)
+		optional = append(optional, columnOthers+len(others)+i)
+	}
+	rows := [][]terminal.Cell{append(header, terminal.Header("NOTE")...)}
+	for i := first; i < min(first+room, len(nodes)); i++ {
+		cells := m.row(v, &nodes[i], others)
+		cells[0].Text = "  " + cells[0].Text
+		if i == m.place(nodes) {
+			cells[0].Text, cells[0].Color = "▸"+cells[0].Text[1:], terminal.Bold
+		}
+		rows = append(rows, cells)
+	}
+	return linesOf(style.Fit(rows, optional...))
+}
+
+// row has the cells of a node.
+func (m Model) row(v *view.View, n *view.Node, others []string) []terminal.Cell {
+	cells := []terminal.Cell{
+		{Text: name(n)}, {Text: string(n.State), Color: view.StateColor(n.State)}, {Text: n.InstanceType},
+		{Text: n.CapacityType}, {Text: n.Zone}, {Text: v.Age(n.Created), Right: true},
+		{Text: strconv.FormatFloat(n.PricePerHour, 'f', 4, 64), Right: true},
+		{Text: strconv.FormatFloat(view.MonthOf(n.PricePerHour), 'f', 0, 64), Right: true},
+		{Text: strconv.Itoa(n.Pods), Right: true}, bar(n.Requested.CPU, n.Allocatable.CPU),
+		bar(n.Requested.Memory, n.Allocatable.Memory),
+	}
+	for _, name := range others {
+		text := ""
+		if other, has := n.Other(name); has {
+			text = other.Text()
+		}
+		cells = append(cells, terminal.Cell{Text: text})
+	}
+	for _, key := range m.labels {
+		cells = append(cells, terminal.Cell{Text: n.Labels[key]})
+	}
+	return append(cells, terminal.Cell{Text: n.Reason})
 }
 
 // keys is the last line of the screen.
@@ -197,7 +377,7 @@ func (m Model) keys(first, room, rows int) string {
 		}
 		sorts = append(sorts, text)
 	}
-	text := "q quit  / filter  sort by: " + strings.Join(sorts, " ")
+	text := "q quit  enter explain  / filter  w pods  sort by: " + strings.Join(sorts, " ")
 	if m.filter != "" {
 		text = fmt.Sprintf("filter %q  ", m.filter) + text
 	}

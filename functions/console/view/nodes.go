@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -118,6 +119,23 @@ func (n *Node) describe(labels map[string]string, allocatable corev1.ResourceLis
 	n.InstanceType, n.Zone = labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone]
 	n.CapacityType = labels[api.CapacityTypeLabelKey]
 	n.Allocatable = Resources{CPU: *allocatable.Cpu(), Memory: *allocatable.Memory()}
+	n.Labels = labels
+	for _, name := range slices.Sorted(maps.Keys(allocatable)) {
+		if quantity := allocatable[name]; isOther(name) && quantity.Sign() > 0 {
+			n.Others = append(n.Others, Other{string(name), n.other[name], quantity})
+		}
+	}
+}
+
+// isOther reports whether a resource is shown beside CPU and memory. Devices are, and so are huge pages.
+// Every node has disks and a number of pods.
+func isOther(name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage,
+		corev1.ResourceStorage:
+		return false
+	}
+	return !strings.HasPrefix(string(name), "attachable-volumes-")
 }
 
 func (n *Node) add(pods []*corev1.Pod) {
@@ -126,5 +144,16 @@ func (n *Node) add(pods []*corev1.Pod) {
 		n.Pods++
 		n.Requested.CPU.Add(*requests.Cpu())
 		n.Requested.Memory.Add(*requests.Memory())
+		for name, quantity := range requests {
+			if !isOther(name) {
+				continue
+			}
+			if n.other == nil {
+				n.other = corev1.ResourceList{}
+			}
+			sum := n.other[name]
+			sum.Add(quantity)
+			n.other[name] = sum
+		}
 	}
 }

@@ -34,8 +34,10 @@ type Form struct {
 	// Most is the number of nodes shown, the most important first; 0 for all.
 	Most int
 	// Wide adds the instances' ids.
-	Wide  bool
-	Style terminal.Style
+	Wide bool
+	// Labels are the keys of labels that have a column each.
+	Labels []string
+	Style  terminal.Style
 }
 
 // WriteTables writes the view for people.
@@ -93,6 +95,10 @@ func (v *View) writeNodes(text *strings.Builder, form Form) {
 	optional := []int{9, 0, 5, 12, 11, 4, 10, 2}
 	rows := [][]terminal.Cell{terminal.Header("NODECLAIM", "NODE", "NODEPOOL", "TYPE", "CAPACITY", "ZONE", "AGE",
 		"STATE", "$/H", "EXTRAS", "PODS", "CPU", "MEMORY", "NOTE")}
+	others := v.OtherNames()
+	for _, name := range slices.Concat(others, form.Labels) {
+		rows[0] = slices.Insert(rows[0], len(rows[0])-1, terminal.Header(Column(name))...)
+	}
 	if form.Wide {
 		rows[0], optional = slices.Insert(rows[0], 3, terminal.Header("INSTANCE")...), nil
 	}
@@ -106,6 +112,7 @@ func (v *View) writeNodes(text *strings.Builder, form Form) {
 			Cores(node.Requested.CPU)+" of "+Cores(node.Allocatable.CPU),
 			Gibibytes(node.Requested.Memory)+" of "+Gibibytes(node.Allocatable.Memory), dash(node.Reason))
 		made[7].Color = StateColor(node.State)
+		made = slices.Insert(made, len(made)-1, node.more(others, form.Labels)...)
 		if form.Wide {
 			instance := node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]
 			made = slices.Insert(made, 3, row(dash(instance))...)
@@ -120,6 +127,22 @@ func (v *View) writeNodes(text *strings.Builder, form Form) {
 		fmt.Fprintf(text, "and %d more: -A shows all\n", more)
 	}
 	text.WriteString("\n")
+}
+
+// more are the cells of the other resources and of labels.
+func (n *Node) more(others, labels []string) []terminal.Cell {
+	var cells []string
+	for _, name := range others {
+		text := none
+		if other, has := n.Other(name); has {
+			text = other.Text()
+		}
+		cells = append(cells, text)
+	}
+	for _, key := range labels {
+		cells = append(cells, dash(n.Labels[key]))
+	}
+	return row(cells...)
 }
 
 // StateColor tells states apart that need a look.
@@ -164,7 +187,7 @@ func (v *View) sum() string {
 	if v.Instances != 1 {
 		nodes = fmt.Sprintf("%d nodes cost", v.Instances)
 	}
-	text := fmt.Sprintf("%s $%.4f/h ($%.0f/month)", nodes, v.PricePerHour, v.PricePerHour*hoursPerMonth)
+	text := fmt.Sprintf("%s $%.4f/h ($%.0f/month)", nodes, v.PricePerHour, MonthOf(v.PricePerHour))
 	if v.ExtrasPerHour > 0 {
 		text += fmt.Sprintf(", of which $%.4f/h are extras", v.ExtrasPerHour)
 	}
@@ -179,6 +202,9 @@ func (v *View) sum() string {
 	}
 	return text
 }
+
+// MonthOf is what a price of an hour costs in a month.
+func MonthOf(perHour float64) float64 { return perHour * hoursPerMonth }
 
 // HeadroomText says what CapacityBuffers cost, and whether nodes have room for their pods. There
 // must be Headroom.

@@ -81,27 +81,57 @@ func explain(
 	if !ok {
 		return usageProblem(problems, explainUsage)
 	}
-	made, err := flags.plan(ctx, now, in, problems)
-	if err != nil {
+	found, err := flags.explanation(ctx, asked, now, in, problems)
+	switch {
+	case err != nil:
 		return err
+	case isForPrograms(flags.output):
+		return write(out, flags.output, found)
+	}
+	return found.WriteText(out, styleOf(out))
+}
+
+// explanation explains the one object that the subject names.
+func (f *planFlags) explanation(
+	ctx context.Context, asked subject, now func() time.Time, in io.Reader, problems io.Writer,
+) (explanation, error) {
+	made, err := f.plan(ctx, now, in, problems)
+	if err != nil {
+		return nil, err
 	}
 	found := made.explain(asked)
 	if isNodeOrPool(asked.kind) {
 		fleet, err := made.from.consolidate(ctx, now())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found = slices.Concat(fleet.explain(asked), found)
 	}
-	switch {
-	case len(found) == 0:
-		return fmt.Errorf("there is no %s%s", asked, near(asked, made))
-	case len(found) > 1:
-		return fmt.Errorf("several objects have the name %q: give the type, as in pod/%s", asked.name, asked.name)
-	case isForPrograms(flags.output):
-		return write(out, flags.output, found[0])
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("there is no %s%s", asked, near(asked, made))
+	case 1:
+		return found[0], nil
 	}
-	return found[0].WriteText(out, styleOf(out))
+	return nil, fmt.Errorf("several objects have the name %q: give the type, as in pod/%s", asked.name, asked.name)
+}
+
+// explainRow explains a row of the live view, as `whittle explain node` does for the same cluster.
+func explainRow(way access, now func() time.Time) func(context.Context, string, terminal.Style) (string, error) {
+	return func(ctx context.Context, name string, style terminal.Style) (string, error) {
+		flags, err := parsePlanFlags("explain", explainWords, []string{"node", name}, io.Discard)
+		if err != nil {
+			return "", err
+		}
+		flags.access = way
+		found, err := flags.explanation(ctx, subject{kind: "Node", name: name}, now, strings.NewReader(""), io.Discard)
+		if err != nil {
+			return "", err
+		}
+		var text strings.Builder
+		err = found.WriteText(&text, style)
+		return text.String(), err
+	}
 }
 
 func (s subject) String() string {

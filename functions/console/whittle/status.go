@@ -5,10 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/whittle-dev/whittle/functions/console/live"
 	"github.com/whittle-dev/whittle/functions/console/objects"
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -39,7 +41,12 @@ func showStatus(
 		flags.Func(name, "show the nodes with these `labels` alone, as in kubectl: team=a,tier!=gold",
 			func(text string) (err error) { only.Nodes, err = labels.Parse(text); return err })
 	}
-	watch := flags.Bool("watch", false, "show a live view that keys sort and filter; q ends it")
+	var columns []string
+	for _, name := range []string{"L", "label-columns"} {
+		flags.Func(name, "`keys` of labels that get a column each, as in kubectl: team,topology.kubernetes.io/zone",
+			func(text string) error { columns = append(columns, splitList(text)...); return nil })
+	}
+	watch := flags.Bool("watch", false, "show a live view that keys sort and filter; enter explains a node, q ends it")
 	var form string
 	outputFlag(flags, &form, formTable, formWide, formJSON, formYAML, formName)
 	if err := parse(flags, arguments, problems); err != nil {
@@ -60,7 +67,7 @@ func showStatus(
 		return view.Of(only.Of(all), now()), nil
 	}
 	if *watch {
-		return watchStatus(ctx, read, in, out)
+		return watchStatus(ctx, watching{read, explainRow(way, now), live.New(columns)}, in, out)
 	}
 	shown, err := read(ctx)
 	if err != nil {
@@ -76,5 +83,12 @@ func showStatus(
 	if *all || form == formWide {
 		most = 0
 	}
-	return shown.WriteTables(out, view.Form{Most: most, Wide: form == formWide, Style: styleOf(out)})
+	return shown.WriteTables(out, view.Form{
+		Most: most, Wide: form == formWide, Labels: columns, Style: styleOf(out),
+	})
+}
+
+// splitList splits a list of names at its commas.
+func splitList(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }

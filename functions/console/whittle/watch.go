@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/live"
 	"github.com/whittle-dev/whittle/functions/console/printable"
+	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/functions/console/view"
 )
 
@@ -37,10 +38,19 @@ type reading struct {
 	err  error
 }
 
+// watching is what the live view reads, and how it begins.
+type watching struct {
+	read func(context.Context) (*view.View, error)
+	// explain explains a node or claim in words for the style.
+	explain func(ctx context.Context, name string, style terminal.Style) (string, error)
+	model   live.Model
+}
+
+// explained is the explanation of a node.
+type explained struct{ name, text string }
+
 // watchStatus shows the live view until a key or the context ends it. The terminal is then as before.
-func watchStatus(
-	ctx context.Context, read func(context.Context) (*view.View, error), in io.Reader, out io.Writer,
-) error {
+func watchStatus(ctx context.Context, w watching, in io.Reader, out io.Writer) error {
 	keyboard, screen, err := terminalOf(in, out)
 	if err != nil {
 		return err
@@ -55,14 +65,14 @@ func watchStatus(
 	}()
 	fmt.Fprint(screen, enterScreen)
 
-	keys, readings := make(chan string), make(chan reading, 1)
+	keys, readings, explanations := make(chan string), make(chan reading, 1), make(chan explained)
 	go readKeys(ctx, keyboard, keys)
 	begin := func() {
-		made, err := read(ctx)
+		made, err := w.read(ctx)
 		readings <- reading{made, err}
 	}
 	go begin()
-	var model live.Model
+	model := w.model
 	var shown reading
 	next := time.NewTimer(refreshEvery)
 	defer next.Stop()
@@ -75,10 +85,15 @@ func watchStatus(
 		case <-ctx.Done():
 			return nil
 		case key := <-keys:
-			var quit bool
-			if model, quit = model.Key(key); quit {
+			var ask live.Ask
+			if model, ask = model.Key(key, shown.view); ask.Quit {
 				return nil
 			}
+			if ask.Explain != "" {
+				go w.tell(ctx, ask.Explain, styleOf(screen), explanations)
+			}
+		case got := <-explanations:
+			model = model.Explained(got.name, got.text)
 		case got := <-readings:
 			if got.view == nil {
 				got.view = shown.view // the last one, which draw calls old
@@ -91,6 +106,19 @@ func watchStatus(
 				go begin()
 			}
 		}
+	}
+}
+
+// tell sends the explanation of a node, or why there is none.
+func (w *watching) tell(ctx context.Context, name string, style terminal.Style, to chan<- explained) {
+	style.Color = false // the screen cuts lines
+	text, err := w.explain(ctx, name, style)
+	if err != nil {
+		text = style.Wrap("it cannot be explained: "+printable.Line(oneLine(err)), "", "  ")
+	}
+	select {
+	case to <- explained{name, text}:
+	case <-ctx.Done():
 	}
 }
 

@@ -74,6 +74,11 @@ func watchInTerminal(t *testing.T, kubeconfig string) {
 	}
 	screen.wait(t, "the nodes", has("general-1"))
 	screen.wait(t, "the sum", has("1 nodes, 1 joining, 0 leaving; $"))
+	press("\r")
+	screen.wait(t, "an explanation", has("Why does it exist?"))
+	screen.wait(t, "its keys", has("escape back"))
+	press("\x1b")
+	screen.wait(t, "the nodes again", has("1 nodes, 1 joining"))
 	press("p")
 	screen.wait(t, "sorted by price", has("[p price]"))
 	press("/nothing\r")
@@ -95,7 +100,7 @@ func watchInTerminal(t *testing.T, kubeconfig string) {
 }
 
 func TestWatchNeedsATerminal(t *testing.T) {
-	err := watchStatus(t.Context(), nil, strings.NewReader(""), &bytes.Buffer{})
+	err := watchStatus(t.Context(), watching{}, strings.NewReader(""), &bytes.Buffer{})
 	if !errors.Is(err, errNoTerminal) {
 		t.Errorf("%v", err)
 	}
