@@ -338,6 +338,14 @@ func TestReadConfigurationRefuses(t *testing.T) {
 			[]string{"context defaultInstanceProfile", `"team/nodes"`},
 		},
 		{
+			"a name that no pool has", prod("nodePoolMetrics", "default,GPU pool"),
+			[]string{"context nodePoolMetrics", "GPU pool"},
+		},
+		{
+			"too many pools", prod("nodePoolMetrics", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u"),
+			[]string{"context nodePoolMetrics", "at most 20"},
+		},
+		{
 			"a user among roles", prod("redriveRoles", "arn:aws:iam::123456789012:user/operator"),
 			[]string{"context redriveRoles", "user/operator"},
 		},

@@ -93,6 +93,8 @@ func costTable() string {
 		row(fmt.Sprintf("`metrics: %s`, %d series at $%.2f", detail, series, seriesPrice),
 			dollars(float64(series)*seriesPrice))
 	}
+	row(fmt.Sprintf("`nodePoolMetrics`, for each pool: %d series at $%.2f", len(metrics.OfPools()), seriesPrice),
+		dollars(poolPrice()))
 	evaluated := evaluations(metrics.DetailFew)
 	alarms := float64(evaluated) * evaluatedPrice
 	row(fmt.Sprintf("`alarms: true`, which evaluate %d metrics at $%.2f", evaluated, evaluatedPrice), dollars(alarms))

@@ -142,6 +142,8 @@ func allGraphs(c *cluster, q queues, f functions) []graph {
 				"max(spot) as spotNodes, max(`on-demand`) as onDemandNodes, max(reserved) as reservedNodes"),
 		},
 		{title: "Price of nodes, $/h", query: countedNodes(c, "avg(price) as spent, avg(saved) as savedAgainstOnDemand")},
+		{title: "Price of NodePools, $/h", lines: poolLines(c, metrics.PoolDollars)},
+		{title: "Nodes of NodePools", lines: poolLines(c, metrics.PoolNodes)},
 		{
 			title: "Price of plans, $/h",
 			lines: []any{own(metrics.PlanDollars, "Sum", "planned"), own(metrics.PlanBoundDollars, "Sum", "lower bound")},
@@ -255,6 +257,18 @@ func cost(c *cluster, f function, id string) []any {
 			},
 		},
 	}
+}
+
+// poolLines returns a line for each NodePool with metrics of its own.
+func poolLines(c *cluster, name metrics.Name) []any {
+	var lines []any
+	for _, pool := range c.configuration.nodePoolMetrics {
+		lines = append(lines, []any{
+			metrics.Namespace, string(name), metrics.ClusterDimension, c.name, metrics.NodePoolDimension, pool,
+			map[string]any{"label": pool, "stat": "Average"},
+		})
+	}
+	return lines
 }
 
 // series returns a line for each value of a metric's own dimension.

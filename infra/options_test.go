@@ -2,11 +2,14 @@ package infra
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
 // chosen returns the template for the cluster prod with the given settings.
@@ -336,5 +339,39 @@ func TestWhatNodesLiveByOutlivesTheStack(t *testing.T) {
 		"AWS::IAM::Role": 2, "AWS::IAM::InstanceProfile": 2, "AWS::EKS::AccessEntry": 2,
 	}; !maps.Equal(kept, want) {
 		t.Errorf("kept are %v, want %v", kept, want)
+	}
+}
+
+// TestNodePoolsHaveMetricsWhereASettingNamesThem holds that lifecycle learns the names, that the dashboard shows
+// them, and that nobody pays for others.
+func TestNodePoolsHaveMetricsWhereASettingNamesThem(t *testing.T) {
+	for name, test := range map[string]struct {
+		settings map[string]any
+		pools    string
+		shown    []string
+	}{
+		"two pools": {map[string]any{"nodePoolMetrics": "gpu, default,gpu"}, "default,gpu", []string{"default", "gpu"}},
+		"none":      {map[string]any{}, "", nil},
+	} {
+		template := chosen(t, test.settings)
+		for _, function := range functionNames() {
+			_, f := template.function(t, "whittle-prod-"+function)
+			got, _ := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["NODEPOOL_METRICS"].(string)
+			if want := test.pools; function == "lifecycle" && got != want || function != "lifecycle" && got != "" {
+				t.Errorf("%s: %s has the pools %q", name, function, got)
+			}
+		}
+		body := strings.ReplaceAll(encoded(t, template.ofType("AWS::CloudWatch::Dashboard")), `\"`, `"`)
+		for _, metric := range metrics.OfPools() {
+			for _, pool := range test.shown {
+				want := fmt.Sprintf(`"%s","Cluster","prod","NodePool","%s"`, metric.Name, pool)
+				if !strings.Contains(body, want) {
+					t.Errorf("%s: %s of %s is not shown", name, metric.Name, pool)
+				}
+			}
+			if len(test.shown) == 0 && strings.Contains(body, string(metric.Name)) {
+				t.Errorf("%s: %s is shown", name, metric.Name)
+			}
+		}
 	}
 }

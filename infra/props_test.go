@@ -78,6 +78,7 @@ func everyProperty(functions string) *WhittleProps {
 		AuthenticationMode: AuthenticationModeConfigMap, Admission: AdmissionDeny, AllowAutoMode: jsii.Bool(true),
 		PermissionBoundary:       jsii.String("arn:aws:iam::123456789012:policy/boundary"),
 		TerminateFirst:           jsii.Strings("Drifted"),
+		NodePoolMetrics:          jsii.Strings("default", "gpu"),
 		EventBus:                 jsii.String("default"),
 		PreferencePolicy:         PreferencePolicyIgnore,
 		MinValuesPolicy:          MinValuesPolicyBestEffort,
@@ -102,7 +103,8 @@ func TestBothRoadsGiveTheSameTemplate(t *testing.T) {
 		"clusterSecurityGroup": "sg-4e5f6a7b", "nodeCNI": "false", "nodeSSM": "true", "windowsNodes": "true",
 		"authenticationMode": "CONFIG_MAP", "admission": "deny", "allowAutoMode": "true",
 		"permissionBoundary": "arn:aws:iam::123456789012:policy/boundary", "terminateFirst": "Drifted",
-		"eventBus": "default", "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "nodeClassCEL": "true",
+		"nodePoolMetrics": "default,gpu",
+		"eventBus":        "default", "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "nodeClassCEL": "true",
 		"karpenterServiceAccounts": "autoscaling/karpenter", "imageParameters": "/images/*", "reservedENIs": "1",
 		"vmMemoryOverheadPercent": "0.05",
 	})

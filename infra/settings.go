@@ -20,6 +20,9 @@ const (
 	dashboardPrice = 3.00
 )
 
+// poolPrice is the price of the metrics of one NodePool in $/month.
+func poolPrice() float64 { return float64(len(metrics.OfPools())) * seriesPrice }
+
 // What happens to writes that the admission policies refuse.
 const (
 	admissionAudit = "audit"
@@ -131,6 +134,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 				c.metrics = metrics.Detail(detail)
 				return err
 			},
+		},
+		{
+			key: "nodePoolMetrics", example: "default,gpu",
+			meaning: fmt.Sprintf("names of up to %d NodePools whose nodes and price are [metrics](../shared/metrics/README.md) "+
+				"of their own, with each value of `metrics`: $%.2f/month for a pool", metrics.MaximumPools, poolPrice()),
+			set: func(c *cluster, value any) (err error) { c.nodePoolMetrics, err = nodePools(value); return err },
 		},
 		{
 			key: "alarms", fallback: "`true`", example: "false",

@@ -14,6 +14,7 @@ import (
 	"aead.dev/minisign"
 
 	"github.com/whittle-dev/whittle/infra/signature"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/spread"
 )
 
@@ -259,6 +260,24 @@ func terminateFirst(value any) ([]string, error) {
 		}
 	}
 	return reasons, nil
+}
+
+// nodePools accepts a list of names of NodePools. They are values of a label, and have its length.
+func nodePools(value any) ([]string, error) {
+	names, err := list(value)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`).MatchString(name) {
+			return nil, wrong(name, "is no name of a NodePool")
+		}
+	}
+	if len(names) > metrics.MaximumPools {
+		return nil, fmt.Errorf("%d NodePools are too many: name at most %d", len(names), metrics.MaximumPools)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // defaultSpread accepts a list of topology spread constraints, or its text in YAML or JSON. It returns

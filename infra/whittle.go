@@ -131,6 +131,9 @@ type WhittleProps struct {
 	AlarmEmail *string
 	// Metrics is which of the functions' metrics exist. The default is MetricsFew.
 	Metrics Metrics
+	// NodePoolMetrics are names of NodePools whose nodes and price are metrics of their own. By default
+	// no pool's are.
+	NodePoolMetrics *[]*string
 	// Alarms makes the alarms. The default is true.
 	Alarms *bool
 	// Dashboard makes the dashboard. The default is true.

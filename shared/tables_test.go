@@ -150,16 +150,18 @@ func stepsTable() string {
 
 func metricsTable() string {
 	var rows [][]string
-	for _, m := range metrics.All() {
+	for _, m := range slices.Concat(metrics.All(), metrics.OfPools()) {
 		meaning := m.Meaning
-		if m.Dimension != "" {
+		if m.Dimension == metrics.NodePoolDimension {
+			meaning += " For the pools of the setting `nodePoolMetrics`."
+		} else if m.Dimension != "" {
 			meaning += fmt.Sprintf(" By `%s`: %s.", m.Dimension, strings.Join(m.Series, ", "))
 		}
 		if m.FormerName != "" {
 			meaning += fmt.Sprintf(" Also written as `%s`, its former name.", m.FormerName)
 		}
 		detail := string(metrics.DetailFull)
-		if m.OfFailures {
+		if m.OfFailures || m.Dimension == metrics.NodePoolDimension {
 			detail = string(metrics.DetailOff)
 		} else if m.Few {
 			detail = string(metrics.DetailFew)

@@ -58,7 +58,7 @@ func (h *Handler) measure(ctx context.Context, store inventory.Store, s *seen) {
 	}
 	sums := sumsOf(s.claims, known, nodecost.Of(known, s.owners.classes, s.owners.pools))
 	slog.InfoContext(ctx, "counted nodes", sums.fields(known)...)
-	h.metrics.Write(sums.metrics(known, now)...)
+	h.metrics.Write(append(sums.metrics(known, now), sums.ofPools(h.metrics.Pools(), known != nil)...)...)
 	if tells {
 		h.told.Store(now.Unix())
 		tell(ctx, store, &sums, known != nil, now)
@@ -89,11 +89,19 @@ type sums struct {
 	// price is that of the nodes, and saved what spot saves on the instances alone, in US dollars an
 	// hour. Both are zero without a catalogue.
 	price, saved float64
+	// pools has the sums of each NodePool, by its name.
+	pools map[string]poolSums
+}
+
+// poolSums are about the claims of a NodePool with an instance.
+type poolSums struct {
+	nodes int
+	price float64
 }
 
 // sumsOf counts the claims with an instance, and adds up their prices. The catalogue may be nil.
 func sumsOf(claims []api.NodeClaim, known *catalog.Catalog, costs nodecost.Costs) sums {
-	all := sums{nodes: map[string]int{}}
+	all := sums{nodes: map[string]int{}, pools: map[string]poolSums{}}
 	for i := range claims {
 		if claims[i].Status.ProviderID == "" {
 			continue
@@ -101,11 +109,16 @@ func sumsOf(claims []api.NodeClaim, known *catalog.Catalog, costs nodecost.Costs
 		labels := claims[i].Labels
 		kind := labels[api.CapacityTypeLabelKey]
 		all.nodes[kind]++
+		pool := all.pools[labels[api.NodePoolLabelKey]]
+		pool.nodes++
 		if known == nil {
+			all.pools[labels[api.NodePoolLabelKey]] = pool
 			continue
 		}
 		price, _ := costs.PriceOfClaim(&claims[i])
 		all.price += price
+		pool.price += price
+		all.pools[labels[api.NodePoolLabelKey]] = pool
 		if kind == api.CapacityTypeSpot {
 			instance, _ := known.Price(labels)
 			onDemand, _ := known.Price(onDemandLabels(labels))
@@ -142,6 +155,19 @@ func (s *sums) metrics(known *catalog.Catalog, now time.Time) []metrics.Value {
 	}
 	return append(values, metrics.Count(metrics.DollarsPerHour, s.price), metrics.Count(metrics.SavedDollars, s.saved),
 		metrics.Count(metrics.CatalogAge, now.Sub(known.Time).Seconds()))
+}
+
+// ofPools are the values of NodePools with metrics of their own. A pool without nodes has zeros, so that its
+// graph does not end. Without a catalogue no price is known.
+func (s *sums) ofPools(pools []string, priced bool) []metrics.Value {
+	var values []metrics.Value
+	for _, pool := range pools {
+		values = append(values, metrics.CountOf(metrics.PoolNodes, pool, float64(s.pools[pool].nodes)))
+		if priced {
+			values = append(values, metrics.CountOf(metrics.PoolDollars, pool, s.pools[pool].price))
+		}
+	}
+	return values
 }
 
 // onDemandLabels are the labels of the same node at the on-demand price.

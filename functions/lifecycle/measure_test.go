@@ -10,6 +10,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 )
 
@@ -62,5 +63,48 @@ func TestThePriceOfNodesIsMeasured(t *testing.T) {
 				t.Errorf("the line has %s, want %s", line, test.line)
 			}
 		})
+	}
+}
+
+// TestThePriceOfAPoolIsMeasuredWhereASettingAsksForIt writes through a Recorder of two named pools, of which one
+// has no node. A third pool has nodes and no name in the setting.
+func TestThePriceOfAPoolIsMeasuredWhereASettingAsksForIt(t *testing.T) {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	known := &catalog.Catalog{Time: now, InstanceTypes: []catalog.InstanceTypeInfo{
+		{InstanceType: "m5.large", OnDemandPrice: 0.5},
+	}}
+	var claims []api.NodeClaim
+	for i, pool := range []string{"default", "default", "gpu"} {
+		var made api.NodeClaim
+		made.Labels = map[string]string{api.CapacityTypeLabelKey: "on-demand", corev1.LabelInstanceTypeStable: "m5.large",
+			corev1.LabelTopologyZone: "us-east-1a", api.NodePoolLabelKey: pool}
+		made.Status.ProviderID = fmt.Sprint("aws:///us-east-1a/i-", i)
+		claims = append(claims, made)
+	}
+	for name, test := range map[string]struct {
+		pools []string
+		known *catalog.Catalog
+		want  []string
+	}{
+		"two pools": {[]string{"default", "new"}, known, []string{
+			`"NodePool":"default","NodePoolDollarsPerHour":1,"NodePoolNodes":2`,
+			`"NodePool":"new","NodePoolDollarsPerHour":0,"NodePoolNodes":0`,
+		}},
+		"without a catalogue": {[]string{"default"}, nil, []string{`"NodePool":"default","NodePoolNodes":2`}},
+		"no setting":          {nil, known, nil},
+	} {
+		var out strings.Builder
+		recorder := metrics.NewRecorder("prod", &out, func() time.Time { return now }).Limited(metrics.DetailOff).
+			ForPools(test.pools)
+		sums := sumsOf(claims, test.known, nodecost.Of(test.known, nil, nil))
+		recorder.Write(append(sums.metrics(test.known, now), sums.ofPools([]string{"default", "new", "gpu"}, test.known != nil)...)...)
+		for _, want := range test.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: lacks %s:\n%s", name, want, out.String())
+			}
+		}
+		if lines := strings.Count(out.String(), "\n"); lines != len(test.want) || strings.Contains(out.String(), "gpu") {
+			t.Errorf("%s: %d lines:\n%s", name, lines, out.String())
+		}
 	}
 }

@@ -34,12 +34,18 @@ const (
 	FailedMessages         Name = "FailedMessages"
 	UnreadableMessages     Name = "UnreadableMessages"
 	Standby                Name = "Standby"
+	PoolNodes              Name = "NodePoolNodes"
+	PoolDollars            Name = "NodePoolDollarsPerHour"
 )
 
 const (
 	reasonOther         = "Other"
 	dimensionCapacity   = "CapacityType"
 	dimensionDisruption = "Reason"
+	// NodePoolDimension is the dimension of the metrics of OfPools.
+	NodePoolDimension = "NodePool"
+	// MaximumPools is the number of NodePools that may have series of their own.
+	MaximumPools = 20
 )
 
 // Detail says which metrics a cluster has.
@@ -145,9 +151,20 @@ func All() []Metric {
 	}
 }
 
+// OfPools returns the metrics of single NodePools. A cluster has a series of each for every pool that the
+// setting nodePoolMetrics names, with every detail, and no others.
+func OfPools() []Metric {
+	return []Metric{
+		{Name: PoolNodes, Unit: "Count", Dimension: NodePoolDimension, Functions: []string{"lifecycle"},
+			Meaning: "NodeClaims of the pool with an instance, each minute."},
+		{Name: PoolDollars, Unit: "None", Dimension: NodePoolDimension, Functions: []string{"lifecycle"},
+			Meaning: "Price of these nodes by the catalogue, with extras, in US dollars an hour."},
+	}
+}
+
 // definition returns the metric of a name. An unknown name has the unit None and one series.
 func definition(name Name) Metric {
-	all := All()
+	all := slices.Concat(All(), OfPools())
 	if i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name }); i >= 0 {
 		return all[i]
 	}

@@ -25,6 +25,7 @@ const maximumNumbers = 100
 type Recorder struct {
 	cluster string
 	detail  Detail
+	pools   []string
 	out     io.Writer
 	now     func() time.Time
 }
@@ -40,6 +41,21 @@ func (r *Recorder) Limited(detail Detail) *Recorder {
 	limited := *r
 	limited.detail = detail
 	return &limited
+}
+
+// ForPools returns a Recorder that also writes the metrics of the named NodePools.
+func (r *Recorder) ForPools(pools []string) *Recorder {
+	of := *r
+	of.pools = pools
+	return &of
+}
+
+// Pools are the NodePools with metrics of their own.
+func (r *Recorder) Pools() []string {
+	if r == nil {
+		return nil
+	}
+	return r.pools
 }
 
 // Count returns one value of a metric with one series.
@@ -82,6 +98,12 @@ func (r *Recorder) written(values []Value) []Value {
 	var written []Value
 	for _, value := range values {
 		known := definition(value.Name)
+		if known.Dimension == NodePoolDimension {
+			if slices.Contains(r.pools, value.Series) {
+				written = append(written, value)
+			}
+			continue
+		}
 		if !r.detail.Has(known) {
 			continue
 		}
