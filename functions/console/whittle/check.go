@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -37,14 +36,16 @@ func checkAccount(ctx context.Context, arguments []string, now func() time.Time,
 	way.addFlags(flags)
 	flags.Lookup("kubeconfig").Usage = "read the cluster by this kubeconfig `file` instead of AWS credentials"
 	flags.Lookup("context").Usage = "read the cluster by the kubeconfig's context of this `name`"
-	output := flags.String("output", "table", "`form` of the output: table or json")
-	flags.StringVar(output, "o", "table", "short for -output")
+	var output form
+	outputFlag(flags, &output, formTable, formJSON, formYAML)
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 || options.ClusterName == "" || *output != "table" && *output != "json" {
-		fmt.Fprintf(problems, "whittle check: give -cluster NAME, and -output table or json: got %q\n", arguments)
-		return errUsage
+	switch {
+	case flags.NArg() > 0:
+		return usageProblem(problems, "whittle check: takes no arguments: got %q", flags.Args())
+	case options.ClusterName == "":
+		return usageProblem(problems, "whittle check: name the cluster: -cluster NAME")
 	}
 	if *subnets != "" {
 		options.FunctionSubnets = strings.Split(*subnets, ",")
@@ -61,7 +62,7 @@ func checkAccount(ctx context.Context, arguments []string, now func() time.Time,
 		reader.Connect = func(context.Context, string) (*cluster.Client, error) { return way.connect() }
 	}
 	findings := check.Findings(reader.Read(ctx, options))
-	if err := writeFindings(out, findings, *output); err != nil {
+	if err := writeFindings(out, findings, &output); err != nil {
 		return err
 	}
 	if check.Worst(findings) == check.Problem {
@@ -70,11 +71,9 @@ func checkAccount(ctx context.Context, arguments []string, now func() time.Time,
 	return nil
 }
 
-func writeFindings(out io.Writer, findings []check.Finding, form string) error {
-	if form == "table" {
-		return check.Write(out, findings, styleOf(out).Width)
+func writeFindings(out io.Writer, findings []check.Finding, output *form) error {
+	if output.isForPrograms() {
+		return output.write(out, map[string]any{"findings": findings, "worst": check.Worst(findings)}, "findings")
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(map[string]any{"findings": findings, "worst": check.Worst(findings)})
+	return check.Write(out, findings, styleOf(out).Width)
 }

@@ -62,8 +62,8 @@ func (f *planFlags) showConsolidation(
 		warn(problems, problem)
 	}
 	shown := report.ConsolidationOf(made.plan, made.took, from.prices(made.fleet.Known(), start))
-	if isForPrograms(f.output) {
-		err = write(out, f.output, shown)
+	if f.output.isForPrograms() {
+		err = f.output.write(out, shown, "moves")
 	} else {
 		err = shown.WriteTable(out, styleOf(out))
 	}

@@ -34,8 +34,8 @@ func showEvents(ctx context.Context, arguments []string, now func() time.Time, o
 		flags.BoolVar(&follow, name, false, "go on with new events until interrupted")
 	}
 	since := flags.Duration("since", 0, "`age` of the oldest event to show, such as 10m (default: all of the last hour)")
-	var form string
-	outputFlag(flags, &form, formTable, formJSON, formYAML)
+	var output form
+	outputFlag(flags, &output, formTable, formJSON, formYAML)
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func showEvents(ctx context.Context, arguments []string, now func() time.Time, o
 		return usageProblem(problems, "whittle events: takes no arguments: got %q", flags.Args())
 	case *since < 0:
 		return usageProblem(problems, "whittle events: -since %s is negative: write an age, such as 10m", *since)
-	case follow && isForPrograms(form):
+	case follow && output.isForPrograms():
 		return usageProblem(problems, "whittle events: -follow writes lines for people: leave -o out")
 	}
 	if *since > kept {
@@ -63,8 +63,8 @@ func showEvents(ctx context.Context, arguments []string, now func() time.Time, o
 		return mend(err, client.Endpoint)
 	}
 	entries := history.Of(listed, selection)
-	if isForPrograms(form) {
-		return write(out, form, map[string]any{"formatVersion": 1, "events": entries})
+	if output.isForPrograms() {
+		return output.write(out, map[string]any{"formatVersion": 1, "events": entries}, "events")
 	}
 	follower := history.NewFollower()
 	if err := history.Write(out, follower.New(entries), selection, styleOf(out)); err != nil || !follow {

@@ -85,8 +85,8 @@ func explain(
 	switch {
 	case err != nil:
 		return err
-	case isForPrograms(flags.output):
-		return write(out, flags.output, found)
+	case flags.output.isForPrograms():
+		return flags.output.write(out, found, "")
 	}
 	return found.WriteText(out, styleOf(out))
 }

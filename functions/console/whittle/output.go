@@ -9,37 +9,71 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/whittle-dev/whittle/functions/console/templates"
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // These are the forms of output, as kubectl names them.
 const (
-	formTable = "table"
-	formWide  = "wide"
-	formJSON  = "json"
-	formYAML  = "yaml"
-	formName  = "name"
+	formTable    = "table"
+	formWide     = "wide"
+	formJSON     = "json"
+	formYAML     = "yaml"
+	formName     = "name"
+	formText     = "text"
+	formTemplate = "template"
 )
 
-// outputFlag adds -o and -output with the given forms, of which the first is the default.
-func outputFlag(flags *flag.FlagSet, form *string, forms ...string) {
-	*form = forms[0]
-	list := strings.Join(forms[:len(forms)-1], ", ") + " or " + forms[len(forms)-1]
+// form is a form of output.
+type form struct {
+	// kind is one of the constants above.
+	kind string
+	// template is that of formTemplate.
+	template *templates.Template
+}
+
+// outputFlag adds -o and -output with the given forms, of which the first is the default. Each command has
+// the forms with a template too.
+func outputFlag(flags *flag.FlagSet, chosen *form, kinds ...string) {
+	chosen.kind = kinds[0]
+	all := slices.Concat(kinds, templates.Forms())
+	list := strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
 	for _, name := range []string{"o", "output"} {
-		flags.Func(name, fmt.Sprintf("`form` of the output: %s (default %s)", list, forms[0]), func(text string) error {
-			if !slices.Contains(forms, text) {
-				return fmt.Errorf("want %s", list)
+		flags.Func(name, fmt.Sprintf("`form` of the output: %s (default %s)", list, kinds[0]), func(text string) (err error) {
+			switch {
+			case slices.Contains(kinds, text):
+				*chosen = form{kind: text}
+			case templates.Is(text):
+				chosen.kind = formTemplate
+				chosen.template, err = templates.Parse(text)
+			default:
+				err = fmt.Errorf("want %s%s", list, meant(text, kinds))
 			}
-			*form = text
-			return nil
+			return err
 		})
 	}
 }
 
-// isForPrograms reports whether a form is one for programs.
-func isForPrograms(form string) bool { return form == formJSON || form == formYAML }
+// meant is a question after the nearest of the words; empty if none is near.
+func meant(given string, words []string) string {
+	if best := nearest.To(given, words); best != "" {
+		return fmt.Sprintf(": did you mean %q?", best)
+	}
+	return ""
+}
 
-// write writes a value for programs.
-func write(out io.Writer, form string, value any) error {
+// isForPrograms reports whether a form is one for programs.
+func (f *form) isForPrograms() bool {
+	return slices.Contains([]string{formJSON, formYAML, formTemplate}, f.kind)
+}
+
+// write writes a value for programs. rows is the name of its list whose entries are the rows of custom
+// columns; empty where the value itself is the row.
+func (f *form) write(out io.Writer, value any, rows string) error {
+	if f.template != nil {
+		return f.template.Write(out, value, rows)
+	}
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
@@ -47,7 +81,7 @@ func write(out io.Writer, form string, value any) error {
 	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	if form != formYAML {
+	if f.kind != formYAML {
 		_, err := io.WriteString(out, text.String())
 		return err
 	}

@@ -50,7 +50,7 @@ func showPlan(
 		}
 		return flags.judge(len(made.plan.Unplaced), made.plan.PricePerHour)
 	}
-	if err := made.show(shown, flags.output, out, problems); err != nil {
+	if err := made.show(shown, &flags.output, out, problems); err != nil {
 		return err
 	}
 	return flags.judge(len(made.plan.Unplaced), made.plan.PricePerHour)
@@ -67,8 +67,8 @@ func (f *planFlags) showDiff(
 		return fmt.Errorf("-diff: %w", err)
 	}
 	diff := report.DiffOf(before.report(), after)
-	if isForPrograms(f.output) {
-		return write(out, f.output, diff)
+	if f.output.isForPrograms() {
+		return f.output.write(out, diff, "nodes")
 	}
 	return diff.WriteTable(out, styleOf(out))
 }
@@ -81,17 +81,17 @@ func (m *planned) report() *report.Plan {
 }
 
 // show prints the plan.
-func (m *planned) show(shown *report.Plan, form string, out, problems io.Writer) error {
+func (m *planned) show(shown *report.Plan, output *form, out, problems io.Writer) error {
 	for _, text := range rollout.Open(m.view.Objects.NodePools, m.view.Objects.NodeClasses, m.view.Now) {
 		warn(problems, text)
 	}
-	if isForPrograms(form) {
+	if output.isForPrograms() {
 		for _, problem := range m.problems {
 			warn(problems, fmt.Sprintf("nodepool %q can open no node: %s", problem.NodePool, problem.Problem))
 		}
-		return write(out, form, shown)
+		return output.write(out, shown, "nodes")
 	}
-	return shown.WriteTable(out, m.view.Snapshot, m.problems, form == formWide, styleOf(out))
+	return shown.WriteTable(out, m.view.Snapshot, m.problems, output.kind == formWide, styleOf(out))
 }
 
 // judge returns the verdict that the flags ask for, or nil. price is that of the new nodes in $/h.

@@ -216,7 +216,7 @@ func TestPlanUsage(t *testing.T) {
 	}{
 		{[]string{"plan", "a.yaml"}, `got "a.yaml": name files with -f`},
 		{[]string{"plan", "-f"}, "flag needs an argument"},
-		{[]string{"plan", "-f", "a", "-o", "xml"}, `invalid value "xml" for flag -o: want table, wide, json or yaml`},
+		{[]string{"plan", "-f", "a", "-o", "xml"}, `invalid value "xml" for flag -o: want table, wide, json, yaml, jsonpath=TEMPLATE, `},
 		{[]string{"plan", "-f", "a", "--prices", "free"}, "want built-in or aws"},
 		{[]string{"plan", "-f", "a", "--prices", "aws", "--instance-types", "b"}, "leave -prices out"},
 		{[]string{"plan", "-f", "a", "--region", "eu-west-1"}, "-region is the region of -prices aws"},
@@ -330,7 +330,7 @@ func TestBinary(t *testing.T) {
 		{append([]string{"plan", "-o", "json"}, planArguments...), 0, `"instanceType": "m6a.large"`, "no file has"},
 		{append([]string{"explain", "pod", "default/web-0"}, planArguments...), 0, "goes to a new node", "no file has"},
 		{[]string{"plan", "-f", "none.yaml"}, 1, "", "whittle: "},
-		{[]string{"plan", "-o", "xml"}, 2, "", "want table, wide, json or yaml"},
+		{[]string{"plan", "-o", "xml"}, 2, "", "want table, wide, json, yaml, "},
 		{[]string{"plan", "-h"}, 0, "", "-instance-types"},
 	} {
 		var out, problems bytes.Buffer

@@ -27,7 +27,7 @@ type planFlags struct {
 	policy          plan.PreferencePolicy
 	minValuesPolicy plan.MinValuesPolicy
 	spread          spread.Defaults
-	output          string
+	output          form
 	access
 	// strict makes warnings errors. verbose shows the kinds that no plan depends on.
 	strict, verbose bool

@@ -47,8 +47,8 @@ func showStatus(
 			func(text string) error { columns = append(columns, splitList(text)...); return nil })
 	}
 	watch := flags.Bool("watch", false, "show a live view that keys sort and filter; enter explains a node, q ends it")
-	var form string
-	outputFlag(flags, &form, formTable, formWide, formJSON, formYAML, formName)
+	var output form
+	outputFlag(flags, &output, formTable, formWide, formJSON, formYAML, formName)
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
@@ -73,18 +73,18 @@ func showStatus(
 	if err != nil {
 		return err
 	}
-	switch form {
-	case formJSON, formYAML:
-		return write(out, form, shown)
-	case formName:
+	switch {
+	case output.isForPrograms():
+		return output.write(out, shown, "nodes")
+	case output.kind == formName:
 		return shown.WriteNames(out)
 	}
 	most := mostNodes
-	if *all || form == formWide {
+	if *all || output.kind == formWide {
 		most = 0
 	}
 	return shown.WriteTables(out, view.Form{
-		Most: most, Wide: form == formWide, Labels: columns, Style: styleOf(out),
+		Most: most, Wide: output.kind == formWide, Labels: columns, Style: styleOf(out),
 	})
 }
 

@@ -114,7 +114,7 @@ func TestUsage(t *testing.T) {
 		{nil, errUsage, "whittle status"},
 		{[]string{"statsu"}, errUsage, `no command "statsu"`},
 		{[]string{"status", "everything"}, errUsage, `["everything"]`},
-		{[]string{"status", "-output", "xml"}, errUsage, "want table, wide, json, yaml or name"},
+		{[]string{"status", "-output", "xml"}, errUsage, "want table, wide, json, yaml, name, jsonpath="},
 		{[]string{"status", "-outputs", "json"}, errUsage, "-outputs"},
 		{[]string{"status", "-h"}, flag.ErrHelp, "-kubeconfig"},
 	} {

@@ -20,8 +20,8 @@ func showVersion(ctx context.Context, arguments []string, out, problems io.Write
 	deployed := flags.Bool("deployed", false, "also the versions in the cluster, and which of them is behind")
 	var way access
 	way.addFlags(flags)
-	var output string
-	outputFlag(flags, &output, "text", formJSON, formYAML)
+	var output form
+	outputFlag(flags, &output, formText, formJSON, formYAML)
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
@@ -40,12 +40,12 @@ func showVersion(ctx context.Context, arguments []string, out, problems io.Write
 		parts = append(parts, found...)
 	}
 	parts = compared(parts)
-	if isForPrograms(output) {
+	if output.isForPrograms() {
 		shown := map[string]any{"version": version.Version, "commit": version.Commit(), "go": runtime.Version()}
 		if *deployed {
 			shown["parts"] = parts
 		}
-		return write(out, output, shown)
+		return output.write(out, shown, "")
 	}
 	for i, p := range parts {
 		line := fmt.Sprintf("%s %s", p.Name, p.Version)
