@@ -165,6 +165,23 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%v\n%s", err, text)
 		}
 	})
+	t.Run("completion", func(t *testing.T) {
+		for _, test := range []struct {
+			words []string
+			want  string
+		}{
+			{[]string{"explain", "-kubeconfig", kubeconfig, "pod", "w"}, "web\n:4\n"},
+			{[]string{"explain", "nodepool/", "-kubeconfig", kubeconfig, "nodepool/gen"}, ":4\n"},
+			{[]string{"explain", "-kubeconfig", kubeconfig, "nodepool/gen"}, "nodepool/general\n:4\n"},
+			{[]string{"explain", "-kubeconfig", kubeconfig, "nodeclaim", ""}, "general-1\n:4\n"},
+			{[]string{"events", "-kubeconfig", kubeconfig, "-n", "whit"}, "whittle-system\n:4\n"},
+		} {
+			text, err := output(t, append([]string{completeCommand}, test.words...)...)
+			if err != nil || text != test.want {
+				t.Errorf("%q: %v, %q, want %q", test.words, err, text, test.want)
+			}
+		}
+	})
 	t.Run("the live view", func(t *testing.T) { watchInTerminal(t, kubeconfig) })
 	t.Run("events", func(t *testing.T) {
 		text, err := output(t, "events", "-kubeconfig", kubeconfig, "-n", "default")

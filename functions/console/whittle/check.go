@@ -26,8 +26,9 @@ func checkAccount(ctx context.Context, arguments []string, now func() time.Time,
 	flags.StringVar(&options.ClusterName, "cluster", "", "`name` of the EKS cluster")
 	region := flags.String("region", "", "`name` of the region (default: the environment's)")
 	flags.StringVar(&options.NodeRole, "node-role", "", "the deployment's setting nodeRole: `ARN` of an existing role")
-	flags.StringVar(&options.AuthenticationMode, "authentication-mode", "API",
-		"the deployment's setting authenticationMode: `mode` API or CONFIG_MAP")
+	options.AuthenticationMode = "API"
+	flags.Var(oneOf(&options.AuthenticationMode, "API", "CONFIG_MAP"), "authentication-mode",
+		"the deployment's setting authenticationMode: `mode` API or CONFIG_MAP (default API)")
 	flags.BoolVar(&options.AllowAutoMode, "allow-auto-mode", false, "the deployment's setting allowAutoMode")
 	flags.StringVar(&options.EventBus, "event-bus", "", "the deployment's setting eventBus: `name` of the bus")
 	flags.BoolVar(&options.ZonalShift, "zonal-shift", false, "the deployment's setting zonalShift")

@@ -90,8 +90,11 @@ func commands() []command {
 			},
 		},
 		{
-			"completion", "prints a script for the shell: bash, zsh or fish",
-			[]string{"source <(whittle completion bash)", "whittle completion fish > ~/.config/fish/completions/whittle.fish"},
+			"completion", "prints a script for the shell: bash, zsh or fish; or for kubectl's own completion",
+			[]string{
+				"source <(whittle completion bash)", "whittle completion fish > ~/.config/fish/completions/whittle.fish",
+				"whittle completion kubectl > ~/bin/kubectl_complete-whittle && chmod +x ~/bin/kubectl_complete-whittle",
+			},
 			func(_ context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
 				return completion(arguments, out, problems)
 			},
@@ -150,6 +153,9 @@ func programName(called string) string {
 func parse(flags *flag.FlagSet, arguments []string, problems io.Writer) error {
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
+	if len(arguments) == 1 && arguments[0] == askForFlags {
+		return &flagsWanted{flags}
+	}
 	err := flags.Parse(arguments)
 	if err == nil {
 		return nil

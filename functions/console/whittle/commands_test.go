@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,31 +76,6 @@ func TestExitCodes(t *testing.T) {
 		}
 		if test.want != 1 && test.want != codeUsage && out == "" {
 			t.Errorf("%q prints no plan", test.arguments)
-		}
-	}
-}
-
-// TestCompletion asks the real bash what it would complete.
-func TestCompletion(t *testing.T) {
-	script, _, err := runPlan(t, "", "completion", "bash")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct{ words, want string }{
-		{"whittle pl", "plan"}, {"whittle plan --ex", ""}, {"whittle plan -ex", "-exit-code"},
-		{"whittle explain po", "pod"}, {"whittle completion z", "zsh"}, {"whittle help", "help"},
-	} {
-		ask := script + "\nCOMP_WORDS=(" + test.words + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_whittle\n" +
-			"echo \"${COMPREPLY[@]}\"\n"
-		answer, err := exec.CommandContext(t.Context(), "bash", "--norc", "-c", ask).CombinedOutput()
-		if got := strings.TrimSpace(string(answer)); err != nil || got != test.want {
-			t.Errorf("%s: %v, %q, want %q", test.words, err, got, test.want)
-		}
-	}
-	for _, shell := range []string{"zsh", "fish"} {
-		script, _, err := runPlan(t, "", "completion", shell)
-		if err != nil || !strings.Contains(script, "exit-code") || !strings.Contains(script, "kubeconfig") {
-			t.Errorf("%s: %v\n%s", shell, err, script)
 		}
 	}
 }

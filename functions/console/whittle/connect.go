@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/whittle-dev/whittle/shared/cluster"
@@ -48,36 +49,50 @@ func (a *access) addFlags(flags *flag.FlagSet) {
 
 // connect returns a client of the cluster in the kubeconfig's context. It sends nothing yet.
 func (a *access) connect() (*cluster.Client, error) {
-	kubeconfig, kubecontext := a.kubeconfig, a.kubecontext
-	if kubeconfig != "" {
-		if _, err := os.Stat(kubeconfig); err != nil {
-			return nil, fmt.Errorf("-kubeconfig %q: %w", kubeconfig, err)
+	kubecontext, config, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.NewForConfig(cluster.Endpoint{Name: kubecontext, URL: config.Host}, config)
+}
+
+// loader reads the kubeconfig, which the flag or the environment names.
+func (a *access) loader() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = a.kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		rules, &clientcmd.ConfigOverrides{CurrentContext: a.kubecontext},
+	)
+}
+
+// config returns the context's name, and how to connect to its cluster.
+func (a *access) config() (kubecontext string, _ *rest.Config, _ error) {
+	if a.kubeconfig != "" {
+		if _, err := os.Stat(a.kubeconfig); err != nil {
+			return "", nil, fmt.Errorf("-kubeconfig %q: %w", a.kubeconfig, err)
 		}
 	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		rules, &clientcmd.ConfigOverrides{CurrentContext: kubecontext},
-	)
+	loader := a.loader()
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return "", nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
+	kubecontext = a.kubecontext
 	if kubecontext == "" {
 		kubecontext = raw.CurrentContext
 	}
 	if known := slices.Sorted(maps.Keys(raw.Contexts)); len(known) > 0 && !slices.Contains(known, kubecontext) {
-		return nil, fmt.Errorf(
+		return "", nil, fmt.Errorf(
 			"the kubeconfig has no context %q: pass -context with one of %s", kubecontext, strings.Join(known, ", "),
 		)
 	}
 	config, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, errNoKubeconfig
+		return "", nil, errNoKubeconfig
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return "", nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	config.Timeout = a.timeout
-	return cluster.NewForConfig(cluster.Endpoint{Name: kubecontext, URL: config.Host}, config)
+	return kubecontext, config, nil
 }

@@ -15,8 +15,19 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/terminal"
 )
 
-const explainUsage = "whittle explain: want TYPE NAME or TYPE/NAME, with a type among pod, node, nodeclaim, " +
-	"nodepool, deployment, replicaset, statefulset, daemonset and job, such as: whittle explain pod web-0 -n shop"
+// explainUsage says how to name an object.
+func explainUsage() string {
+	return "want TYPE NAME or TYPE/NAME, with a type among " + strings.Join(explainedTypes(), ", ") +
+		", such as: whittle explain pod web-0 -n shop"
+}
+
+// explainedTypes are the names of the types that explain knows, without the short ones.
+func explainedTypes() []string {
+	return []string{
+		"pod", "node", "nodeclaim", "nodepool", "deployment", "replicaset", "statefulset", "daemonset", "job",
+		"replicationcontroller",
+	}
+}
 
 // explainTypes are the types that explain knows, by the names that kubectl accepts.
 var explainTypes = map[string]string{
@@ -79,7 +90,7 @@ func explain(
 	}
 	asked, ok := subjectOf(flags.words, flags.namespace)
 	if !ok {
-		return usageProblem(problems, explainUsage)
+		return usageProblem(problems, "whittle explain: %s", explainUsage())
 	}
 	found, err := flags.explanation(ctx, asked, now, in, problems)
 	switch {

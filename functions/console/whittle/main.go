@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 
 	"k8s.io/klog/v2"
@@ -38,12 +39,21 @@ func main() {
 	// client-go's own lines would stand between those of the command, which reports each error itself.
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	err := run(ctx, argumentsOf(os.Args), os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	if err != nil && !errors.Is(err, errUsage) && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(printable.NewWriter(os.Stderr), "%s: %v\n", programName(os.Args[0]), err)
 	}
 	os.Exit(exitCode(err))
+}
+
+// argumentsOf are the arguments of a process. kubectl looks for the completion of a plugin by the name
+// kubectl_complete-whittle.
+func argumentsOf(process []string) []string {
+	if filepath.Base(process[0]) == "kubectl_complete-whittle" {
+		return append([]string{completeCommand}, process[1:]...)
+	}
+	return process[1:]
 }
 
 // exitCode is the process's exit code for the outcome of a command line.
@@ -79,6 +89,9 @@ func runCommand(ctx context.Context, arguments []string, in io.Reader, out, prob
 			return err
 		}
 		name, rest, problems = rest[0], []string{"-h"}, out
+	}
+	if name == completeCommand {
+		return complete(ctx, rest, out)
 	}
 	chosen, err := find(name)
 	if err != nil {

@@ -39,21 +39,33 @@ func outputFlag(flags *flag.FlagSet, chosen *form, kinds ...string) {
 	chosen.kind = kinds[0]
 	all := slices.Concat(kinds, templates.Forms())
 	list := strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+	value := choice{all, func(text string) (err error) {
+		switch {
+		case slices.Contains(kinds, text):
+			*chosen = form{kind: text}
+		case templates.Is(text):
+			chosen.kind = formTemplate
+			chosen.template, err = templates.Parse(text)
+		default:
+			err = fmt.Errorf("want %s%s", list, meant(text, kinds))
+		}
+		return err
+	}}
 	for _, name := range []string{"o", "output"} {
-		flags.Func(name, fmt.Sprintf("`form` of the output: %s (default %s)", list, kinds[0]), func(text string) (err error) {
-			switch {
-			case slices.Contains(kinds, text):
-				*chosen = form{kind: text}
-			case templates.Is(text):
-				chosen.kind = formTemplate
-				chosen.template, err = templates.Parse(text)
-			default:
-				err = fmt.Errorf("want %s%s", list, meant(text, kinds))
-			}
-			return err
-		})
+		flags.Var(value, name, fmt.Sprintf("`form` of the output: %s (default %s)", list, kinds[0]))
 	}
 }
+
+// choice is the value of a flag that has a few values. The shell completes them.
+type choice struct {
+	values []string
+	set    func(text string) error
+}
+
+func (c choice) String() string { return "" }
+
+// Set is of flag.Value.
+func (c choice) Set(text string) error { return c.set(text) }
 
 // meant is a question after the nearest of the words; empty if none is near.
 func meant(given string, words []string) string {

@@ -104,10 +104,10 @@ func (f *planFlags) addInputs(flags *flag.FlagSet) {
 		"`file` of instance types, in Karpenter's kwok form or the snapshot form (default: with -f the built-in table, "+
 			"else the cluster's catalogue)",
 	)
-	flags.Func(
-		"prices", "where types and prices come from, `built-in|aws` (default: built-in with -f, else the cluster's "+
+	flags.Var(
+		oneOf(&f.prices, pricesBuiltin, pricesAWS), "prices",
+		"where types and prices come from, `built-in|aws` (default: built-in with -f, else the cluster's "+
 			"catalogue); aws reads today's with your credentials",
-		oneOf(&f.prices, pricesBuiltin, pricesAWS),
 	)
 	flags.StringVar(&f.region, "region", "", "`name` of the region for -prices aws (default: the environment's)")
 	flags.Func(
@@ -128,13 +128,13 @@ const (
 
 // addPolicies adds the flags of settings that plans depend on.
 func (f *planFlags) addPolicies(flags *flag.FlagSet) {
-	flags.Func(
-		policyFlag, "whether preferences count, `Respect|Ignore` (default: the deployment's, else Respect)",
-		oneOf(&f.policy, plan.PreferencesRespected, plan.PreferencesIgnored),
+	flags.Var(
+		oneOf(&f.policy, plan.PreferencesRespected, plan.PreferencesIgnored), policyFlag,
+		"whether preferences count, `Respect|Ignore` (default: the deployment's, else Respect)",
 	)
-	flags.Func(
-		minValuesFlag, "whether minValues must be met, `Strict|BestEffort` (default: the deployment's, else Strict)",
-		oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort),
+	flags.Var(
+		oneOf(&f.minValuesPolicy, plan.MinValuesStrict, plan.MinValuesBestEffort), minValuesFlag,
+		"whether minValues must be met, `Strict|BestEffort` (default: the deployment's, else Strict)",
 	)
 	flags.Func(
 		spreadFlag,
@@ -251,16 +251,16 @@ func usageProblem(problems io.Writer, format string, arguments ...any) error {
 }
 
 // oneOf sets a flag that accepts a few values.
-func oneOf[T ~string](value *T, values ...T) func(string) error {
-	return func(text string) error {
-		var names []string
-		for _, v := range values {
-			if text == string(v) {
-				*value = v
-				return nil
-			}
-			names = append(names, string(v))
-		}
-		return fmt.Errorf("want %s", strings.Join(names, " or "))
+func oneOf[T ~string](value *T, values ...T) choice {
+	var names []string
+	for _, v := range values {
+		names = append(names, string(v))
 	}
+	return choice{names, func(text string) error {
+		if !slices.Contains(names, text) {
+			return fmt.Errorf("want %s%s", strings.Join(names, " or "), meant(text, names))
+		}
+		*value = T(text)
+		return nil
+	}}
 }
