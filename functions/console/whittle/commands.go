@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // command is a word after the program's name.
@@ -120,60 +117,12 @@ func usage() string {
 	return text.String()
 }
 
-// find returns the command of a name. The error suggests one.
-func find(name string) (command, error) {
-	var names []string
-	for _, c := range commands() {
-		if c.name == name {
-			return c, nil
-		}
-		names = append(names, c.name)
-	}
-	return command{}, fmt.Errorf("there is no command %q%s", name, suggestion(name, names))
-}
-
-// suggestion is a question after the nearest of the names; empty if none is near.
-func suggestion(given string, names []string) string {
-	if best := nearest.To(given, names); best != "" {
-		return fmt.Sprintf(": did you mean %q?", best)
-	}
-	return ": `whittle help` lists all"
-}
-
 // programName is how the user calls the program: kubectl finds a plugin by the name kubectl-whittle.
 func programName(called string) string {
 	if filepath.Base(called) == "kubectl-whittle" {
 		return "kubectl whittle"
 	}
 	return "whittle"
-}
-
-// parse reads flags of a command. Help has the examples first. A wrong flag is one line that suggests
-// another.
-func parse(flags *flag.FlagSet, arguments []string, problems io.Writer) error {
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	if len(arguments) == 1 && arguments[0] == askForFlags {
-		return &flagsWanted{flags}
-	}
-	err := flags.Parse(arguments)
-	if err == nil {
-		return nil
-	}
-	name := strings.TrimPrefix(flags.Name(), "whittle ")
-	if errors.Is(err, flag.ErrHelp) {
-		writeHelp(flags, name, problems)
-		return err
-	}
-	hint := ""
-	if wrong, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
-		var names []string
-		flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-		hint = strings.Replace(suggestion(wrong, names), "`whittle help` lists", "`whittle help "+name+"` lists", 1)
-		err = fmt.Errorf("there is no flag -%s", wrong)
-	}
-	fmt.Fprintf(problems, "whittle %s: %v%s\n", name, err, hint)
-	return errUsage
 }
 
 func writeHelp(flags *flag.FlagSet, name string, out io.Writer) {

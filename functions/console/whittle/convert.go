@@ -34,11 +34,10 @@ func convert(arguments []string, in io.Reader, out, problems io.Writer) error {
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
-	if len(files) > 0 {
-		files = append(files, flags.Args()...) // -f *.yaml
-	} else {
-		return usageProblem(problems, "whittle convert: name files with -f")
+	if len(files) == 0 {
+		return usageProblem(problems, "whittle convert: name files with -f%s", asFile(flags.Args()))
 	}
+	files = append(files, flags.Args()...) // -f *.yaml
 	result, err := conversion.Convert(files, in, settings)
 	if err != nil {
 		return err

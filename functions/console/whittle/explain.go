@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/report"
 	"github.com/whittle-dev/whittle/functions/console/terminal"
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // explainUsage says how to name an object.
@@ -43,11 +44,15 @@ func explainType(word string) string {
 }
 
 // subject is what is to be explained. An empty kind is any.
-type subject struct{ kind, namespace, name string }
+type subject struct {
+	kind, namespace, name string
+	// within is set where the word has a namespace, so that no node or pool is meant.
+	within bool
+}
 
 // explainWords reports whether explain takes a further word after the given ones.
 func explainWords(words []string) bool {
-	return len(words) == 0 || len(words) == 1 && explainType(words[0]) != ""
+	return len(words) == 0 || len(words) == 1 && (explainType(words[0]) != "" || isOtherType(words[0]))
 }
 
 // subjectOf reads TYPE NAME, TYPE/NAME, NAMESPACE/NAME or NAME.
@@ -70,9 +75,24 @@ func subjectOf(words []string, namespace string) (subject, bool) {
 		if namespace != "" && namespace != space {
 			return s, false
 		}
-		s.namespace, s.name = space, name
+		s.namespace, s.name, s.within = space, name, true
 	}
 	return s, s.namespace != "" && s.name != ""
+}
+
+// unknownType says which type explain does not know; empty where it knows the type, or none is written.
+func unknownType(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	written, _, slash := strings.Cut(words[0], "/")
+	switch {
+	case explainType(written) != "" || !slash && len(words) == 1 || !isOtherType(written):
+		return ""
+	case slash:
+		return typeMeant(written) + fmt.Sprintf(" (or pod %s, if %q is a namespace)", words[0], written)
+	}
+	return typeMeant(written)
 }
 
 // explanation is any of the forms that explain writes.
@@ -89,6 +109,9 @@ func explain(
 		return err
 	}
 	asked, ok := subjectOf(flags.words, flags.namespace)
+	if wrong := unknownType(flags.words); wrong != "" {
+		return usageProblem(problems, "whittle explain: %s", wrong)
+	}
 	if !ok {
 		return usageProblem(problems, "whittle explain: %s", explainUsage())
 	}
@@ -111,7 +134,7 @@ func (f *planFlags) explanation(
 		return nil, err
 	}
 	found := made.explain(asked)
-	if isNodeOrPool(asked.kind) {
+	if isNodeOrPool(asked.kind) && !asked.within {
 		fleet, err := made.from.consolidate(ctx, now())
 		if err != nil {
 			return nil, err
@@ -146,10 +169,12 @@ func explainRow(way access, now func() time.Time) func(context.Context, string, 
 }
 
 func (s subject) String() string {
-	switch s.kind {
-	case "":
+	switch {
+	case s.kind == "" && s.within:
+		return fmt.Sprintf("pod or workload %s/%s", s.namespace, s.name)
+	case s.kind == "":
 		return fmt.Sprintf("object %q, or pod %s/%s", s.name, s.namespace, s.name)
-	case "Node", "NodeClaim", "NodePool":
+	case isNodeOrPool(s.kind):
 		return fmt.Sprintf("%s %q", strings.ToLower(s.kind), s.name)
 	}
 	return fmt.Sprintf("%s %s/%s", strings.ToLower(s.kind), s.namespace, s.name)
@@ -199,9 +224,13 @@ func near(asked subject, made *planned) string {
 	var names []string
 	suggest := func(name, shown string) {
 		if len(names) < maximumNear &&
-			(name == asked.name || strings.HasPrefix(name, asked.name+"-") || strings.HasPrefix(asked.name, name+"-")) {
+			(strings.HasPrefix(name, asked.name+"-") || strings.HasPrefix(asked.name, name+"-") ||
+				nearest.To(asked.name, []string{name}) != "") {
 			names = append(names, shown)
 		}
+	}
+	if kind := nearType(asked.namespace); asked.kind == "" && asked.within && kind != "" {
+		return fmt.Sprintf(": did you mean %s/%s?", kind, asked.name)
 	}
 	what := fmt.Sprintf(" among the %d pods", len(made.view.Objects.Pods))
 	switch asked.kind {

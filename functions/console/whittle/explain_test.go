@@ -77,8 +77,11 @@ func TestExplainObjects(t *testing.T) {
 		want      string
 	}{
 		{[]string{"node", "nobody"}, `there is no node "nobody" among the 4 nodes`},
-		{[]string{"nodepool/defaul"}, `there is no nodepool "defaul" among the 1 nodepools`},
+		{[]string{"nodepool/defaul"}, `there is no nodepool "defaul": did you mean default?`},
 		{[]string{"sts/kept"}, "there is no statefulset default/kept: did you mean default/kept-0?"},
+		{[]string{"nodepol/default"}, "there is no pod or workload nodepol/default: did you mean nodepool/default?"},
+		{[]string{"elsewhere/default"}, "there is no pod or workload elsewhere/default among the 4 pods"},
+		{[]string{"node", "buzy"}, `there is no node "buzy": did you mean busy?`},
 		{[]string{"nobody"}, `there is no object "nobody", or pod default/nobody among the 4 pods`},
 	} {
 		_, _, err := runPlan(t, "", append(append([]string{"explain"}, test.arguments...), "-f", "testdata/consolidate")...)

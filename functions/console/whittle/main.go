@@ -83,12 +83,16 @@ func runCommand(ctx context.Context, arguments []string, in io.Reader, out, prob
 		return errUsage
 	}
 	name, rest := arguments[0], arguments[1:]
-	if slices.Contains([]string{"help", "-h", "-help", "--help"}, name) {
+	if slices.Contains([]string{"-v", "-V", "-version", "--version"}, name) {
+		name = "version"
+	}
+	helped := slices.Contains([]string{"help", "-h", "-help", "--help"}, name)
+	if helped {
 		if len(rest) == 0 {
 			_, err := fmt.Fprint(out, usage())
 			return err
 		}
-		name, rest, problems = rest[0], []string{"-h"}, out
+		name, rest = rest[0], []string{"-h"}
 	}
 	if name == completeCommand {
 		return complete(ctx, rest, out)
@@ -97,6 +101,9 @@ func runCommand(ctx context.Context, arguments []string, in io.Reader, out, prob
 	if err != nil {
 		fmt.Fprintf(problems, "whittle: %v\n", err)
 		return errUsage
+	}
+	if helped {
+		problems = out
 	}
 	return chosen.run(ctx, rest, in, out, problems)
 }

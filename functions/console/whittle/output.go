@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/whittle-dev/whittle/functions/console/templates"
-	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // These are the forms of output, as kubectl names them.
@@ -66,14 +65,6 @@ func (c choice) String() string { return "" }
 
 // Set is of flag.Value.
 func (c choice) Set(text string) error { return c.set(text) }
-
-// meant is a question after the nearest of the words; empty if none is near.
-func meant(given string, words []string) string {
-	if best := nearest.To(given, words); best != "" {
-		return fmt.Sprintf(": did you mean %q?", best)
-	}
-	return ""
-}
 
 // isForPrograms reports whether a form is one for programs.
 func (f *form) isForPrograms() bool {

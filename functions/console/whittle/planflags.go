@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -83,7 +84,7 @@ func parsePlanFlags(
 		} else {
 			f.files = append(f.files, rest[0])
 			if len(f.files) == 1 {
-				return nil, usageProblem(problems, "whittle %s: got %q: name files with -f", command, rest[0])
+				return nil, usageProblem(problems, "whittle %s: %s", command, f.stray(rest[0]))
 			}
 		}
 		rest = rest[1:]
@@ -93,6 +94,26 @@ func parsePlanFlags(
 		return nil, usageProblem(problems, "whittle %s: %s", command, text)
 	}
 	return f, nil
+}
+
+// stray says what is wrong with an argument that is no flag, before any -f.
+func (f *planFlags) stray(argument string) string {
+	if len(f.words) == 1 && f.words[0] != "" && !strings.ContainsAny(f.words[0], "/.") {
+		if _, err := os.Stat(argument); err != nil {
+			return typeMeant(f.words[0])
+		}
+	}
+	return fmt.Sprintf("got %q: name files with -f%s", argument, asFile([]string{argument}))
+}
+
+// asFile shows how to name the first argument as a file; empty where it is none.
+func asFile(arguments []string) string {
+	if len(arguments) > 0 {
+		if _, err := os.Stat(arguments[0]); err == nil {
+			return ", as in -f " + arguments[0]
+		}
+	}
+	return ""
 }
 
 // addInputs adds the flags that name what is read.

@@ -25,6 +25,9 @@ func showVersion(ctx context.Context, arguments []string, out, problems io.Write
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
 	}
+	if flags.NArg() > 0 {
+		return usageProblem(problems, "whittle version: takes no arguments: got %q", flags.Args())
+	}
 	parts := []part{{
 		Name: "command line", Version: version.Version, Remedy: "install the command line of the newest version",
 	}}
