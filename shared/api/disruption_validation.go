@@ -18,12 +18,24 @@ const (
 
 var budgetNodes = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
 
+func consolidationPolicies() []string {
+	return texts([]ConsolidationPolicy{
+		ConsolidationPolicyWhenEmpty, ConsolidationPolicyWhenEmptyOrUnderutilized, ConsolidationPolicyBalanced,
+	})
+}
+
+func disruptionReasons() []string {
+	return texts([]DisruptionReason{
+		DisruptionReasonUnderutilized, DisruptionReasonEmpty, DisruptionReasonDrifted, DisruptionReasonUnhealthy,
+	})
+}
+
 func (f *findings) validateDisruption(path string, d Disruption) {
 	f.validateNillableDuration(path+".consolidateAfter", d.ConsolidateAfter)
 	switch d.ConsolidationPolicy {
 	case "", ConsolidationPolicyWhenEmpty, ConsolidationPolicyWhenEmptyOrUnderutilized, ConsolidationPolicyBalanced:
 	default:
-		f.add(path+".consolidationPolicy", string(d.ConsolidationPolicy),
+		f.choose(path+".consolidationPolicy", string(d.ConsolidationPolicy), consolidationPolicies(),
 			"is not a policy: use WhenEmpty, WhenEmptyOrUnderutilized or Balanced")
 	}
 	if len(d.Budgets) > maxBudgets {
@@ -46,7 +58,7 @@ func (f *findings) validateBudget(path string, b Budget) {
 		switch reason {
 		case DisruptionReasonUnderutilized, DisruptionReasonEmpty, DisruptionReasonDrifted, DisruptionReasonUnhealthy:
 		default:
-			f.add(at, string(reason), "is not a reason: use Underutilized, Empty, Drifted or Unhealthy")
+			f.choose(at, string(reason), disruptionReasons(), "is not a reason: use Underutilized, Empty, Drifted or Unhealthy")
 		}
 		if slices.Contains(b.Reasons[:i], reason) {
 			f.add(at, string(reason), "is there twice: remove one of them")

@@ -27,7 +27,7 @@ func (c *EC2NodeClass) Validate() error {
 	f.validateMetadataOptions("spec.metadataOptions", c.Spec.MetadataOptions)
 	f.validateConnectionTracking("spec.connectionTracking", c.Spec.ConnectionTracking)
 	if p := c.Spec.InstanceStorePolicy; p != nil && *p != InstanceStorePolicyRAID0 {
-		f.add("spec.instanceStorePolicy", string(*p), "is not a policy: use RAID0, or none")
+		f.choose("spec.instanceStorePolicy", string(*p), []string{string(InstanceStorePolicyRAID0)}, "is not a policy: use RAID0, or none")
 	}
 	if n := c.Spec.IPPrefixCount; n != nil && *n < 0 {
 		f.add("spec.ipPrefixCount", *n, "is negative: use zero or more")
@@ -50,7 +50,7 @@ func (f *findings) validateAMIFamily(c *EC2NodeClass) {
 	family := *c.Spec.AMIFamily
 	switch {
 	case !slices.Contains(amiFamilies(), family):
-		f.add("spec.amiFamily", family, "is not a family: use one of %s", join(amiFamilies()))
+		f.choose("spec.amiFamily", family, amiFamilies(), "is not a family: use one of %s", join(amiFamilies()))
 	case hasAlias && family != alias.Family && family != AMIFamilyCustom:
 		f.add(
 			"spec.amiFamily", family, "is not the alias's family: remove it, or write %s or %s", alias.Family,
@@ -193,7 +193,7 @@ func (f *findings) validateNetworkInterfaces(path string, interfaces []NetworkIn
 // validateChoice checks that a text, if set, is one of the choices.
 func (f *findings) validateChoice(path string, value *string, choices ...string) {
 	if value != nil && !slices.Contains(choices, *value) {
-		f.add(path, *value, "is not possible: use %s", strings.Join(choices, " or "))
+		f.choose(path, *value, choices, "is not possible: use %s", strings.Join(choices, " or "))
 	}
 }
 

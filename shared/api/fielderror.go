@@ -18,6 +18,8 @@ type FieldError struct {
 	Value any
 	// Problem describes the problem and its remedy.
 	Problem string
+	// Choices are valid values, of which somebody may have meant one; empty where there is no list of them.
+	Choices []string
 	// Reason is the condition's reason for this kind of problem, or empty where there is no special
 	// one.
 	Reason string
@@ -57,6 +59,13 @@ func (f *findings) add(path string, value any, problem string, arguments ...any)
 func (f *findings) addWithReason(reason, path string, value any, problem string, arguments ...any) {
 	f.errs = append(f.errs, &FieldError{
 		Kind: f.kind, Name: f.name, Path: path, Value: value, Problem: fmt.Sprintf(problem, arguments...), Reason: reason,
+	})
+}
+
+// choose records a problem with the value of a field, and the values that it may have.
+func (f *findings) choose(path string, value any, choices []string, problem string, arguments ...any) {
+	f.errs = append(f.errs, &FieldError{
+		Kind: f.kind, Name: f.name, Path: path, Value: value, Problem: fmt.Sprintf(problem, arguments...), Choices: choices,
 	})
 }
 

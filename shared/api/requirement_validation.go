@@ -53,7 +53,8 @@ func (f *findings) validateRequirement(path string, r NodeSelectorRequirementWit
 		f.validateIn(path, r)
 	case corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 	default:
-		f.add(path+".operator", string(r.Operator), "is not an operator: use one of %s", join(operators()))
+		f.choose(path+".operator", string(r.Operator), texts(operators()), "is not an operator: use one of %s",
+			join(operators()))
 	}
 	for i, value := range r.Values {
 		f.validateLabelValue(fmt.Sprintf("%s.values[%d]", path, i), value)
@@ -82,7 +83,7 @@ func (f *findings) validateIn(path string, r NodeSelectorRequirementWithMinValue
 	}
 	switch {
 	case valid == 0:
-		f.add(path+".values", r.Values, "has no value that %q can have: use some of %s", r.Key, join(known))
+		f.choose(path+".values", r.Values, known, "has no value that %q can have: use some of %s", r.Key, join(known))
 	case r.MinValues != nil && valid < *r.MinValues:
 		f.add(path+".minValues", *r.MinValues,
 			"is more than the %d values that %q can have: use some of %s", valid, r.Key, join(known))
@@ -121,8 +122,8 @@ func (f *findings) validateLabelKey(path, key string) {
 		f.add(path, key, "is not a label key: %s", problem)
 	}
 	if IsRestrictedLabel(key) {
-		f.add(path, key, "cannot be chosen, it is set at the launch: use a label of your own domain or one of %s",
-			join(WellKnownLabels()))
+		f.choose(path, key, WellKnownLabels(),
+			"cannot be chosen, it is set at the launch: use a label of your own domain or one of %s", join(WellKnownLabels()))
 	}
 }
 
@@ -133,12 +134,14 @@ func (f *findings) validateLabelValue(path, value string) {
 }
 
 // join returns the words as a list for a message.
-func join[T ~string](words []T) string {
-	texts := make([]string, len(words))
+func join[T ~string](words []T) string { return strings.Join(texts(words), ", ") }
+
+func texts[T ~string](words []T) []string {
+	plain := make([]string, len(words))
 	for i, word := range words {
-		texts[i] = string(word)
+		plain[i] = string(word)
 	}
-	return strings.Join(texts, ", ")
+	return plain
 }
 
 // sortedKeys returns a map's keys in order, so that messages have a stable order.

@@ -118,8 +118,9 @@ func (f *findings) validateAlias(path string, t AMISelectorTerm, terms int) {
 	alias, ok := ParseAlias(t.Alias)
 	switch {
 	case !ok:
-		f.add(path, t.Alias, "is not an alias: write family@version with one of the families %s",
-			strings.ToLower(join(aliasFamilies())))
+		families := strings.ToLower(join(aliasFamilies()))
+		f.choose(path, t.Alias, strings.Split(families, ", "),
+			"is not an alias: write family@version with one of the families %s", families)
 	case len(t.Alias) > maxAliasLength:
 		f.add(path, t.Alias, "is longer than %d characters: write family@version", maxAliasLength)
 	case strings.HasPrefix(alias.Family, "Windows") && alias.Version != AliasVersionLatest:

@@ -49,6 +49,7 @@ func (r *Reader) kube(ctx context.Context, name string) (check.Kube, []api.EC2No
 		}
 	}
 	classes, err := r.objects(ctx, client, &found)
+	found.NodeClasses = classes
 	found.Rolls = rollout.Open(found.NodePools, classes, r.now())
 	return found, classes, err
 }

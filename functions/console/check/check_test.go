@@ -182,3 +182,53 @@ problem  CDK bootstrap  the account and region are not
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
+
+// TestObjectsHaveAllTheirFaults checks that each fault of each object is a line.
+func TestObjectsHaveAllTheirFaults(t *testing.T) {
+	pool := api.NodePool{}
+	pool.Name = "default"
+	pool.Spec.Weight = new(int32(200))
+	pool.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{
+		Group: api.AWSGroup, Kind: api.EC2NodeClassKind, Name: "defualt",
+	}
+	pool.Spec.Template.Spec.Requirements = []api.NodeSelectorRequirementWithMinValues{
+		{Key: "karpenter.sh/capacity-typ", Operator: "In", Values: []string{"spot"}},
+		{Key: "kubernetes.io/arch", Operator: "in", Values: []string{"amd64"}},
+	}
+	auto := pool
+	auto.Name = "of Auto Mode"
+	auto.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: "eks.amazonaws.com", Kind: "NodeClass", Name: "default"}
+	class := api.EC2NodeClass{}
+	class.Name = "default"
+	class.Spec.Role = "${NODE_ROLE}"
+	class.Spec.AMISelectorTerms = []api.AMISelectorTerm{{Alias: "al2023@latst"}}
+	class.Spec.SubnetSelectorTerms = []api.SubnetSelectorTerm{{ID: "net-1"}}
+	facts := &check.Facts{}
+	facts.Kube.Value = check.Kube{NodePools: []api.NodePool{pool, auto}, NodeClasses: []api.EC2NodeClass{class}}
+	var text strings.Builder
+	problems := 0
+	for _, finding := range check.Findings(facts) {
+		if strings.HasPrefix(finding.Subject, "NodePool ") || strings.HasPrefix(finding.Subject, "EC2NodeClass ") {
+			text.WriteString(finding.Subject + ": " + finding.Text + ": " + finding.Remedy + "\n")
+			problems++
+			if finding.State != check.Problem {
+				t.Errorf("%+v is no problem", finding)
+			}
+		}
+	}
+	for _, want := range []string{
+		`NodePool "default": spec.weight: 200 is out of range`, `did you mean "karpenter.sh/capacity-type"?`,
+		`"in" is not an operator: use one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte: did you mean "In"?`,
+		`there is no EC2NodeClass "defualt": no node is launched: create the class, or correct ` +
+			`spec.template.spec.nodeClassRef.name: did you mean "default"?`,
+		`EC2NodeClass "default": spec.subnetSelectorTerms[0].id: "net-1" is not an id`, `did you mean "al2023@latest"?`,
+		"spec.securityGroupSelectorTerms: is empty", `spec.role: "${NODE_ROLE}" has a placeholder`,
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("lacks %s:\n%s", want, text.String())
+		}
+	}
+	if problems != 8 || strings.Contains(text.String(), "Auto Mode") {
+		t.Errorf("%d problems:\n%s", problems, text.String())
+	}
+}

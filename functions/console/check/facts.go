@@ -88,6 +88,8 @@ type Kube struct {
 	Karpenter string
 	CNI       string // the name of the DaemonSet that gives pods their addresses, empty for none that is known
 	NodePools []api.NodePool
+	// NodeClasses are the EC2NodeClasses.
+	NodeClasses []api.EC2NodeClass
 	// Rolls are warnings about pools that a new image replaces at once.
 	Rolls []string
 }

@@ -31,7 +31,7 @@ func Findings(f *Facts) []Finding {
 	var all []Finding
 	for _, one := range []func(*Facts) []Finding{
 		identity, bootstrap, clusterItself, access, endpoint, autoMode, karpenter, definitions, network, nodeSubnets,
-		nodeGroups, nodeRole, spotRole, quotas, concurrency, functionNetwork, images,
+		nodeGroups, nodeRole, spotRole, quotas, concurrency, functionNetwork, objects, images,
 	} {
 		all = append(all, one(f)...)
 	}

@@ -14,6 +14,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	kubernetesjson "sigs.k8s.io/json"
+
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // Problem is a fault of a field.
@@ -21,11 +23,26 @@ type Problem struct {
 	Path Path
 	// Text says what is wrong, and what would be right.
 	Text string
+	// Near is the field that was probably meant by an unknown one; empty where none is near.
+	Near string
 }
 
+// Invalid are values that an object cannot have. The object then has all others.
+type Invalid struct {
+	// Paths are those of the values.
+	Paths []Path
+	errs  []error
+}
+
+func (i *Invalid) Error() string { return errors.Join(i.errs...).Error() }
+
+// Unwrap returns one error for each value.
+func (i *Invalid) Unwrap() []error { return i.errs }
+
 // Decode reads the document into the object that into points to. As in the API server, field names
-// are case-sensitive. unknown lists the fields that the object does not have. The error joins one
-// error for each invalid value; each has file, line, what and the field.
+// are case-sensitive. unknown lists the fields that the object does not have. The error is *Invalid, with
+// one error for each invalid value, or that of an unreadable document; each has file, line, what and the
+// field.
 func (d *Document) Decode(into any, what string) (unknown []Problem, err error) {
 	return d.decode(into, what, func() ([]error, error) {
 		return kubernetesjson.UnmarshalStrict(d.JSON, into, kubernetesjson.DisallowUnknownFields)
@@ -58,20 +75,52 @@ func (d *Document) decode(into any, what string, unmarshal func() ([]error, erro
 	if len(found.wrong) == 0 {
 		return nil, d.Errorf(nil, "%s: %w", what, err)
 	}
-	var errs []error
+	wrong := &Invalid{}
 	for _, problem := range found.wrong {
+		wrong.Paths = append(wrong.Paths, problem.Path)
 		for _, read := range []string{"true", "false"} {
 			if rest, ok := strings.CutPrefix(problem.Text, read+": "); ok && d.written(problem.Path) != "" {
 				problem.Text = fmt.Sprintf("%s, which YAML reads as %s: %s", d.written(problem.Path), read, rest)
 			}
 		}
 		if len(problem.Path) == 0 {
-			errs = append(errs, d.Errorf(nil, "%s: %s", what, problem.Text))
+			wrong.errs = append(wrong.errs, d.Errorf(nil, "%s: %s", what, problem.Text))
 			continue
 		}
-		errs = append(errs, d.Errorf(problem.Path, "%s: %s: %s", what, problem.Path, problem.Text))
+		wrong.errs = append(wrong.errs, d.Errorf(problem.Path, "%s: %s: %s", what, problem.Path, problem.Text))
+		remove(value, problem.Path)
 	}
-	return nil, errors.Join(errs...)
+	// What is left has no invalid value, so that the other fields can be checked too.
+	if text, err := json.Marshal(value); err == nil {
+		reflect.ValueOf(into).Elem().SetZero()
+		_ = kubernetesjson.UnmarshalCaseSensitivePreserveInts(text, into)
+	}
+	return found.unknown, wrong
+}
+
+// remove takes a value out of an object. An entry of a list becomes null, because its neighbours keep their
+// places.
+func remove(object any, path Path) {
+	for i, step := range path {
+		last := i == len(path)-1
+		switch step := step.(type) {
+		case string:
+			fields, _ := object.(map[string]any)
+			if last {
+				delete(fields, step)
+			}
+			object = fields[step]
+		case int:
+			entries, _ := object.([]any)
+			if step >= len(entries) {
+				return
+			}
+			if last {
+				entries[step] = nil
+			}
+			object = entries[step]
+		}
+	}
 }
 
 // diagnosis compares a value with its target type. Decoders do not name the entry of a list, or a
@@ -167,7 +216,9 @@ func (d *diagnosis) object(value any, typ reflect.Type, path Path) {
 			}
 		}
 		if !ok {
-			d.unknown = append(d.unknown, Problem{Path: path.With(key), Text: "there is no such field"})
+			d.unknown = append(d.unknown, Problem{
+				Path: path.With(key), Text: "there is no such field", Near: nearest.Fold(key, slices.Sorted(maps.Keys(known))),
+			})
 			continue
 		}
 		d.value(entries[key], field, path.With(key))

@@ -48,23 +48,28 @@ func TestBadInput(t *testing.T) {
 		}},
 		{"enums", pod("  tolerations:\n  - operator: Exist\n    effect: NoScheduel\n  topologySpreadConstraints:\n" +
 			"  - topologyKey: a\n    maxSkew: 1\n"), []string{
-			`<stdin>:7: Pod "web": spec.tolerations[0].operator: "Exist": want one of Exists, Equal, Lt, Gt`,
+			`<stdin>:7: Pod "web": spec.tolerations[0].operator: "Exist": want one of Exists, Equal, Lt, Gt: did you mean "Exists"?`,
 			`<stdin>:8: Pod "web": spec.tolerations[0].effect: "NoScheduel": want one of NoSchedule, PreferNoSchedule, ` +
-				`NoExecute`,
+				`NoExecute: did you mean "NoSchedule"?`,
 			`<stdin>:10: Pod "web": spec.topologySpreadConstraints[0].whenUnsatisfiable: is missing: want one of ` +
 				`DoNotSchedule, ScheduleAnyway`,
+			`<stdin>:10: spec.topologySpreadConstraints[0].labelSelector: is missing: the constraint counts no pod, and ` +
+				`spreads nothing`,
 		}},
 		{"operator of a pod", pod("  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n" +
 			"        nodeSelectorTerms:\n        - matchExpressions:\n          - {key: a, operator: Inn, values: [b]}\n"),
 			[]string{
 				`<stdin>:11: Pod "web": ` +
 					`spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].` +
-					`matchExpressions[0].operator: "Inn": want one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte`,
+					`matchExpressions[0].operator: "Inn": want one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte: ` +
+					`did you mean "In"?`,
 			}},
 		{"operator of a pool", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: near}\nspec:\n  template:\n" +
 			"    spec:\n      requirements:\n      - key: a\n        operator: Near\n", []string{
 			`<stdin>:9: NodePool "near": spec.template.spec.requirements[0].operator: "Near": want one of In, NotIn, Exists, ` +
 				`DoesNotExist, Gt, Lt, Gte, Lte`,
+			`<stdin>:6: NodePool "near": spec.template.spec.nodeClassRef: is missing: name the node class by group, kind and ` +
+				`name; a cluster would refuse it`,
 		}},
 		{"in a list", "{\"apiVersion\": \"v1\", \"kind\": \"PodList\", \"items\": [\n{\"metadata\": {\"name\": \"a\"}},\n" +
 			"{\"metadata\": {\"name\": \"b\"},\n \"spec\": {\"priority\": \"high\"}}]}", []string{

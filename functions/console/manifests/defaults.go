@@ -1,7 +1,6 @@
 package manifests
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/functions/console/faults"
 	"github.com/whittle-dev/whittle/functions/console/podrules"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
@@ -202,6 +202,9 @@ func finishNodeClaim(_ *reader, _ *document.Document, claim *api.NodeClaim) []do
 
 func finishNodeClass(r *reader, d *document.Document, class *api.EC2NodeClass) []document.Problem {
 	class.Default()
+	if fault := faults.Alias(class); fault != nil {
+		r.warnf(d, document.ParsePath(fault.Path), "%w; no node would start", fault)
+	}
 	return r.invalid(d, class.Validate())
 }
 
@@ -212,21 +215,13 @@ func finishNodeOverlay(r *reader, d *document.Document, overlay *api.NodeOverlay
 // invalid returns what a cluster would refuse, each a *api.FieldError in err. A missing field is a
 // warning: a plan is often possible without it.
 func (r *reader) invalid(d *document.Document, err error) []document.Problem {
-	var joined interface{ Unwrap() []error }
-	errs := []error{err}
-	if errors.As(err, &joined) {
-		errs = joined.Unwrap()
-	}
 	var problems []document.Problem
-	for _, err := range errs {
-		var field *api.FieldError
-		switch {
-		case !errors.As(err, &field):
-		case field.Value == nil:
+	for _, field := range faults.Of(err) {
+		if field.Value == nil {
 			r.warnf(d, document.ParsePath(field.Path), "%w; a cluster would refuse it", field)
-		default:
-			problems = append(problems, document.Problem{Path: document.ParsePath(field.Path), Text: field.Text()})
+			continue
 		}
+		problems = append(problems, document.Problem{Path: document.ParsePath(field.Path), Text: field.Text()})
 	}
 	return problems
 }

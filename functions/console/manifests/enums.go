@@ -12,8 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/functions/console/faults"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/api/legacy"
+	"github.com/whittle-dev/whittle/shared/nearest"
 )
 
 // enum lists the values of a string type.
@@ -123,7 +125,8 @@ func (c *enumCheck) text(text string, known enum) {
 	case text == "" && known.required:
 		c.problem("is missing: want one of " + strings.Join(known.values, ", "))
 	case text != "" && !slices.Contains(known.values, text):
-		c.problem(fmt.Sprintf("%q: want one of %s", text, strings.Join(known.values, ", ")))
+		c.problem(fmt.Sprintf("%q: want one of %s%s", text, strings.Join(known.values, ", "),
+			faults.Question(nearest.Fold(text, known.values))))
 	}
 }
 

@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/functions/console/faults"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/api/legacy"
 )
@@ -242,14 +244,14 @@ func kind[T any, P object[T]](
 		var read T
 		object := P(&read)
 		unknown, err := d.Decode(&read, e.what())
-		if err != nil {
+		r.ignore(d, e, unknown)
+		var invalid *document.Invalid
+		if err != nil && !errors.As(err, &invalid) {
 			r.errs = append(r.errs, err)
 			return
 		}
-		for _, problem := range unknown {
-			once(r.unknown, e.kind+" "+withoutIndexes(problem.Path), func() string {
-				return d.Errorf(problem.Path, "%s: %s: %s, it is ignored", e.what(), problem.Path, problem.Text).Error()
-			})
+		if invalid != nil {
+			r.errs = append(r.errs, invalid.Unwrap()...)
 		}
 		if object.GetName() == "" && object.GetGenerateName() != "" {
 			object.SetName(fmt.Sprintf("%s%d", object.GetGenerateName(), len(*list(r))))
@@ -258,24 +260,76 @@ func kind[T any, P object[T]](
 			object.SetNamespace(metav1.NamespaceDefault)
 		}
 		object.SetManagedFields(nil)
-		problems := checkEnums(&read)
+		enums := checkEnums(&read)
+		var problems []document.Problem
 		if object.GetName() == "" {
 			problems = append(problems, document.Problem{Path: document.Path{"metadata", "name"}, Text: "is missing"})
 		} else if len(validation.IsDNS1123Subdomain(object.GetName())) > 0 {
 			problems = append(problems, document.Problem{Path: document.Path{"metadata", "name"},
 				Text: `want lower case letters, digits, "-" and ".", as in web-1`})
 		}
-		if finish != nil && len(problems) == 0 {
-			problems = finish(r, d, object)
+		if finish != nil {
+			problems = append(problems, finish(r, d, object)...)
 		}
+		problems = firstOfEach(problems, enums, invalid)
 		for _, problem := range problems {
 			r.errs = append(r.errs, d.Errorf(problem.Path, "%s: %s: %s", e.what(), problem.Path, problem.Text))
 		}
 		d.JSON = nil // has been read, and would be held as long as the place is remembered
-		if len(problems) == 0 {
+		// A wrong object counts where others name it. An error ends the reading all the same.
+		if object.GetName() != "" {
 			keep(r, list(r), read, d, e, keyOf(read, object.GetNamespace(), object.GetName()))
 		}
 	}
+}
+
+// ignore warns of fields that an object does not have.
+func (r *reader) ignore(d *document.Document, e *envelope, unknown []document.Problem) {
+	for _, problem := range unknown {
+		once(r.unknown, e.kind+" "+withoutIndexes(problem.Path), func() string {
+			return d.Errorf(problem.Path, "%s: %s: %s, it is ignored%s", e.what(), problem.Path, problem.Text,
+				faults.Question(problem.Near)).Error()
+		})
+	}
+}
+
+// firstOfEach keeps the first problem of each field. It leaves out what may follow from a value that the
+// object could not take, and from a wrong word: what is above it, and what is in the same entry of a list.
+func firstOfEach(problems, enums []document.Problem, invalid *document.Invalid) []document.Problem {
+	told, entries := map[string]bool{}, map[string]bool{}
+	tell := func(path document.Path) {
+		for i := range path {
+			told[path[:i+1].String()] = true
+		}
+	}
+	if invalid != nil {
+		for _, path := range invalid.Paths {
+			tell(path)
+		}
+	}
+	kept := slices.Clone(enums)
+	for _, problem := range enums {
+		tell(problem.Path)
+		entries[entryOf(problem.Path)] = true
+	}
+	for _, problem := range problems {
+		entry := entryOf(problem.Path)
+		if at := problem.Path.String(); !told[at] && (entry == "" || !entries[entry]) {
+			kept = append(kept, problem)
+			told[at] = true
+		}
+	}
+	return kept
+}
+
+// entryOf is the path of the entry of a list that a field is in; empty for a field in none.
+func entryOf(path document.Path) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if _, index := path[i].(int); index {
+			return path[:i+1].String()
+		}
+	}
+	return ""
 }
 
 // keyOf identifies an object. Versions of a kind have different types.

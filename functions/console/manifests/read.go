@@ -77,11 +77,8 @@ func readDocuments(documents []*document.Document, faults error) (*Manifests, er
 	for _, d := range documents {
 		r.document(d)
 	}
-	if len(r.errs) > maximumErrors {
-		r.errs = append(r.errs[:maximumErrors], fmt.Errorf("and %d errors more", len(r.errs)-maximumErrors))
-	}
-	if err := errors.Join(r.errs...); err != nil {
-		return nil, err
+	if len(r.errs) > 0 {
+		return nil, r.failed()
 	}
 	r.complete()
 	r.manifests.Template = r.template
@@ -91,6 +88,23 @@ func readDocuments(documents []*document.Document, faults error) (*Manifests, er
 	r.manifests.Warnings = append(r.manifests.Warnings, lines(r.skipped)...)
 	r.manifests.Skipped = lines(r.silent)
 	return r.manifests, nil
+}
+
+// failed is the error of the files: the errors, and then the warnings, which may be about the same mistakes.
+func (r *reader) failed() error {
+	errs := r.errs
+	if len(errs) > maximumErrors {
+		errs = append(errs[:maximumErrors:maximumErrors], fmt.Errorf("and %d errors more", len(errs)-maximumErrors))
+	}
+	r.warnClassless()
+	warnings := slices.Concat(r.manifests.Warnings, lines(r.unknown))
+	if len(warnings) > maximumErrors {
+		warnings = append(warnings[:maximumErrors:maximumErrors], fmt.Sprintf("and %d warnings more", len(warnings)-maximumErrors))
+	}
+	for _, warning := range warnings {
+		errs = append(errs, errors.New(warning))
+	}
+	return errors.Join(errs...)
 }
 
 // reader holds the objects read so far.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/whittle-dev/whittle/functions/console/document"
+	"github.com/whittle-dev/whittle/functions/console/faults"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/nearest"
 )
@@ -158,13 +159,12 @@ func kindsOf(group string) []string {
 func (r *reader) warnClassless() {
 	for i := range r.manifests.NodePools {
 		pool := &r.manifests.NodePools[i]
-		ref := pool.Spec.Template.Spec.NodeClassRef
-		if ref == nil || ref.Group != api.AWSGroup || ref.Kind != api.EC2NodeClassKind ||
-			slices.ContainsFunc(r.manifests.NodeClasses, func(c api.EC2NodeClass) bool { return c.Name == ref.Name }) {
+		name, near, without := faults.Classless(pool, r.manifests.NodeClasses)
+		if !without {
 			continue
 		}
-		text := fmt.Sprintf("NodePool %q: no file has its EC2NodeClass %q: the plan assumes its images, zones and volumes",
-			pool.Name, ref.Name)
+		text := fmt.Sprintf("NodePool %q: no file has its EC2NodeClass %q: the plan assumes its images, zones and volumes%s",
+			pool.Name, name, near)
 		if place, there := r.seen[keyOf(*pool, "", pool.Name)]; there {
 			text = place.d.Errorf(nil, "%s", text).Error()
 		}
