@@ -120,7 +120,7 @@ func TestFilesArePlannedAsTheirClusterIs(t *testing.T) {
 			e.try(os.WriteFile(filepath.Join(files, "types.json"), types, 0o600))
 			want, err := json.Marshal(decided)
 			e.try(err)
-			got := sighttest.Ask(t, command, "plan", "-f", filepath.Join(files, "objects.json"),
+			got := sighttest.Ask(t, command, "plan", "-daemon-sets", "files", "-f", filepath.Join(files, "objects.json"),
 				"-instance-types", filepath.Join(files, "types.json"))
 			if got, want := sighttest.Comparable(t, got), sighttest.Comparable(t, want); got != want {
 				t.Errorf("from files the command line plans\n%s\nand provision in the cluster\n%s", got, want)

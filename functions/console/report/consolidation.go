@@ -26,6 +26,7 @@ type Consolidation struct {
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
 	AfterPerHour  float64 `json:"afterPerHour"`
+	Assumed
 	// Prices says where the prices come from, for people.
 	Prices string `json:"prices"`
 	// Seconds is the time for planning, without reading and writing.
@@ -86,7 +87,7 @@ type Stay struct {
 // ConsolidationOf converts a consolidation plan. prices says where the prices come from.
 func ConsolidationOf(p *consolidation.Plan, took time.Duration, prices string) *Consolidation {
 	shown := &Consolidation{
-		FormatVersion: FormatVersion, Prices: prices,
+		FormatVersion: FormatVersion, Prices: prices, Assumed: nothingAssumed(),
 		Moves: movesOf(p.Moves), Waiting: movesOf(p.Waiting), Stays: make([]Stay, 0, len(p.Stays)),
 		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, AfterPerHour: p.AfterPerHour,
 		Seconds: took.Seconds(),
@@ -173,7 +174,7 @@ func (c *Consolidation) WriteTable(out io.Writer, style terminal.Style) error {
 		&text, "$%s/h now%s, $%s/h after %s of %d\n", dollars(c.PricePerHour), extrasText(c.ExtrasPerHour),
 		dollars(c.AfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
 	)
-	text.WriteString(pricesLine(style, c.Prices))
+	text.WriteString(pricesLine(style, c.Prices) + c.line(style))
 	_, err := io.WriteString(out, text.String())
 	return err
 }

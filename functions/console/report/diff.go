@@ -26,6 +26,7 @@ type Diff struct {
 	// Added and Removed are the pods of only one of the plans.
 	Added   []string `json:"added"`
 	Removed []string `json:"removed"`
+	Assumed
 }
 
 // Change is a value in both plans.
@@ -51,6 +52,7 @@ func DiffOf(before, after *Plan) *Diff {
 		FormatVersion: FormatVersion, Nodes: nodesDiff(before, after),
 		PricesPerHour: Change[float64]{before.PricePerHour, after.PricePerHour},
 		NodeCounts:    Change[int]{len(before.Nodes), len(after.Nodes)},
+		Assumed:       nothingAssumed(),
 		LosePlace:     []string{}, GainPlace: []string{}, Added: []string{}, Removed: []string{},
 	}
 	was, is := before.places(), after.places()
@@ -162,7 +164,7 @@ func (d *Diff) WriteTable(out io.Writer, style terminal.Style) error {
 	price := d.PricesPerHour
 	text.WriteString(style.Wrap(fmt.Sprintf("%s -> %s, $%s/h -> $%s/h (%+.4f $/h)",
 		count(d.NodeCounts.Before, "new node"), count(d.NodeCounts.After, "new node"),
-		dollars(price.Before), dollars(price.After), price.After-price.Before), "", ""))
+		dollars(price.Before), dollars(price.After), price.After-price.Before), "", "") + d.line(style))
 	_, err := io.WriteString(out, text.String())
 	return err
 }

@@ -32,6 +32,7 @@ type Plan struct {
 	ExtrasPerHour float64 `json:"extrasPerHour"`
 	// LowerBoundPerHour is a price in $/h below which no plan for the same pods exists.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
+	Assumed
 	// Prices says where the prices come from, for people.
 	Prices string `json:"prices"`
 	// Seconds is the time for planning, without reading and writing.
@@ -105,7 +106,7 @@ func Of(p *plan.Plan, took time.Duration, prices string) *Plan {
 	r := &Plan{
 		FormatVersion: FormatVersion, Prices: prices,
 		Nodes: []Node{}, Existing: existing(p.Nominations), Unschedulable: []Unschedulable{},
-		Held:         []Held{},
+		Held: []Held{}, Assumed: nothingAssumed(),
 		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, LowerBoundPerHour: p.LowerBoundPerHour,
 		Seconds: took.Seconds(),
 	}

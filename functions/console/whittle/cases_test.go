@@ -114,7 +114,7 @@ func TestCasesOfPublicReports(t *testing.T) {
 // answerOf is what the command plans, in the order of the words.
 func answerOf(t *testing.T, file string) (summary, reasons string) {
 	t.Helper()
-	text, problems, err := runPlan(t, "", "plan", "-o", "json", "-f", file)
+	text, problems, err := runPlan(t, "", "plan", "-daemon-sets", "files", "-o", "json", "-f", file)
 	if err != nil {
 		t.Fatal(err, problems)
 	}
@@ -141,7 +141,7 @@ func answerOf(t *testing.T, file string) (summary, reasons string) {
 // movesOf is what the command moves.
 func movesOf(t *testing.T, file string) (summary, reasons string) {
 	t.Helper()
-	text, problems, err := runPlan(t, "", "plan", "--consolidate", "-o", "json", "-f", file)
+	text, problems, err := runPlan(t, "", "plan", "--consolidate", "-daemon-sets", "files", "-o", "json", "-f", file)
 	if err != nil {
 		t.Fatal(err, problems)
 	}

@@ -62,6 +62,7 @@ func (f *planFlags) showConsolidation(
 		warn(problems, problem)
 	}
 	shown := report.ConsolidationOf(made.plan, made.took, from.prices(made.fleet.Known(), start))
+	shown.Assume(from.assumed)
 	if f.output.isForPrograms() {
 		err = f.output.write(out, shown, "moves")
 	} else {

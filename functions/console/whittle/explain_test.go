@@ -57,7 +57,7 @@ func TestExplainObjects(t *testing.T) {
 			"4 nodes, $0.4888/h", "yes, with weight 0", "its budgets allow 4 empty and 4 underutilized nodes now",
 		}},
 		{[]string{"nodepool/default", "-f", file}, []string{"0 nodes", "limit of cpu: 0 of 2 used", "yes, with weight 10"}},
-		{[]string{"deploy", "web", "-n", "shop", "-f", file}, []string{
+		{[]string{"deploy", "web", "-n", "shop", "-f", file, "-daemon-sets", "files"}, []string{
 			"Deployment shop/web: 5 pods\n", "  no place: 2 pods: shop/web-", "  new node: 3 pods: shop/web-",
 			"shop/web-0 goes to a new node of nodepool \"default\": m5.large", "limit of cpu 2 reached",
 		}},

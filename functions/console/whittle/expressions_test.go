@@ -60,7 +60,7 @@ func TestPlanEvaluatesExpressions(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, problems, err := runPlan(t, "", "plan", "-f", file, "-o", "json")
+		out, problems, err := runPlan(t, "", "plan", "-daemon-sets", "files", "-f", file, "-o", "json")
 		if err != nil || !strings.Contains(out, test.want) || !strings.Contains(problems, test.problem) ||
 			(problems == "") != (test.problem == "") {
 			t.Errorf("%s: %v\n%s\n%s", test.expression, err, problems, out)

@@ -27,7 +27,7 @@ func TestTemplates(t *testing.T) {
 		{append([]string{"explain", "pod", "default/web-0"}, planArguments...), "custom-columns=POD:.pod,OUTCOME:.outcome",
 			"POD             OUTCOME\ndefault/web-0   new node\n"},
 		{append([]string{"explain", "pod", "default/web-0"}, planArguments...), "jsonpath={.node.zone}", "us-west-2a"},
-		{[]string{"plan", "--consolidate", "-f", "testdata/consolidate"}, "custom-columns=WHY:.reason,NODES:.delete[*].node",
+		{[]string{"plan", "--consolidate", "-f", "testdata/consolidate", "-daemon-sets", "files"}, "custom-columns=WHY:.reason,NODES:.delete[*].node",
 			"WHY             NODES\nEmpty           empty\nUnderutilized   idle\nUnderutilized   busy\n"},
 		{[]string{"version"}, "jsonpath={.formatVersion}", ""},
 	} {

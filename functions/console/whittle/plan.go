@@ -67,6 +67,7 @@ func (f *planFlags) showDiff(
 		return fmt.Errorf("-diff: %w", err)
 	}
 	diff := report.DiffOf(before.report(), after)
+	diff.Assumed = after.Assumed
 	if f.output.isForPrograms() {
 		return f.output.write(out, diff, "nodes")
 	}
@@ -77,6 +78,7 @@ func (f *planFlags) showDiff(
 func (m *planned) report() *report.Plan {
 	shown := report.Of(m.plan, m.took, m.prices)
 	shown.Hold(m.view.Held)
+	shown.Assume(m.from.assumed)
 	return shown
 }
 

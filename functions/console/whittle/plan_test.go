@@ -20,6 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var planArguments = []string{
 	"-f", "testdata/plan/cluster.yaml", "-f", "testdata/plan/pods.yaml", "--instance-types", "testdata/plan/types.json",
+	"-daemon-sets", "files",
 }
 
 // runPlan runs a planning command, and returns its output.
@@ -82,11 +83,11 @@ func TestPlanJSON(t *testing.T) {
 	for _, arguments := range [][]string{
 		{
 			"plan", "--output=json", "--instance-types=testdata/plan/types.json", "-f", "testdata/plan/pods.yaml",
-			"testdata/plan/cluster.yaml",
+			"testdata/plan/cluster.yaml", "--daemon-sets=files",
 		},
 		{
 			"plan", "-f", "testdata/plan/pods.yaml", "testdata/plan/cluster.yaml", "-o", "json", "-instance-types",
-			"testdata/plan/types.json", "--policy", "Respect", "--min-values-policy", "Strict",
+			"testdata/plan/types.json", "--policy", "Respect", "--min-values-policy", "Strict", "-daemon-sets", "files",
 		},
 	} {
 		text, _, err := runPlan(t, "", arguments...)
@@ -161,7 +162,7 @@ func TestPlanInputs(t *testing.T) {
 			[]string{"-f", "testdata/plan/kwok.yaml", "--instance-types", "../instancetypes/testdata/kwok.json"},
 			"2 pods: 2 on 2 new nodes",
 		},
-		{"pods without requests share large nodes", "", []string{"-f", "testdata/plan/norequests.yaml"},
+		{"pods without requests share large nodes", "", []string{"-f", "testdata/plan/norequests.yaml", "-daemon-sets", "files"},
 			"50 pods: 50 on 2 new nodes"},
 		{"preferences respected", "", []string{"-f", "testdata/plan/preference.yaml"}, "u7i-12tb.224xlarge"},
 		{"preferences ignored", "", []string{"-f", "testdata/plan/preference.yaml", "-policy", "Ignore"}, "us-east-1b  spot"},

@@ -24,7 +24,9 @@ type planFlags struct {
 	// prices is the value of -prices; empty for the input's own.
 	prices, region string
 	// reserved are the free instances of capacity reservations, by id; nil where nobody said them.
-	reserved        map[string]int
+	reserved map[string]int
+	// daemonSets is the value of -daemon-sets; empty for the default.
+	daemonSets      string
 	policy          plan.PreferencePolicy
 	minValuesPolicy plan.MinValuesPolicy
 	spread          spread.Defaults
@@ -135,10 +137,21 @@ func (f *planFlags) addInputs(flags *flag.FlagSet) {
 		"reserved", "free instances of capacity reservations, which files do not hold: `counts` as cr-0a1b=3,cr-0c2d=0",
 		f.addReserved,
 	)
+	flags.Var(
+		oneOf(&f.daemonSets, daemonSetsEKS, daemonSetsFiles), "daemon-sets",
+		"DaemonSets of plans of files, `eks|files`: those that EKS puts into each cluster count too, or the files' alone "+
+			"(default: eks)",
+	)
 	f.access.addFlags(flags)
 	flags.BoolVar(&f.strict, "strict", false, "fail on warnings about files, such as a missing EC2NodeClass")
 	flags.BoolVar(&f.verbose, "v", false, "show the objects in files that no plan depends on")
 }
+
+// These are the values of the flag -daemon-sets.
+const (
+	daemonSetsEKS   = "eks"
+	daemonSetsFiles = "files"
+)
 
 // The flags of settings that plans depend on.
 const (
@@ -194,6 +207,9 @@ func (f *planFlags) contradiction() string {
 		return "-diff compares plans of new nodes, and no moves of consolidation: leave -consolidate or -diff out"
 	case len(f.against) > 0 && len(f.files) == 0:
 		return "-diff compares two sets of files: name the other with -f"
+	}
+	if f.daemonSets != "" && len(f.files) == 0 {
+		return "-daemon-sets is for files: a cluster has its own DaemonSets"
 	}
 	return f.reservedTwice()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/instancetypes"
 	"github.com/whittle-dev/whittle/functions/console/manifests"
 	"github.com/whittle-dev/whittle/functions/console/objects"
+	"github.com/whittle-dev/whittle/functions/console/report"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/misfit"
@@ -22,6 +23,8 @@ type source struct {
 	settings sight.Settings
 	// table has the instance types; nil for the cluster's catalogue.
 	table *instancetypes.Table
+	// assumed are DaemonSets that no file has, and that a plan of files counts.
+	assumed report.Assumed
 	// endpoint is the cluster's, and nil for files.
 	endpoint *cluster.Endpoint
 }
@@ -66,6 +69,9 @@ func (s *source) useFiles(f *planFlags, in io.Reader, problems io.Writer) error 
 		for _, skipped := range read.Skipped {
 			warn(problems, skipped)
 		}
+	}
+	if f.daemonSets != daemonSetsFiles {
+		s.assumed.DaemonSets, s.assumed.Requests = read.AddEKS()
 	}
 	s.settings.CapacityBuffers, s.settings.ProvisioningRequests = true, true
 	s.reader = &sight.Given{
