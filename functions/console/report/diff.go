@@ -23,10 +23,16 @@ type Diff struct {
 	// GainPlace are those that had none.
 	LosePlace []string `json:"losePlace"`
 	GainPlace []string `json:"gainPlace"`
+	// StillNoPlace are the pods without a place in both plans.
+	StillNoPlace []string `json:"stillNoPlace"`
+	// Reasons say why the pods of LosePlace have none.
+	Reasons []Unschedulable `json:"reasons"`
 	// Added and Removed are the pods of only one of the plans.
 	Added   []string `json:"added"`
 	Removed []string `json:"removed"`
 	Assumed
+	// Prices says where the prices come from, for people.
+	Prices string `json:"prices"`
 }
 
 // Change is a value in both plans.
@@ -52,8 +58,9 @@ func DiffOf(before, after *Plan) *Diff {
 		FormatVersion: FormatVersion, Nodes: nodesDiff(before, after),
 		PricesPerHour: Change[float64]{before.PricePerHour, after.PricePerHour},
 		NodeCounts:    Change[int]{len(before.Nodes), len(after.Nodes)},
-		Assumed:       nothingAssumed(),
-		LosePlace:     []string{}, GainPlace: []string{}, Added: []string{}, Removed: []string{},
+		Assumed:       nothingAssumed(), Prices: after.Prices, Reasons: []Unschedulable{},
+		LosePlace: []string{}, GainPlace: []string{}, Added: []string{}, Removed: []string{},
+		StillNoPlace: []string{},
 	}
 	was, is := before.places(), after.places()
 	for pod, placed := range is {
@@ -66,6 +73,8 @@ func DiffOf(before, after *Plan) *Diff {
 			d.LosePlace = append(d.LosePlace, pod)
 		case placed && known && !placedBefore:
 			d.GainPlace = append(d.GainPlace, pod)
+		case !placed:
+			d.StillNoPlace = append(d.StillNoPlace, pod)
 		}
 	}
 	for pod := range was {
@@ -73,8 +82,13 @@ func DiffOf(before, after *Plan) *Diff {
 			d.Removed = append(d.Removed, pod)
 		}
 	}
-	for _, list := range [][]string{d.LosePlace, d.GainPlace, d.Added, d.Removed} {
+	for _, list := range [][]string{d.LosePlace, d.GainPlace, d.StillNoPlace, d.Added, d.Removed} {
 		slices.Sort(list)
+	}
+	for _, u := range after.Unschedulable {
+		if slices.Contains(d.LosePlace, u.Pod) {
+			d.Reasons = append(d.Reasons, u)
+		}
 	}
 	return d
 }
@@ -152,6 +166,7 @@ func (d *Diff) WriteTable(out io.Writer, style terminal.Style) error {
 		color terminal.Color
 	}{
 		{"without a place now", d.LosePlace, terminal.Red},
+		{"still without a place", d.StillNoPlace, terminal.Red},
 		{"with a place now", d.GainPlace, terminal.Green},
 		{"added", d.Added, terminal.Plain},
 		{"removed", d.Removed, terminal.Plain},

@@ -22,6 +22,7 @@ const (
 	formName     = "name"
 	formText     = "text"
 	formTemplate = "template"
+	formMarkdown = "markdown"
 )
 
 // form is a form of output.

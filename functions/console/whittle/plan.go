@@ -68,8 +68,11 @@ func (f *planFlags) showDiff(
 	}
 	diff := report.DiffOf(before.report(), after)
 	diff.Assumed = after.Assumed
-	if f.output.isForPrograms() {
+	switch {
+	case f.output.isForPrograms():
 		return f.output.write(out, diff, "nodes")
+	case f.output.kind == formMarkdown:
+		return diff.WriteMarkdown(out)
 	}
 	return diff.WriteTable(out, styleOf(out))
 }

@@ -458,7 +458,7 @@ func TestPlanDiff(t *testing.T) {
 		}
 	}
 	text, _, err = runPlan(t, "", append(arguments, "--diff", "testdata/plan/pods.yaml")...)
-	if err != nil || !strings.HasPrefix(text, "1 new node -> 1 new node, $0.0864/h -> $0.0864/h") {
+	if err != nil || !strings.HasPrefix(text, "1 pod still without a place: default/huge\n1 new node -> 1 new node, $0.0864/h -> $0.0864/h") {
 		t.Errorf("%v, a plan differs from itself:\n%s", err, text)
 	}
 	var outcome *verdict

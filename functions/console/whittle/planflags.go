@@ -64,15 +64,17 @@ func parsePlanFlags(
 	flags := flag.NewFlagSet("whittle "+command, flag.ContinueOnError)
 	f.addInputs(flags)
 	f.addPolicies(flags)
-	outputFlag(flags, &f.output, formTable, formWide, formJSON, formYAML)
+	forms := []string{formTable, formWide, formJSON, formYAML}
 	switch command {
 	case "plan":
+		forms = append(forms, formMarkdown)
 		f.addOutcomes(flags)
 	case "explain":
 		for _, name := range []string{"n", "namespace"} {
 			flags.StringVar(&f.namespace, name, "", "`name` of the object's namespace (default: default)")
 		}
 	}
+	outputFlag(flags, &f.output, forms...)
 	rest := arguments
 	for {
 		if err := parse(flags, rest, problems); err != nil {
@@ -207,6 +209,8 @@ func (f *planFlags) contradiction() string {
 		return "-diff compares plans of new nodes, and no moves of consolidation: leave -consolidate or -diff out"
 	case len(f.against) > 0 && len(f.files) == 0:
 		return "-diff compares two sets of files: name the other with -f"
+	case len(f.against) == 0 && f.output.kind == formMarkdown:
+		return "-o markdown is for pull requests: name the files before the change with -diff"
 	}
 	if f.daemonSets != "" && len(f.files) == 0 {
 		return "-daemon-sets is for files: a cluster has its own DaemonSets"
