@@ -27,7 +27,7 @@ func (c *EC2NodeClass) Validate() error {
 	f.validateMetadataOptions("spec.metadataOptions", c.Spec.MetadataOptions)
 	f.validateConnectionTracking("spec.connectionTracking", c.Spec.ConnectionTracking)
 	if p := c.Spec.InstanceStorePolicy; p != nil && *p != InstanceStorePolicyRAID0 {
-		f.choose("spec.instanceStorePolicy", string(*p), []string{string(InstanceStorePolicyRAID0)}, "is not a policy: use RAID0, or none")
+		f.add("spec.instanceStorePolicy", string(*p), "is not a policy: use RAID0, or none")
 	}
 	if n := c.Spec.IPPrefixCount; n != nil && *n < 0 {
 		f.add("spec.ipPrefixCount", *n, "is negative: use zero or more")

@@ -11,7 +11,7 @@ import (
 )
 
 const kubeRights = "the deployer's identity to read the cluster (an access entry with the policy " +
-	"AmazonEKSAdminViewPolicy)"
+	"AmazonEKSAdminViewPolicy), or pass -kubeconfig FILE,"
 
 func karpenter(f *Facts) []Finding {
 	const subject = "Karpenter"

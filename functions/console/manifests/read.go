@@ -99,7 +99,8 @@ func (r *reader) failed() error {
 	r.warnClassless()
 	warnings := slices.Concat(r.manifests.Warnings, lines(r.unknown))
 	if len(warnings) > maximumErrors {
-		warnings = append(warnings[:maximumErrors:maximumErrors], fmt.Sprintf("and %d warnings more", len(warnings)-maximumErrors))
+		more := fmt.Sprintf("and %d warnings more", len(warnings)-maximumErrors)
+		warnings = append(warnings[:maximumErrors:maximumErrors], more)
 	}
 	for _, warning := range warnings {
 		errs = append(errs, errors.New(warning))

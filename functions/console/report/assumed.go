@@ -26,8 +26,8 @@ func (a *Assumed) Assume(assumed Assumed) {
 	}
 }
 
-// line says what is assumed; empty for nothing.
-func (a *Assumed) line(style terminal.Style) string {
+// Line says what is assumed; empty for nothing.
+func (a *Assumed) Line(style terminal.Style) string {
 	if len(a.DaemonSets) == 0 {
 		return ""
 	}

@@ -174,7 +174,7 @@ func (c *Consolidation) WriteTable(out io.Writer, style terminal.Style) error {
 		&text, "$%s/h now%s, $%s/h after %s of %d\n", dollars(c.PricePerHour), extrasText(c.ExtrasPerHour),
 		dollars(c.AfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
 	)
-	text.WriteString(pricesLine(style, c.Prices) + c.line(style))
+	text.WriteString(pricesLine(style, c.Prices) + c.Line(style))
 	_, err := io.WriteString(out, text.String())
 	return err
 }

@@ -179,7 +179,7 @@ func (d *Diff) WriteTable(out io.Writer, style terminal.Style) error {
 	price := d.PricesPerHour
 	text.WriteString(style.Wrap(fmt.Sprintf("%s -> %s, $%s/h -> $%s/h (%+.4f $/h)",
 		count(d.NodeCounts.Before, "new node"), count(d.NodeCounts.After, "new node"),
-		dollars(price.Before), dollars(price.After), price.After-price.Before), "", "") + d.line(style))
+		dollars(price.Before), dollars(price.After), price.After-price.Before), "", "") + d.Line(style))
 	_, err := io.WriteString(out, text.String())
 	return err
 }

@@ -25,13 +25,15 @@ func (d *Diff) WriteMarkdown(out io.Writer) error {
 	fmt.Fprintf(&text, "%s\n### Nodes: %s\n\n", MarkdownMark, d.headline())
 	fmt.Fprintf(&text, "| | before | after | change |\n| --- | ---: | ---: | ---: |\n")
 	price, nodes := d.PricesPerHour, d.NodeCounts
-	fmt.Fprintf(&text, "| $/h | %s | %s | %+.4f |\n", dollars(price.Before), dollars(price.After), unsigned(price.After-price.Before))
+	change := unsigned(price.After - price.Before)
+	fmt.Fprintf(&text, "| $/h | %s | %s | %+.4f |\n", dollars(price.Before), dollars(price.After), change)
 	fmt.Fprintf(&text, "| $/month (%d h) | %.2f | %.2f | %+.2f |\n", hoursPerMonth, price.Before*hoursPerMonth,
-		price.After*hoursPerMonth, unsigned((price.After-price.Before)*hoursPerMonth))
+		price.After*hoursPerMonth, change*hoursPerMonth)
 	fmt.Fprintf(&text, "| new nodes | %d | %d | %+d |\n", nodes.Before, nodes.After, nodes.After-nodes.Before)
 	d.markdownNodes(&text)
 	if len(d.LosePlace) > 0 {
-		fmt.Fprintf(&text, "\n**%s without a place now:** %s\n", count(len(d.LosePlace), "pod"), codes(d.LosePlace, namesShown))
+		fmt.Fprintf(&text, "\n**%s without a place now:** %s\n", count(len(d.LosePlace), "pod"),
+			codes(d.LosePlace, namesShown))
 		d.markdownReasons(&text)
 	}
 	if len(d.StillNoPlace) > 0 {

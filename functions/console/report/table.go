@@ -312,7 +312,7 @@ func (p *Plan) totals(style terminal.Style) string {
 			p.gap(),
 		), "", "")
 	}
-	return text + pricesLine(style, p.Prices) + p.line(style) +
+	return text + pricesLine(style, p.Prices) + p.Line(style) +
 		fmt.Sprintf("planned in %s s\n", strconv.FormatFloat(p.Seconds, 'f', 3, 64))
 }
 

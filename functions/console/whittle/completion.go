@@ -38,8 +38,8 @@ func completion(arguments []string, out, problems io.Writer) error {
 		return err
 	}
 	if len(arguments) != 1 || completionScripts[arguments[0]] == "" {
-		return usageProblem(problems, "whittle completion: name the shell, bash, zsh or fish, or kubectl: got %q%s", arguments,
-			meant(strings.Join(arguments, " "), shells()))
+		return usageProblem(problems, "whittle completion: name the shell, bash, zsh or fish, or kubectl: got %q%s",
+			arguments, meant(strings.Join(arguments, " "), shells()))
 	}
 	_, err := io.WriteString(out, completionScripts[arguments[0]])
 	return err

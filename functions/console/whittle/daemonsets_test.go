@@ -113,15 +113,19 @@ spec:
 	}
 }
 
-// TestConsolidationOfFilesSaysWhatItAssumes asks for moves and for a difference.
-func TestConsolidationOfFilesSaysWhatItAssumes(t *testing.T) {
+// TestOtherFormsOfFilesSayWhatTheyAssume asks for moves, for a difference and for a reason.
+func TestOtherFormsOfFilesSayWhatTheyAssume(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"plan", "--consolidate", "-f", "testdata/consolidate"},
 		{"plan", "-f", "testdata/plan/builtin.yaml", "--diff", "testdata/plan/builtin.yaml"},
+		{"explain", "node", "kept", "-f", "testdata/consolidate"},
 	} {
 		text, _, err := runPlan(t, "", arguments...)
 		if err != nil || !strings.Contains(text, "each node also runs aws-node and kube-proxy") {
 			t.Errorf("%q: %v\n%s", arguments, err, text)
+		}
+		if arguments[0] == "explain" {
+			continue
 		}
 		text, _, err = runPlan(t, "", append(arguments, "-o", "jsonpath={.assumedDaemonSets[*]}")...)
 		if err != nil || text != "kube-system/aws-node kube-system/kube-proxy" {

@@ -115,39 +115,47 @@ func explain(
 	if !ok {
 		return usageProblem(problems, "whittle explain: %s", explainUsage())
 	}
-	found, err := flags.explanation(ctx, asked, now, in, problems)
+	found, assumed, err := flags.explanation(ctx, asked, now, in, problems)
 	switch {
 	case err != nil:
 		return err
 	case flags.output.isForPrograms():
 		return flags.output.write(out, found, "")
 	}
-	return found.WriteText(out, styleOf(out))
+	if err := found.WriteText(out, styleOf(out)); err != nil {
+		return err
+	}
+	line := assumed.Line(styleOf(out))
+	if line != "" {
+		line = "\n" + line
+	}
+	_, err = io.WriteString(out, line)
+	return err
 }
 
-// explanation explains the one object that the subject names.
+// explanation explains the one object that the subject names, and tells which DaemonSets the plan assumes.
 func (f *planFlags) explanation(
 	ctx context.Context, asked subject, now func() time.Time, in io.Reader, problems io.Writer,
-) (explanation, error) {
+) (explanation, report.Assumed, error) {
 	made, err := f.plan(ctx, now, in, problems)
 	if err != nil {
-		return nil, err
+		return nil, report.Assumed{}, err
 	}
 	found := made.explain(asked)
 	if isNodeOrPool(asked.kind) && !asked.within {
 		fleet, err := made.from.consolidate(ctx, now())
 		if err != nil {
-			return nil, err
+			return nil, report.Assumed{}, err
 		}
 		found = slices.Concat(fleet.explain(asked), found)
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("there is no %s%s", asked, near(asked, made))
+		return nil, report.Assumed{}, fmt.Errorf("there is no %s%s", asked, near(asked, made))
 	case 1:
-		return found[0], nil
+		return found[0], made.from.assumed, nil
 	}
-	return nil, fmt.Errorf("several objects have the name %q: give the type, as in pod/%s", asked.name, asked.name)
+	return nil, report.Assumed{}, fmt.Errorf("several objects have the name %q: give the type, as in pod/%s", asked.name, asked.name)
 }
 
 // explainRow explains a row of the live view, as `whittle explain node` does for the same cluster.
@@ -158,7 +166,7 @@ func explainRow(way access, now func() time.Time) func(context.Context, string, 
 			return "", err
 		}
 		flags.access = way
-		found, err := flags.explanation(ctx, subject{kind: "Node", name: name}, now, strings.NewReader(""), io.Discard)
+		found, _, err := flags.explanation(ctx, subject{kind: "Node", name: name}, now, strings.NewReader(""), io.Discard)
 		if err != nil {
 			return "", err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -205,17 +206,23 @@ func (f *planFlags) contradiction() string {
 		return "-instance-types has prices of its own: leave -prices out"
 	case f.region != "" && f.prices != pricesAWS:
 		return "-region is the region of -prices aws: add that"
+	case f.daemonSets != "" && len(f.files) == 0:
+		return "-daemon-sets is for files: a cluster has its own DaemonSets"
+	}
+	return cmp.Or(f.contradictionOfDiff(), f.reservedTwice())
+}
+
+// contradictionOfDiff says which flags exclude a comparison, or lack one.
+func (f *planFlags) contradictionOfDiff() string {
+	switch {
+	case len(f.against) == 0 && f.output.kind == formMarkdown:
+		return "-o markdown is for pull requests: name the files before the change with -diff"
 	case len(f.against) > 0 && f.consolidate:
 		return "-diff compares plans of new nodes, and no moves of consolidation: leave -consolidate or -diff out"
 	case len(f.against) > 0 && len(f.files) == 0:
 		return "-diff compares two sets of files: name the other with -f"
-	case len(f.against) == 0 && f.output.kind == formMarkdown:
-		return "-o markdown is for pull requests: name the files before the change with -diff"
 	}
-	if f.daemonSets != "" && len(f.files) == 0 {
-		return "-daemon-sets is for files: a cluster has its own DaemonSets"
-	}
-	return f.reservedTwice()
+	return ""
 }
 
 // reservedTwice says what else knows the free instances of capacity reservations; empty for nothing.
