@@ -217,7 +217,7 @@ func TestPlanUsage(t *testing.T) {
 	}{
 		{[]string{"plan", "a.yaml"}, `got "a.yaml": name files with -f`},
 		{[]string{"plan", "-f"}, "flag needs an argument"},
-		{[]string{"plan", "-f", "a", "-o", "xml"}, `invalid value "xml" for flag -o: want table, wide, json, yaml, jsonpath=TEMPLATE, `},
+		{[]string{"plan", "-f", "a", "-o", "xml"}, `invalid value "xml" for flag -o: want table, wide, json, yaml, markdown, jsonpath=TEMPLATE, `},
 		{[]string{"plan", "-f", "a", "--prices", "free"}, "want built-in or aws"},
 		{[]string{"plan", "-f", "a", "--prices", "aws", "--instance-types", "b"}, "leave -prices out"},
 		{[]string{"plan", "-f", "a", "--region", "eu-west-1"}, "-region is the region of -prices aws"},
