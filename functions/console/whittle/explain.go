@@ -155,7 +155,8 @@ func (f *planFlags) explanation(
 	case 1:
 		return found[0], made.from.assumed, nil
 	}
-	return nil, report.Assumed{}, fmt.Errorf("several objects have the name %q: give the type, as in pod/%s", asked.name, asked.name)
+	return nil, report.Assumed{}, fmt.Errorf("several objects have the name %q: give the type, as in pod/%s",
+		asked.name, asked.name)
 }
 
 // explainRow explains a row of the live view, as `whittle explain node` does for the same cluster.
