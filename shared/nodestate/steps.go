@@ -15,6 +15,7 @@ const (
 	StepPlanned      Step = "planned"
 	StepLaunched     Step = "launched"
 	StepRefused      Step = "refused"
+	StepBound        Step = "bound"
 	StepRegistered   Step = "registered"
 	StepInitialized  Step = "initialized"
 	StepInterrupted  Step = "interrupted"
@@ -63,6 +64,7 @@ func stepsOfLife() []StepEntry {
 			},
 			Messages: []string{"failed launching nodeclaim", "giving up nodeclaim"},
 		},
+		{Step: StepBound, Meaning: "Pods got the node that was launched for them.", Reasons: []string{"Bound"}},
 		{
 			Step: StepRegistered, Meaning: "The node joined the cluster.",
 			Reasons: []string{api.ConditionTypeRegistered}, Messages: []string{"registered nodeclaim"},
@@ -135,7 +137,7 @@ func stepsOfEnd() []StepEntry {
 			Step: StepFailed, Meaning: "A function failed, or an object keeps Whittle from working.",
 			Reasons: []string{
 				api.EventReasonInternalError, api.EventReasonInvalidNodeFee, "UnregisteredTaintMissing", "FailedConsistencyCheck",
-				"FailedTermination", "InstanceTagsMissing", "WaitingOnNodeClaimTermination",
+				"FailedTermination", "PodsRefused", "InstanceTagsMissing", "WaitingOnNodeClaimTermination",
 			},
 		},
 		{
