@@ -108,6 +108,9 @@ func TestExplainWhyNotPlanned(t *testing.T) {
 		`the driver efs.csi.aws.com of its StorageClass "shared" has not made it yet`: func(p *corev1.Pod) {
 			p.UID, p.Status.NominatedNodeName, p.Spec.Volumes = "u", "n2", claimed("slow")
 		},
+		`it waits for the volume of the PersistentVolumeClaim "not read"`: func(p *corev1.Pod) {
+			p.UID, p.Status.NominatedNodeName, p.Spec.Volumes = "u", "n2", claimed("not read")
+		},
 		"it has ended (Failed)": func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
 		"it is being deleted":   func(p *corev1.Pod) { p.DeletionTimestamp = &now },
 		"belongs to the DaemonSet agent": func(p *corev1.Pod) {
@@ -124,19 +127,19 @@ func TestExplainWhyNotPlanned(t *testing.T) {
 	} {
 		all := pods("a")
 		change(&all[0])
-		view := seen(all, &plan.Snapshot{})
+		view := seen(all, &plan.Snapshot{Unread: plan.Details{Volumes: strings.Contains(want, "not read")}})
 		unbound := func(name, class string) corev1.PersistentVolumeClaim {
 			return corev1.PersistentVolumeClaim{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 				Spec:       corev1.PersistentVolumeClaimSpec{StorageClassName: &class},
 			}
 		}
-		view.Objects.PersistentVolumeClaims = []corev1.PersistentVolumeClaim{unbound("unbound", "gp3"), unbound("slow", "shared")}
-		view.Objects.StorageClasses = []storagev1.StorageClass{
+		view.Snapshot.PersistentVolumeClaims = []corev1.PersistentVolumeClaim{unbound("unbound", "gp3"), unbound("slow", "shared")}
+		view.Snapshot.StorageClasses = []storagev1.StorageClass{
 			{ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com"},
 			{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Provisioner: "efs.csi.aws.com"},
 		}
-		view.Objects.CSINodes = []storagev1.CSINode{{
+		view.Snapshot.CSINodes = []storagev1.CSINode{{
 			Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "efs.csi.aws.com"}}},
 		}}
 		text := explainText(t, Explain("default", "a", view, &plan.Plan{}))

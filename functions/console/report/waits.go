@@ -49,10 +49,13 @@ func awaitedVolume(pod *corev1.Pod, view *sight.View) string {
 		default:
 			continue
 		}
-		claims := view.Objects.PersistentVolumeClaims
+		claims := view.Snapshot.PersistentVolumeClaims
 		at := slices.IndexFunc(claims, func(c corev1.PersistentVolumeClaim) bool {
 			return c.Namespace == pod.Namespace && c.Name == name
 		})
+		if at < 0 && view.Snapshot.Unread.Volumes {
+			return fmt.Sprintf("it waits for the volume of the PersistentVolumeClaim %q", name)
+		}
 		if at < 0 {
 			return fmt.Sprintf("it waits for the PersistentVolumeClaim %q, which does not exist", name)
 		}
@@ -68,16 +71,16 @@ func lacking(claim *corev1.PersistentVolumeClaim, view *sight.View) string {
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName == "" {
 		return ": it names no StorageClass, and no PersistentVolume fits"
 	}
-	classes := view.Objects.StorageClasses
+	classes := view.Snapshot.StorageClasses
 	at := slices.IndexFunc(classes, func(c storagev1.StorageClass) bool { return c.Name == *claim.Spec.StorageClassName })
 	if at < 0 {
 		return fmt.Sprintf(": its StorageClass %q does not exist", *claim.Spec.StorageClassName)
 	}
 	driver := classes[at].Provisioner
-	has := slices.ContainsFunc(view.Objects.CSINodes, func(n storagev1.CSINode) bool {
+	has := slices.ContainsFunc(view.Snapshot.CSINodes, func(n storagev1.CSINode) bool {
 		return slices.ContainsFunc(n.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver })
 	})
-	if !has && len(view.Objects.CSINodes) > 0 {
+	if !has && len(view.Snapshot.CSINodes) > 0 {
 		return fmt.Sprintf(": no node has the CSI driver %s of its StorageClass %q: install the driver, such as the EKS "+
 			"add-on", driver, classes[at].Name)
 	}
