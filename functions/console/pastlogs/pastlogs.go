@@ -93,8 +93,8 @@ func (r *Reader) Read(ctx context.Context, claims func() []api.NodeClaim) *timel
 	err := r.update(ctx)
 	if r.last == nil {
 		shown := timeline.OfClaims(claims(), now)
-		shown.Problem = "The logs of the functions are not read, so that only launches of nodes that still exist are shown: " +
-			printable.Short(printable.Line(err.Error()), problemLength)
+		shown.Problem = "The logs of the functions are not read, so that only launches of nodes that still exist " +
+			"are shown: " + printable.Short(printable.Line(err.Error()), problemLength)
 		return shown
 	}
 	shown := timeline.Of(r.last.lines, now)

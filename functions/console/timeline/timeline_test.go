@@ -87,7 +87,8 @@ func TestWithoutLogsTheClaimsTell(t *testing.T) {
 	claim := func(name string, launched time.Duration) api.NodeClaim {
 		made := api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		made.Status.Conditions = []metav1.Condition{{
-			Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-launched)),
+			Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(noon.Add(-launched)),
 		}}
 		return made
 	}

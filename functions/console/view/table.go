@@ -178,7 +178,8 @@ func (v *View) writeWaiting(text *strings.Builder, style terminal.Style) {
 // their order.
 func (v *View) byImportance() []Node {
 	return slices.SortedStableFunc(slices.Values(v.Nodes), func(a, b Node) int {
-		return cmp.Or(cmp.Compare(nodestate.Rank(a.State), nodestate.Rank(b.State)), cmp.Compare(b.PricePerHour, a.PricePerHour))
+		return cmp.Or(cmp.Compare(nodestate.Rank(a.State), nodestate.Rank(b.State)),
+			cmp.Compare(b.PricePerHour, a.PricePerHour))
 	})
 }
 

@@ -34,7 +34,7 @@ var listPaths = map[string]string{
 // NAMESPACE/NAME.
 func (t *typed) objects(ctx context.Context, last string) candidates {
 	written, _, slash := strings.Cut(last, "/")
-	kind, prefix := "", ""
+	var kind, prefix string
 	switch {
 	case len(t.words) == 1:
 		kind = explainType(t.words[0])
