@@ -71,6 +71,19 @@ func TestTheNumberOfPods(t *testing.T) {
 	}
 }
 
+// TestABufferOfAnotherStrategyIsLeftAlone holds that a strategy of another controller is not carried out.
+func TestABufferOfAnotherStrategyIsLeftAlone(t *testing.T) {
+	for strategy, want := range map[string]bool{"": true, api.ActiveCapacityStrategy: true, "example.com/other": false} {
+		b := made(func(s *api.CapacityBufferSpec) { ofTemplate(s); s.ProvisioningStrategy = &strategy })
+		if got := buffer.IsOurs(b); got != want {
+			t.Errorf("the strategy %q is ours: %t", strategy, got)
+		}
+	}
+	if !buffer.IsOurs(made(ofTemplate)) {
+		t.Error("a buffer without a strategy is not ours")
+	}
+}
+
 // TestBrokenBuffersNameTheField holds that each has no pods, and conditions that name the field.
 func TestBrokenBuffersNameTheField(t *testing.T) {
 	for field, test := range map[string]struct {

@@ -88,6 +88,43 @@ func TestEveryAnswerIsOne(t *testing.T) {
 	}
 }
 
+// TestNothingThatIsThereIsCalledAbsent compares the answers with what the installation applies and with
+// the settings, whose texts name the gates of Karpenter that they stand for.
+func TestNothingThatIsThereIsCalledAbsent(t *testing.T) {
+	given := read(t)
+	for definition, list := range given.Fields {
+		plural, group, _ := strings.Cut(definition, ".")
+		applied := filepath.Join(repository, "functions", "install", "manifests", "crds", group+"_"+plural+".yaml")
+		if _, err := os.Stat(applied); err != nil {
+			t.Errorf("%s: the installation applies no such definition: %v", definition, err)
+			continue
+		}
+		for _, a := range list {
+			if a.Absent != "" {
+				t.Errorf("%s: %v are called absent, and the installation applies the definition", definition, a.Names)
+			}
+		}
+	}
+	settings, err := os.ReadFile(filepath.Join(repository, "infra", "settings.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gates := map[string]bool{}
+	for _, match := range regexp.MustCompile(`gate (\w+)`).FindAllStringSubmatch(string(settings), -1) {
+		gates[match[1]] = true
+	}
+	if len(gates) < 4 {
+		t.Errorf("the settings name the gates %v: does the test still find them?", gates)
+	}
+	for _, a := range given.Gates {
+		for _, name := range a.Names {
+			if a.Absent != "" && gates[name] {
+				t.Errorf("the gate %s is called absent, and a setting stands for it", name)
+			}
+		}
+	}
+}
+
 func read(t *testing.T) answers {
 	t.Helper()
 	text, err := os.ReadFile("answers.yaml")
