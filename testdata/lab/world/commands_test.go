@@ -47,7 +47,8 @@ func commandsOfPages(t *testing.T, w *world.World, setup scenario.Setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := strings.NewReplacer("NAMESPACE/NAME", shopPod(t, setup.Client), "-cluster prod", "-cluster "+setup.Name)
+	names := strings.NewReplacer("NAMESPACE/NAME", shopPod(t, setup.Client), "-cluster prod", "-cluster "+setup.Name,
+		"-cluster staging", "-cluster "+setup.Name)
 	program, ran := commandLine(t), map[string]bool{}
 	for path, text := range pages {
 		for _, command := range pagetest.Commands(text, "bin/whittle") {
