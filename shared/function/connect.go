@@ -24,8 +24,6 @@ const refreshAfter = 5 * time.Minute
 const cacheShare = 0.3
 
 // Connection connects to the function's cluster. It reads the endpoint from EKS every few minutes.
-// A function in a VPC without an endpoint for the EKS API sets CLUSTER_ENDPOINT and
-// CLUSTER_CA_BUNDLE instead.
 type Connection struct {
 	// Karpenter are the service accounts whose pods may be Karpenter.
 	Karpenter []cluster.ServiceAccount
@@ -62,7 +60,7 @@ func (c *Connection) Client(ctx context.Context) (*cluster.Client, error) {
 	if c.client != nil && c.now().Sub(c.read) < refreshAfter {
 		return c.client, nil
 	}
-	endpoint, err := c.endpoint(ctx)
+	endpoint, err := cluster.Find(ctx, eks.NewFromConfig(c.config), c.name)
 	switch {
 	case err != nil && c.client != nil:
 		slog.WarnContext(ctx, "the cluster is not read again", "last", c.read, "error", err)
@@ -84,12 +82,4 @@ func (c *Connection) Client(ctx context.Context) (*cluster.Client, error) {
 	client = client.WithCache(cluster.NewCache(int(cacheShare*float64(memorySize(c.deps.getenv))), c.now))
 	c.client, c.read = client, c.now()
 	return client, nil
-}
-
-func (c *Connection) endpoint(ctx context.Context) (cluster.Endpoint, error) {
-	url, bundle := c.deps.getenv("CLUSTER_ENDPOINT"), c.deps.getenv("CLUSTER_CA_BUNDLE")
-	if url != "" && bundle != "" {
-		return cluster.Endpoint{Name: c.name, URL: url, CertificateAuthority: []byte(bundle)}, nil
-	}
-	return cluster.Find(ctx, eks.NewFromConfig(c.config), c.name)
 }

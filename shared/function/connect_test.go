@@ -67,14 +67,7 @@ func authority(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 }
 
-func clearEnvironment(t *testing.T) {
-	t.Helper()
-	t.Setenv("CLUSTER_ENDPOINT", "")
-	t.Setenv("CLUSTER_CA_BUNDLE", "")
-}
-
 func TestTheEndpointIsReadOncePerContainer(t *testing.T) {
-	clearEnvironment(t)
 	bundle := authority(t)
 	config, calls := eksAnswers(t, creating, active(base64.StdEncoding.EncodeToString([]byte(bundle))))
 	connection := (Deps{}).Connection(config, "prod")
@@ -100,20 +93,7 @@ func TestTheEndpointIsReadOncePerContainer(t *testing.T) {
 	}
 }
 
-func TestTheEndpointOfTheEnvironmentNeedsNoCall(t *testing.T) {
-	t.Setenv("CLUSTER_ENDPOINT", "https://private.example.com")
-	bundle := authority(t)
-	t.Setenv("CLUSTER_CA_BUNDLE", bundle)
-	config, calls := eksAnswers(t, gone)
-	client, err := (Deps{}).Connection(config, "prod").Client(t.Context())
-	if err != nil || client.Endpoint.URL != "https://private.example.com" ||
-		string(client.Endpoint.CertificateAuthority) != bundle || calls.Load() != 0 {
-		t.Errorf("%+v, %v, %d calls", client, err, calls.Load())
-	}
-}
-
 func TestAMissingClusterIsItsOwnError(t *testing.T) {
-	clearEnvironment(t)
 	config, _ := eksAnswers(t, gone)
 	_, err := (Deps{}).Connection(config, "prod").Client(t.Context())
 	var missing *types.ResourceNotFoundException
@@ -123,7 +103,6 @@ func TestAMissingClusterIsItsOwnError(t *testing.T) {
 }
 
 func TestAnAuthorityThatIsNotBase64IsRefused(t *testing.T) {
-	clearEnvironment(t)
 	config, _ := eksAnswers(t, active("not base64!"))
 	if _, err := (Deps{}).Connection(config, "prod").Client(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "certificateAuthority.data is not base64") {

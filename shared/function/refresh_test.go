@@ -13,7 +13,6 @@ import (
 )
 
 func TestAnUpgradeOfTheClusterIsSeenByAWarmContainer(t *testing.T) {
-	clearEnvironment(t)
 	bundle := base64.StdEncoding.EncodeToString([]byte(authority(t)))
 	upgraded := func(w http.ResponseWriter) {
 		fmt.Fprintf(
@@ -50,7 +49,6 @@ func TestAnUpgradeOfTheClusterIsSeenByAWarmContainer(t *testing.T) {
 
 // TestAnotherEndpointHasAnotherCache: what was read from one endpoint is not compared with another.
 func TestAnotherEndpointHasAnotherCache(t *testing.T) {
-	clearEnvironment(t)
 	t.Setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128")
 	var seen []string
 	// apiServer lists 100 nodes, and makes no lists of metadata.
