@@ -167,7 +167,7 @@ quick: ## run gofmt, go vet, and the short tests of everything that needs neithe
 	@packages="$$($(quickly))"; go test -short $$packages
 
 pages: ## run the commands of the pages, and check that those that need an account exist
-	go test -count=1 -run 'Page|README' ./functions/console/whittle ./shared
+	go test -count=1 -run 'Page|README|FirstSteps|Tasks|Glossary' ./functions/console/whittle ./shared
 	@$(MAKE) --no-print-directory run
 
 formatted = unformatted="$$(git ls-files '*.go' | xargs gofmt -l)"; \

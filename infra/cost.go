@@ -50,7 +50,7 @@ func defaults() (monitoring, idle, busy, large float64) {
 // frontPage are the rows of the cost on the first page.
 func frontPage() string {
 	monitoring, idle, busy, _ := defaults()
-	return fmt.Sprintf("| cost of an idle cluster | about $%.1f0/month, of which $%.1f0 are metrics and alarms. "+
+	return fmt.Sprintf("| cost of an idle cluster | about $%.2f/month, of which $%.2f are metrics and alarms. "+
 		"The dashboard is $3 more, beyond the account's first three |\n"+
 		"| cost with 500 nodes | about $%.0f/month with 2,000 launches a day: "+
 		"[all costs](infra/README.md#cost) |\n", idle, monitoring, busy)

@@ -82,7 +82,7 @@ func clusterSettings() []setting[clusterConfiguration] {
 		{
 			key: "reaction", fallback: "`adaptive`", example: reactionPoll,
 			meaning: "`poll` acts on ticks only. `adaptive` watches the cluster while there is work, and then acts at once. " +
-				"`always` never ends the watch, for $4.40/month. A dry run polls",
+				"`always` never ends the watch, for $4.38/month. A dry run polls",
 			set: func(c *cluster, value any) (err error) {
 				c.reaction, err = oneOf(value, reactionPoll, reactionAdaptive, reactionAlways)
 				return err
