@@ -61,20 +61,6 @@ func TestTheFirstStepsShowWhatTheCommandsPrint(t *testing.T) {
 	}
 }
 
-// TestTasksShowWhatTheCommandsPrint holds the page of tasks to the output that the tests of reports hold.
-func TestTasksShowWhatTheCommandsPrint(t *testing.T) {
-	const tasks = "functions/tasks.md"
-	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(tasks)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := os.ReadFile(filepath.Join(root, "functions/console/report/testdata/explain-no-place.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	agrees(t, tasks, withBlock(t, tasks, string(page), "no place", "Tasks", "```\n"+string(output)+"```\n"))
-}
-
 // withBlock puts a text between the comments of a name, which say the test that writes it.
 func withBlock(t *testing.T, path, page, name, test, block string) string {
 	t.Helper()
