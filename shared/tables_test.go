@@ -360,7 +360,10 @@ func constants(t *testing.T, folder string) map[string]string {
 func goFiles(t *testing.T, folder string) []string {
 	t.Helper()
 	var files []string
-	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && entry.Name() == "node_modules" {
+			return filepath.SkipDir
+		}
 		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
 			files = append(files, path)
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog/builtin"
+	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/status"
 	"github.com/whittle-dev/whittle/shared/version"
@@ -116,9 +117,9 @@ func pictures(t *testing.T, manifest string) map[string]picture {
 		"plan":        {planned30, withoutTime(firstPlan(t))},
 		"check-first": {"bin/whittle check -cluster prod", findings(t, accountAtFirst())},
 		"check-ready": {"bin/whittle check -cluster prod", findings(t, accountReady())},
-		"no-pool":     {statusTitle, started.status(t, 50*time.Second, false, view.StateLaunching)},
-		"launched":    {statusTitle, started.status(t, 2*time.Minute, true, view.StateLaunched)},
-		"ready":       {statusTitle, started.status(t, 3*time.Minute, true, view.StateReady)},
+		"no-pool":     {statusTitle, started.status(t, 50*time.Second, false, nodestate.Launching)},
+		"launched":    {statusTitle, started.status(t, 2*time.Minute, true, nodestate.Launched)},
+		"ready":       {statusTitle, started.status(t, 3*time.Minute, true, nodestate.Ready)},
 	}
 }
 
@@ -225,7 +226,7 @@ func start(t *testing.T, manifest string) *started {
 }
 
 // status is what `whittle status` prints a while after the deployment. Without a pool there is no claim.
-func (s *started) status(t *testing.T, after time.Duration, pool bool, state view.State) string {
+func (s *started) status(t *testing.T, after time.Duration, pool bool, state nodestate.Word) string {
 	t.Helper()
 	now := startedAt.Add(after)
 	facts, err := builtin.Catalog(startedAt)
@@ -242,7 +243,7 @@ func (s *started) status(t *testing.T, after time.Duration, pool bool, state vie
 	if pool {
 		cluster.NodePools, cluster.NodeClasses = []api.NodePool{s.pool}, []api.EC2NodeClass{s.class}
 		for i := range s.made.plan.NodeClaims {
-			s.addNode(cluster, i, now, state == view.StateReady)
+			s.addNode(cluster, i, now, state == nodestate.Ready)
 		}
 		s.addPlan(cluster)
 	}
