@@ -75,7 +75,8 @@ func (a *access) config() (kubecontext string, _ *rest.Config, _ error) {
 	loader := a.loader()
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return "", nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return "", nil, fmt.Errorf("reading the kubeconfig: %w: mend it, or write another with "+
+			"`aws eks update-kubeconfig --name CLUSTER --kubeconfig FILE`", err)
 	}
 	kubecontext = a.kubecontext
 	if kubecontext == "" {

@@ -228,10 +228,13 @@ func (c *consolidated) explain(asked subject) []explanation {
 	return found
 }
 
-// near suggests objects with a similar name.
+// near suggests objects with a similar name, or else any.
 func near(asked subject, made *planned) string {
-	var names []string
+	var names, some []string
 	suggest := func(name, shown string) {
+		if len(some) < maximumNear {
+			some = append(some, shown)
+		}
 		if len(names) < maximumNear &&
 			(strings.HasPrefix(name, asked.name+"-") || strings.HasPrefix(asked.name, name+"-") ||
 				nearest.To(asked.name, []string{name}) != "") {
@@ -259,8 +262,11 @@ func near(asked subject, made *planned) string {
 			suggest(pod.Name, pod.Namespace+"/"+pod.Name)
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0 && len(some) == 0:
 		return what
+	case len(names) == 0:
+		return what + ": name one, such as " + strings.Join(some, ", ")
 	}
 	return ": did you mean " + strings.Join(names, " or ") + "?"
 }

@@ -75,7 +75,7 @@ func TestStatusNamesWhatIsWrongWithTheKubeconfig(t *testing.T) {
 	}{
 		{"none", nil, "no kubeconfig: run `aws eks update-kubeconfig"},
 		{"no such file", []string{"-kubeconfig", "/nowhere/config"}, `"/nowhere/config"`},
-		{"malformed", []string{"-kubeconfig", write("{")}, "reading the kubeconfig"},
+		{"malformed", []string{"-kubeconfig", write("{")}, "write another with `aws eks update-kubeconfig"},
 		{"no such context", []string{"-kubeconfig", config, "-context", "c"},
 			`no context "c": pass -context with one of a, b`},
 		{"no current context", []string{"-kubeconfig", write(strings.Replace(configured, `"a"`, `""`, 1))},
