@@ -79,6 +79,9 @@ func (h *Handler) advised(event cfn.Event, err error) error {
 				"and deploy again:\n%s",
 			err, lines,
 		)
+	case lines == "" && notLetIn(err):
+		return fmt.Errorf("%w; if `whittle administrator off` took the right of install's role, give it back by "+
+			"`whittle administrator on -cluster %s`, and deploy again", err, h.cluster)
 	case h.inVPC && errors.As(err, &unsent):
 		return fmt.Errorf(
 			"%w: do the functions' subnets and security groups reach port 443 of AWS's APIs and of the cluster's endpoint?",

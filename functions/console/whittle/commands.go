@@ -73,6 +73,13 @@ func commands() []command {
 			},
 		},
 		{
+			"administrator", "gives install its right in the cluster before a deployment, or takes it away after one",
+			[]string{"whittle administrator on -cluster prod", "whittle administrator off -cluster prod"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return changeAdministrator(ctx, arguments, out, problems)
+			},
+		},
+		{
 			"init", "prints a first NodePool and EC2NodeClass for a cluster",
 			[]string{"whittle init -cluster prod | kubectl apply --server-side -f -"},
 			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {

@@ -19,6 +19,7 @@ import (
 	"aead.dev/minisign"
 	"github.com/aws/aws-sdk-go-v2/config"
 
+	"github.com/whittle-dev/whittle/functions/console/administrator"
 	"github.com/whittle-dev/whittle/functions/console/deploy"
 	"github.com/whittle-dev/whittle/infra/cfntemplate"
 	"github.com/whittle-dev/whittle/infra/signature"
@@ -34,8 +35,10 @@ var (
 // installOptions are the flags of install.
 type installOptions struct {
 	cluster, release, releaseKey, bucket, prefix, region string
-	set                                                  map[string]string
-	print                                                bool
+	// administrator is how long install's role has its right: always, or for the deployment.
+	administrator string
+	set           map[string]string
+	print         bool
 }
 
 // installation is a release that is ready to be deployed for a cluster.
@@ -51,7 +54,7 @@ type installation struct {
 
 // install deploys a release for a cluster, or prints its template.
 func install(ctx context.Context, arguments []string, now func() time.Time, out, problems io.Writer) error {
-	options := installOptions{set: map[string]string{}}
+	options := installOptions{set: map[string]string{}, administrator: "always"}
 	flags := flag.NewFlagSet("whittle install", flag.ContinueOnError)
 	flags.StringVar(&options.cluster, "cluster", "", "`name` of the EKS cluster")
 	flags.StringVar(&options.release, "release", "", "`folder` of the release")
@@ -59,6 +62,8 @@ func install(ctx context.Context, arguments []string, now func() time.Time, out,
 	flags.StringVar(&options.bucket, "bucket", "", "`name` of your bucket in the cluster's region, for the functions")
 	flags.StringVar(&options.prefix, "prefix", "whittle", "`beginning` of the keys in the bucket")
 	flags.StringVar(&options.region, "region", "", "`name` of the region (default: the environment's)")
+	flags.Var(oneOf(&options.administrator, "always", "deployment"), "administrator",
+		"how long install's role is `administrator` of the cluster: always, or deployment")
 	flags.BoolVar(&options.print, "print", false, "print the template and the commands that deploy it, and change nothing")
 	flags.Func("set", "a setting, as `key=value`; may be repeated", func(text string) error {
 		key, value, found := strings.Cut(text, "=")
@@ -94,7 +99,31 @@ func install(ctx context.Context, arguments []string, now func() time.Time, out,
 	if loaded.Region == "" {
 		return errors.New("no region: pass -region, or set AWS_REGION")
 	}
-	return ready.deploy(ctx, deploy.New(loaded, now, out))
+	return ready.within(ctx, administrator.New(loaded, options.cluster), func() error {
+		return ready.deploy(ctx, deploy.New(loaded, now, out))
+	})
+}
+
+// rights are install's right in the cluster.
+type rights interface {
+	Grant(ctx context.Context) (role string, err error)
+	Revoke(ctx context.Context) (role string, err error)
+}
+
+// within deploys while install's role is administrator. The first deployment brings the role, with its right. A
+// deployment that has failed keeps the right too, because CloudFormation may still roll back.
+func (i *installation) within(ctx context.Context, of rights, deploy func() error) error {
+	if i.options.administrator != "deployment" {
+		return deploy()
+	}
+	if _, err := of.Grant(ctx); err != nil && !errors.Is(err, administrator.ErrNotInstalled) {
+		return err
+	}
+	if err := deploy(); err != nil {
+		return err
+	}
+	_, err := of.Revoke(ctx)
+	return err
 }
 
 // check compares the flags. Its error names one and what to write.

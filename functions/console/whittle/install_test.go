@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 
 	"aead.dev/minisign"
 
+	"github.com/whittle-dev/whittle/functions/console/administrator"
 	"github.com/whittle-dev/whittle/infra/cfntemplate"
 	"github.com/whittle-dev/whittle/infra/signature"
 	"github.com/whittle-dev/whittle/shared/version"
@@ -185,5 +187,50 @@ func overwrite(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// noted notes what is asked of it, and answers with an error.
+type noted struct {
+	did   []string
+	first error // the answer to Grant
+}
+
+func (n *noted) Grant(context.Context) (string, error) {
+	n.did = append(n.did, "grant")
+	return "", n.first
+}
+
+func (n *noted) Revoke(context.Context) (string, error) {
+	n.did = append(n.did, "revoke")
+	return "", nil
+}
+
+// TestTheRightLastsForTheDeployment holds the order of the steps, and what a failed one leaves.
+func TestTheRightLastsForTheDeployment(t *testing.T) {
+	failed := errors.New("failed")
+	for name, test := range map[string]struct {
+		when         string
+		grant, apply error
+		want         string
+		err          error
+	}{
+		"always":               {when: "always", want: "deploy"},
+		"for the deployment":   {when: "deployment", want: "grant deploy revoke"},
+		"the first deployment": {when: "deployment", grant: administrator.ErrNotInstalled, want: "grant deploy revoke"},
+		"nobody may grant":     {when: "deployment", grant: failed, want: "grant", err: failed},
+		"a failed deployment":  {when: "deployment", apply: failed, want: "grant deploy", err: failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := &noted{first: test.grant}
+			made := &installation{options: installOptions{administrator: test.when}}
+			err := made.within(t.Context(), of, func() error {
+				of.did = append(of.did, "deploy")
+				return test.apply
+			})
+			if got := strings.Join(of.did, " "); got != test.want || !errors.Is(err, test.err) {
+				t.Errorf("did %q with %v, want %q with %v", got, err, test.want, test.err)
+			}
+		})
 	}
 }

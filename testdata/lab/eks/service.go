@@ -151,6 +151,9 @@ func (s *Service) routes() []route {
 		{http.MethodPost, entries, "CreateAccessEntry", s.createAccessEntry},
 		{http.MethodGet, entries + "/*", "DescribeAccessEntry", s.describeAccessEntry},
 		{http.MethodDelete, entries + "/*", "DeleteAccessEntry", s.deleteAccessEntry},
+		{http.MethodPost, entries + "/*/access-policies", "AssociateAccessPolicy", s.associateAccessPolicy},
+		{http.MethodGet, entries + "/*/access-policies", "ListAssociatedAccessPolicies", s.listAccessPolicies},
+		{http.MethodDelete, entries + "/*/access-policies/*", "DisassociateAccessPolicy", s.disassociateAccessPolicy},
 	}
 }
 
