@@ -251,8 +251,9 @@ func report(results []simulate.Result, took time.Duration) {
 		faults += len(one.Faults)
 	}
 	fmt.Printf("%d seeds in %s: %.0f seeds a minute, %.1f virtual hours, %d invocations, %d calls, %d faults, %d kills, "+
-		"%d instances, %d pods bound by functions\n", len(results), took.Truncate(time.Second), float64(len(results))/took.Minutes(),
-		sum.Virtual.Hours(), sum.Invocations, sum.Calls, faults, sum.Kills, sum.Launches,
+		"%d instances, %d pods bound by functions\n",
+		len(results), took.Truncate(time.Second), float64(len(results))/took.Minutes(), sum.Virtual.Hours(),
+		sum.Invocations, sum.Calls, faults, sum.Kills, sum.Launches,
 		sum.Bound)
 }
 
