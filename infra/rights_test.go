@@ -35,7 +35,7 @@ var harms = map[string]string{
 	"interrupt": "Ends each node of the cluster, by deletions of NodeClaims that drain within their grace periods. " +
 		"Marks offerings as short. Nothing can be launched.",
 	"lifecycle": "Terminates each instance that has the cluster's tags, and evicts or deletes each pod. Changes " +
-		"EC2NodeClasses, whose user data are root on new nodes, and labels and taints of Nodes.",
+		"EC2NodeClasses, whose user data are root on new nodes, and labels and taints of Nodes. Gives waiting pods any node.",
 	"disrupt": "Replaces each node within its own judgement: creates and deletes NodeClaims, and taints Nodes. " +
 		"Reads all pods, and no Secrets. Nothing can be launched in EC2.",
 	"watch":   "Reads pods and nodes, and wakes the functions. Nothing can be changed but the Lease of the watch.",
@@ -64,6 +64,14 @@ func TestTheRightsPage(t *testing.T) {
 			fmt.Fprintf(&page, "\nIn the cluster, group `whittle:%s`:\n\n", function)
 			page.WriteString(clusterTable(t, code, function, rules))
 		}
+		for _, group := range groupsOfSettings(function) {
+			setting := settingsOfGroups[strings.TrimSuffix(group, "-status")]
+			if setting == "" {
+				t.Errorf("no setting is named for the group %s", group)
+			}
+			fmt.Fprintf(&page, "\nIn the cluster with `%s`, group `%s`:\n\n", setting, group)
+			page.WriteString(clusterTable(t, code, function, clusterRules(t, group)))
+		}
 	}
 	path := "rights.md"
 	if *update {
@@ -75,6 +83,18 @@ func TestTheRightsPage(t *testing.T) {
 	if err != nil || string(written) != page.String() {
 		t.Errorf("%s is old: run go test ./infra -run TestTheRightsPage -args -update (%v)", path, err)
 	}
+}
+
+// settingsOfGroups are the settings that put functions into further groups.
+var settingsOfGroups = map[string]string{
+	"whittle:binding": "binding: plan", "whittle:pod-deletion-cost": "podDeletionCost: true",
+	"whittle:capacity-buffers": "capacityBuffers: true", "whittle:provisioning-requests": "provisioningRequests: true",
+}
+
+// groupsOfSettings are the groups that the function has by settings.
+func groupsOfSettings(name string) []string {
+	all := clusterConfiguration{podDeletionCost: true, capacityBuffers: true, provisioningRequests: true}
+	return groupsOf(&cluster{configuration: all}, function{name: name})[1:]
 }
 
 // policyRole is a role of the template.
