@@ -145,7 +145,8 @@ func unasked() map[string]string {
 		"lifecycle list leases coordination.k8s.io":                                           "finds the leases that the next line ends",
 		"lifecycle delete leases coordination.k8s.io": "sweeps the leases of nodes that have been gone for longer than " +
 			"these scenarios last",
-		"lifecycle delete pods": "ends pods that outstay their node's terminationGracePeriod",
+		"lifecycle patch pods/status": "nominates pods that are not bound: whether these scenarios have one depends on time",
+		"lifecycle delete pods":       "ends pods that outstay their node's terminationGracePeriod",
 		"lifecycle get persistentvolumeclaims": "finds the volumes of pods that stay on a draining node, where a " +
 			"driver has attached some",
 		"lifecycle delete nodeclaims karpenter.sh": "ends nodes that expire, or never register, and claims whose instance " +
@@ -253,6 +254,7 @@ func wide() map[string]string {
 		"disrupt create events":          where,
 		"lifecycle create events":        where,
 		"lifecycle create pods/eviction": "drains pods of every namespace",
+		"binding create pods/binding":    "binds pods of every namespace",
 	}
 }
 
