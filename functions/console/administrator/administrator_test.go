@@ -117,7 +117,9 @@ func TestTheRightComesAndGoes(t *testing.T) {
 	for _, step := range []struct {
 		do   func(context.Context) (string, error)
 		want int
-	}{{rights.Revoke, 0}, {rights.Grant, 1}, {rights.Grant, 1}, {rights.Revoke, 0}, {rights.Revoke, 0}, {rights.Grant, 1}} {
+	}{
+		{rights.Revoke, 0}, {rights.Grant, 1}, {rights.Grant, 1}, {rights.Revoke, 0}, {rights.Revoke, 0}, {rights.Grant, 1},
+	} {
 		got, err := step.do(t.Context())
 		if err != nil || got != role {
 			t.Fatalf("%q, %v", got, err)

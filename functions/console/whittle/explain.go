@@ -230,45 +230,58 @@ func (c *consolidated) explain(asked subject) []explanation {
 
 // near suggests objects with a similar name, or else any.
 func near(asked subject, made *planned) string {
-	var names, some []string
-	suggest := func(name, shown string) {
-		if len(some) < maximumNear {
-			some = append(some, shown)
-		}
-		if len(names) < maximumNear &&
-			(strings.HasPrefix(name, asked.name+"-") || strings.HasPrefix(asked.name, name+"-") ||
-				nearest.To(asked.name, []string{name}) != "") {
-			names = append(names, shown)
-		}
-	}
 	if kind := nearType(asked.namespace); asked.kind == "" && asked.within && kind != "" {
 		return fmt.Sprintf(": did you mean %s/%s?", kind, asked.name)
 	}
-	what := fmt.Sprintf(" among the %d pods", len(made.view.Objects.Pods))
-	switch asked.kind {
-	case "Node", "NodeClaim":
-		for i := range made.view.Snapshot.Nodes {
-			suggest(made.view.Snapshot.Nodes[i].Name(), made.view.Snapshot.Nodes[i].Name())
+	what, all := made.named(asked.kind)
+	var names, some []string
+	for _, one := range all {
+		if len(some) < maximumNear {
+			some = append(some, one.shown)
 		}
-		what = fmt.Sprintf(" among the %d nodes", len(made.view.Snapshot.Nodes))
-	case "NodePool":
-		for i := range made.view.Objects.NodePools {
-			suggest(made.view.Objects.NodePools[i].Name, made.view.Objects.NodePools[i].Name)
-		}
-		what = fmt.Sprintf(" among the %d nodepools", len(made.view.Objects.NodePools))
-	default:
-		for i := range made.view.Objects.Pods {
-			pod := &made.view.Objects.Pods[i]
-			suggest(pod.Name, pod.Namespace+"/"+pod.Name)
+		if len(names) < maximumNear && isNear(asked.name, one.name) {
+			names = append(names, one.shown)
 		}
 	}
 	switch {
-	case len(names) == 0 && len(some) == 0:
+	case len(all) == 0:
 		return what
 	case len(names) == 0:
 		return what + ": name one, such as " + strings.Join(some, ", ")
 	}
 	return ": did you mean " + strings.Join(names, " or ") + "?"
+}
+
+// isNear reports whether the name is similar to that which was asked for, or one is the other's with a suffix.
+func isNear(asked, name string) bool {
+	return strings.HasPrefix(name, asked+"-") || strings.HasPrefix(asked, name+"-") ||
+		nearest.To(asked, []string{name}) != ""
+}
+
+// object is the name of an object, and how explain takes it.
+type object struct{ name, shown string }
+
+// named are the objects of the kind, and pods for any other. What says how many there are.
+func (p *planned) named(kind string) (what string, all []object) {
+	switch kind {
+	case "Node", "NodeClaim":
+		for i := range p.view.Snapshot.Nodes {
+			name := p.view.Snapshot.Nodes[i].Name()
+			all = append(all, object{name, name})
+		}
+		return fmt.Sprintf(" among the %d nodes", len(all)), all
+	case "NodePool":
+		for i := range p.view.Objects.NodePools {
+			name := p.view.Objects.NodePools[i].Name
+			all = append(all, object{name, name})
+		}
+		return fmt.Sprintf(" among the %d nodepools", len(all)), all
+	}
+	for i := range p.view.Objects.Pods {
+		pod := &p.view.Objects.Pods[i]
+		all = append(all, object{pod.Name, pod.Namespace + "/" + pod.Name})
+	}
+	return fmt.Sprintf(" among the %d pods", len(all)), all
 }
 
 // maximumNear is the number of suggestions.
