@@ -262,23 +262,23 @@ func isNear(asked, name string) bool {
 type object struct{ name, shown string }
 
 // named are the objects of the kind, and pods for any other. What says how many there are.
-func (p *planned) named(kind string) (what string, all []object) {
+func (m *planned) named(kind string) (what string, all []object) {
 	switch kind {
 	case "Node", "NodeClaim":
-		for i := range p.view.Snapshot.Nodes {
-			name := p.view.Snapshot.Nodes[i].Name()
+		for i := range m.view.Snapshot.Nodes {
+			name := m.view.Snapshot.Nodes[i].Name()
 			all = append(all, object{name, name})
 		}
 		return fmt.Sprintf(" among the %d nodes", len(all)), all
 	case "NodePool":
-		for i := range p.view.Objects.NodePools {
-			name := p.view.Objects.NodePools[i].Name
+		for i := range m.view.Objects.NodePools {
+			name := m.view.Objects.NodePools[i].Name
 			all = append(all, object{name, name})
 		}
 		return fmt.Sprintf(" among the %d nodepools", len(all)), all
 	}
-	for i := range p.view.Objects.Pods {
-		pod := &p.view.Objects.Pods[i]
+	for i := range m.view.Objects.Pods {
+		pod := &m.view.Objects.Pods[i]
 		all = append(all, object{pod.Name, pod.Namespace + "/" + pod.Name})
 	}
 	return fmt.Sprintf(" among the %d pods", len(all)), all
