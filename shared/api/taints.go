@@ -39,6 +39,7 @@ func UnregisteredNoExecuteTaint() corev1.Taint {
 }
 
 // Reservation is the state of a node that has joined and takes no pods but those that Whittle binds.
+// +kubebuilder:object:generate=false
 type Reservation struct {
 	// Since is when the node's NoExecute taint was replaced, by the clock of who did it.
 	Since time.Time
