@@ -84,7 +84,7 @@ func (s *Cluster) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
 		}
 		if err != nil && !noticed[pool.Name] {
 			noticed[pool.Name] = true
-			notices = append(notices, Notice{Pool: pool, Message: err.Error()})
+			notices = append(notices, Notice{Pool: pool, Message: err.Error(), Mend: true})
 		}
 		if candidate == nil {
 			continue
@@ -202,12 +202,12 @@ func (s *Cluster) newAllowance(now time.Time) *allowance {
 
 // take takes one node of the pool unless a budget forbids it. One notice says so for all nodes.
 func (a *allowance) take(pool *api.NodePool, reason api.DisruptionReason) bool {
-	allowed, err := budget.Allowed(pool, a.counts[pool.Name], reason, a.now)
+	allowed, _ := budget.Allowed(pool, a.counts[pool.Name], reason, a.now) // the notice has the error
 	if a.taken[pool.Name] < allowed {
 		a.taken[pool.Name]++
 		return true
 	}
-	notice := budgetNotice(pool, reason, err)
+	notice := budgetNotice(pool, a.counts[pool.Name], reason, a.now)
 	if !a.noticed[pool.Name+notice.Message] {
 		a.noticed[pool.Name+notice.Message] = true
 		a.notices = append(a.notices, notice)

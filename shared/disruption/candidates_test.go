@@ -448,3 +448,33 @@ func TestMoves(t *testing.T) {
 		t.Error("another attempt takes the same name")
 	}
 }
+
+// TestOnlyAClosedBudgetIsToldOf has the budgets that Karpenter tells of, and those that it does not.
+func TestOnlyAClosedBudgetIsToldOf(t *testing.T) {
+	replaced := node("r", 0, annotated(disruption.ReplacedByAnnotationKey, "x"), begunAgo(time.Minute))
+	for _, test := range []struct {
+		name, budget string
+		nodes        []disruption.Node
+		want         string // the notice of the pool
+		passing      bool
+	}{
+		{"none is allowed", "0", []disruption.Node{drifted("a", time.Hour)}, "due to blocking budget", false},
+		{"a leaving node uses it up", "1", []disruption.Node{drifted("a", time.Hour), replaced}, "leaving", true},
+		{"the first one uses it up", "1", []disruption.Node{drifted("a", time.Hour), drifted("b", time.Hour)}, "leaving", true},
+		{"a node that is not ready uses it up", "1",
+			healthy(2, sick("a", time.Minute), drifted("b", time.Hour)), ": 1 nodes that are not ready use it up", false},
+		{"nothing is readable", "some", []disruption.Node{drifted("a", time.Hour)}, "nodes is", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &disruption.Cluster{Nodes: test.nodes, Pools: []api.NodePool{pool("default", "0s", test.budget)}}
+			_, notices := disruption.Candidates(s, monday)
+			if len(notices) != 1 || notices[0].Pool == nil {
+				t.Fatalf("notices %v, want one of the pool", notices)
+			}
+			got := notices[0]
+			if !strings.Contains(got.Message, test.want) || got.Passing != test.passing || got.Mend != (test.want == "nodes is") {
+				t.Errorf("%q, passing %t, to mend %t", got.Message, got.Passing, got.Mend)
+			}
+		})
+	}
+}

@@ -183,4 +183,9 @@ type Notice struct {
 	Node    *Node         // nil if the reason is the pool's
 	Pool    *api.NodePool // nil if the reason is the node's
 	Message string
+	// Passing says that the reason goes by itself, as a budget does that leaving nodes use up. No
+	// event is written of it.
+	Passing bool
+	// Mend says that a person has to change the pool.
+	Mend bool
 }

@@ -154,10 +154,10 @@ func (e *Emptiness) allowed(s *Cluster, pools map[string]*api.NodePool, now time
 		if _, done := allowed[name]; done {
 			continue
 		}
-		number, err := budget.Allowed(pools[name], counts[name], api.DisruptionReasonEmpty, now)
+		number, _ := budget.Allowed(pools[name], counts[name], api.DisruptionReasonEmpty, now)
 		allowed[name] = number
 		if number == 0 {
-			e.Notices = append(e.Notices, budgetNotice(pools[name], api.DisruptionReasonEmpty, err))
+			e.Notices = append(e.Notices, budgetNotice(pools[name], counts[name], api.DisruptionReasonEmpty, now))
 		}
 	}
 	return allowed

@@ -144,7 +144,9 @@ func Problems(seen *disruption.Cluster, decided *consolidation.Plan) []disruptio
 	for _, problem := range decided.Problems {
 		for i := range seen.Pools {
 			if seen.Pools[i].Name == problem.NodePool {
-				notices = append(notices, disruption.Notice{Pool: &seen.Pools[i], Message: problem.Message})
+				notices = append(notices, disruption.Notice{
+					Pool: &seen.Pools[i], Message: problem.Message, Mend: true,
+				})
 			}
 		}
 	}

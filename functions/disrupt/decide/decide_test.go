@@ -153,7 +153,10 @@ func TestARestartIsWrittenOnTheClaimBeforeItHappens(t *testing.T) {
 
 func TestNoticesAreEventsOfOnePassInAMinute(t *testing.T) {
 	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	notices := []disruption.Notice{{Pool: pool, Message: "closed"}, {Node: node("a", false), Message: "protected"}}
+	notices := []disruption.Notice{
+		{Pool: pool, Message: "closed"}, {Pool: pool, Message: "unreadable", Mend: true},
+		{Pool: pool, Message: "used up for a while", Passing: true}, {Node: node("a", false), Message: "protected"},
+	}
 	if events := decide.Blocked(notices, now); len(events) != 0 {
 		t.Errorf("events %v half a minute after the minute", events)
 	}
@@ -162,7 +165,7 @@ func TestNoticesAreEventsOfOnePassInAMinute(t *testing.T) {
 	for _, event := range events {
 		kinds = append(kinds, event.About.Kind+" "+event.Type)
 	}
-	if got := strings.Join(kinds, ", "); got != "NodePool Warning, Node Normal, NodeClaim Normal" {
+	if got := strings.Join(kinds, ", "); got != "NodePool Normal, NodePool Warning, Node Normal, NodeClaim Normal" {
 		t.Errorf("events about %s", got)
 	}
 }

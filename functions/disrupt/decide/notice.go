@@ -37,8 +37,11 @@ func Blocked(notices []disruption.Notice, now time.Time) []Record {
 	return Stay(notices, now)
 }
 
-// Stay are the events that say why nodes stay, for a pass that is one of its minute.
+// Stay are the events that say why nodes stay, for a pass that is one of its minute. As in Karpenter,
+// a closed budget is no warning: somebody wanted it. What a person has to mend is one.
 func Stay(notices []disruption.Notice, now time.Time) []Record {
+	passing := func(notice disruption.Notice) bool { return notice.Passing }
+	notices = slices.DeleteFunc(slices.Clone(notices), passing)
 	if len(notices) > blockedEach {
 		first := int(now.Unix() / 60 * blockedEach % int64(len(notices)))
 		notices = append(slices.Clone(notices[first:]), notices[:first]...)[:blockedEach]
@@ -46,10 +49,11 @@ func Stay(notices []disruption.Notice, now time.Time) []Record {
 	var events []Record
 	for _, notice := range notices {
 		if notice.Pool != nil {
-			events = append(events, Record{
-				About: disruption.AboutPool(notice.Pool), Type: corev1.EventTypeWarning,
-				Reason: "DisruptionBlocked", Message: notice.Message,
-			})
+			event := normal(disruption.AboutPool(notice.Pool), "DisruptionBlocked", notice.Message)
+			if notice.Mend {
+				event.Type = corev1.EventTypeWarning
+			}
+			events = append(events, event)
 			continue
 		}
 		events = append(events,
