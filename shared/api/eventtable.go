@@ -99,7 +99,7 @@ func lifecycleEvents() []EventReason {
 		},
 		{"FailedDraining", nodes, by, "A disruption budget or an annotation keeps pods on the node."},
 		{"AwaitingVolumeDetachment", nodes, by, "Volumes are still attached to the node."},
-		{"TerminationGracePeriodExpiring", nodes, by, "The node's pods are deleted at the given time."},
+		{"TerminationGracePeriodExpiring", []string{"node", NodeClaimKind}, by, "The node's pods are deleted at the given time."},
 		{"Bound", nodes, by, "Whittle bound so many of the pods for which the node was launched."},
 		{"PodsRefused", nodes, by, "The kubelet refused pods that were planned for the node. Their controllers make others."},
 		{"NodeVanished", claims, by, "The node was removed without its finalizer. Its instance must join again."},
@@ -135,9 +135,9 @@ func lifecycleEvents() []EventReason {
 func disruptEvents() []EventReason {
 	by, both := []string{"disrupt"}, []string{"node", NodeClaimKind}
 	return []EventReason{
-		{"ConsolidationCandidate", []string{NodeClaimKind}, by, "A move is proposed, and waits for its validation."},
-		{"ConsolidationApproved", []string{NodeClaimKind}, by, "The move passed its validation on a fresh snapshot."},
-		{"ConsolidationRejected", []string{NodeClaimKind}, by, "The move failed its validation on a fresh snapshot."},
+		{"ConsolidationCandidate", both, by, "A move is proposed, and waits for its validation."},
+		{"ConsolidationApproved", both, by, "The move passed its validation on a fresh snapshot."},
+		{"ConsolidationRejected", both, by, "The move failed its validation on a fresh snapshot."},
 		{"Unconsolidatable", both, by, "The node stays. The message gives the reason."},
 		{"DisruptionLaunching", []string{NodeClaimKind}, by, "Replacements of the node are being launched."},
 		{"DisruptionWaitingReadiness", []string{NodeClaimKind}, by, "Nodes wait until this replacement is initialized."},

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -48,10 +50,20 @@ func Propose(seen *disruption.Cluster, move *consolidation.Move, now time.Time) 
 		return Task{}, false
 	}
 	first := nodes[0].Claim
-	return Task{Node: nodes[0], Steps: []Step{
-		PatchClaim{Patch: disruption.Propose(first, names, now)},
-		normal(disruption.AboutClaim(first), "ConsolidationCandidate", Summary(move)),
-	}}, true
+	task := Task{Node: nodes[0], Steps: []Step{PatchClaim{Patch: disruption.Propose(first, names, now)}}}
+	task.add(proposed(nodes[0], func(about corev1.ObjectReference) Record {
+		return normal(about, "ConsolidationCandidate", Summary(move))
+	})...)
+	return task, true
+}
+
+// proposed are an event about the claim with the proposal, and the same about its node.
+func proposed(first *disruption.Node, event func(corev1.ObjectReference) Record) []Step {
+	var events []Step
+	if first.Node != nil {
+		events = append(events, event(disruption.AboutNode(first.Node)))
+	}
+	return append(events, event(disruption.AboutClaim(first.Claim)))
 }
 
 // Due are the proposals that this pass checks.
@@ -70,8 +82,10 @@ func Reject(proposal disruption.Proposal, why string) Task {
 	claim := proposal.First.Claim
 	task := Task{Node: proposal.First, Steps: []Step{
 		Log{Message: "consolidation rejected", Attributes: []any{"NodeClaim", claim.Name, "reason", why}},
-		normal(disruption.AboutClaim(claim), "ConsolidationRejected", why),
 	}}
+	task.add(proposed(proposal.First, func(about corev1.ObjectReference) Record {
+		return normal(about, "ConsolidationRejected", why)
+	})...)
 	task.add(Withdraw(proposal).Steps...)
 	return task
 }
@@ -79,9 +93,9 @@ func Reject(proposal disruption.Proposal, why string) Task {
 // Approve withdraws a proposal whose move has begun. A pass that died before this would find that
 // the nodes are being replaced.
 func Approve(proposal disruption.Proposal, move *consolidation.Move) Task {
-	task := Task{Node: proposal.First, Steps: []Step{
-		normal(disruption.AboutClaim(proposal.First.Claim), "ConsolidationApproved", Summary(move)),
-	}}
+	task := Task{Node: proposal.First, Steps: proposed(proposal.First, func(about corev1.ObjectReference) Record {
+		return normal(about, "ConsolidationApproved", Summary(move))
+	})}
 	task.add(Withdraw(proposal).Steps...)
 	return task
 }

@@ -260,3 +260,22 @@ func TestAMinutelyJobMeetsNotEachSearch(t *testing.T) {
 		t.Errorf("%d searches in an hour, by the third of the minute %v", searches, thirds)
 	}
 }
+
+// TestTheEventsOfAProposalAreAboutItsNodeToo lets people who describe the node see them, as in Karpenter.
+func TestTheEventsOfAProposalAreAboutItsNodeToo(t *testing.T) {
+	proposal := disruption.Proposal{First: node("a", false)}
+	move := &consolidation.Move{Reason: api.DisruptionReasonUnderutilized}
+	for reason, task := range map[string]decide.Task{
+		"ConsolidationRejected": decide.Reject(proposal, "no room"), "ConsolidationApproved": decide.Approve(proposal, move),
+	} {
+		var kinds []string
+		for _, step := range task.Steps {
+			if event, ok := step.(decide.Record); ok && event.Reason == reason {
+				kinds = append(kinds, event.About.Kind)
+			}
+		}
+		if got := strings.Join(kinds, ", "); got != "Node, NodeClaim" {
+			t.Errorf("%s is about %q", reason, got)
+		}
+	}
+}

@@ -34,6 +34,11 @@ func (p *pass) drained() bool {
 	p.deleteNode()
 	waiting := p.waiting()
 	limit, limited := p.deadline()
+	// The function that sets a deadline before the drain writes no event of it.
+	_, wasSet := p.view.Claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey]
+	if limited && wasSet && len(waiting) > 0 && (fresh || p.view.Report) {
+		p.reportDeadline()
+	}
 	// Past the limit the drain waits for nothing, and deletes the pods that are left.
 	if over := limited && !p.now.Before(limit); len(waiting) > 0 && !over {
 		p.wait(waiting)

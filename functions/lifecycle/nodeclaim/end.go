@@ -58,8 +58,16 @@ func (p *pass) setDeadline() {
 	limit := p.claim.DeletionTimestamp.Add(grace.Duration).UTC().Format(time.RFC3339)
 	p.annotate(api.NodeClaimTerminationTimestampAnnotationKey, limit)
 	if p.node != nil {
-		p.record(disruption.AboutNode(p.node), corev1.EventTypeWarning, "TerminationGracePeriodExpiring",
-			"All pods will be deleted by "+limit)
+		p.reportDeadline()
+	}
+}
+
+// reportDeadline says when the pods are deleted. The deadline may be that of the grace period, of a
+// repair or of an announced end of the instance.
+func (p *pass) reportDeadline() {
+	limit := p.claim.Annotations[api.NodeClaimTerminationTimestampAnnotationKey]
+	for _, about := range []corev1.ObjectReference{disruption.AboutNode(p.node), disruption.AboutClaim(p.claim)} {
+		p.record(about, corev1.EventTypeWarning, "TerminationGracePeriodExpiring", "All pods will be deleted by "+limit)
 	}
 }
 

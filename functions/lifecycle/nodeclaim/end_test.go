@@ -217,27 +217,27 @@ func TestEnd(t *testing.T) {
 
 		{name: "a grace period is written down as a time",
 			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("p", protected)), want: "patch claim annotations",
-			again: drainPause, events: "Node TerminationGracePeriodExpiring"},
+			again: drainPause, events: "Node TerminationGracePeriodExpiring,NodeClaim TerminationGracePeriodExpiring"},
 		{name: "a protected pod is deleted in time to end by itself",
 			view: pods(leaving(grace(60*time.Second), draining(time.Second)), pod("p", protected, podGrace(30))),
 			want: "patch claim annotations\ndelete pod p 30s", again: drainPause,
-			events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+			events: "Node TerminationGracePeriodExpiring,NodeClaim TerminationGracePeriodExpiring,Pod Disrupted"},
 		{name: "a pod gets no more grace than is left",
 			view: pods(leaving(grace(40*time.Second), draining(time.Second)), pod("p", podGrace(600))),
 			want: "patch claim annotations\ndelete pod p 10s", again: drainPause,
-			events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+			events: "Node TerminationGracePeriodExpiring,NodeClaim TerminationGracePeriodExpiring,Pod Disrupted"},
 		{name: "a pod whose grace fits is evicted like any other",
 			view: pods(leaving(grace(time.Hour), draining(time.Second)), pod("a", podGrace(30))),
-			want: "patch claim annotations\nevict a", again: drainPause, events: "Node TerminationGracePeriodExpiring"},
+			want: "patch claim annotations\nevict a", again: drainPause, events: "Node TerminationGracePeriodExpiring,NodeClaim TerminationGracePeriodExpiring"},
 		{name: "a pod that is ending beyond the time is given less",
 			view: pods(leaving(grace(60*time.Second), draining(time.Second)),
 				pod("a", podGrace(600), endingSince(-500*time.Second))),
 			want: "patch claim annotations\ndelete pod a 30s", again: drainPause,
-			events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+			events: "Node TerminationGracePeriodExpiring,NodeClaim TerminationGracePeriodExpiring,Pod Disrupted"},
 		{name: "when the time is over nothing is waited for",
 			view: attached(pods(leaving(grace(30*time.Second), draining(time.Second*30)), pod("p", protected)), "v"),
 			want: "delete pod p 1s\nterminate i-1\npatch claim annotations\npatch status", again: drainPause,
-			events: "Node TerminationGracePeriodExpiring,Pod Disrupted"},
+			events: "Node TerminationGracePeriodExpiring,NodeClaim TerminationGracePeriodExpiring,Pod Disrupted"},
 		{name: "a pod that was deleted is not deleted again after the deadline",
 			view: pods(leaving(draining(time.Minute), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
@@ -247,7 +247,7 @@ func TestEnd(t *testing.T) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
 			}), node(joined)), instance("running")), pod("p", protected, podGrace(0))),
 			want: "patch node labels,taints\npatch status\ndelete node\ndelete pod p 1s", again: drainPause, wantsCapacity: true,
-			events: "Pod Disrupted"},
+			events: "Node TerminationGracePeriodExpiring,NodeClaim TerminationGracePeriodExpiring,Pod Disrupted"},
 		{name: "a time that was set from outside counts",
 			view: pods(leaving(draining(time.Minute), func(c *api.NodeClaim) {
 				c.Annotations[api.NodeClaimTerminationTimestampAnnotationKey] = now.Format(time.RFC3339)
