@@ -292,6 +292,9 @@ func TestADepartureWeeksAheadIsOnlyRemembered(t *testing.T) {
 		reasons["TerminatingOnInterruption"] {
 		t.Errorf("events %v", reasons)
 	}
+	if reasons := server.Reasons(t, "node-later"); !reasons["SpotRebalanceRecommendation"] || !reasons["InstanceUnhealthy"] {
+		t.Errorf("events %v about the node, which stays for now", reasons)
+	}
 	if ids := failed(t, h, batch(t, change(id, events.HealthStatusClosed, 14*24*time.Hour))); len(ids) != 0 ||
 		annotation(t, "later", disruption.DepartsAtAnnotationKey) != "" {
 		t.Errorf("failed %v; a change that is over is still ahead", ids)

@@ -54,7 +54,7 @@ func (p *performer) perform(ctx context.Context, messages []*message, responses 
 			node, err := p.carryOut(ctx, one)
 			p.note(messages, one, err)
 			if err == nil {
-				p.record(one.Records(node))
+				p.record(one.Records(p.noticed(ctx, one, node)))
 			}
 			return nil
 		})
@@ -106,6 +106,19 @@ func (p *performer) note(messages []*message, one *response.Response, err error)
 		message.displaced = message.displaced || one.Ends
 		message.look = message.look || cause.Look
 	}
+}
+
+// noticed returns the node that the response has notices for. It reads the node where no step has, and
+// returns nil where it cannot: the claim has the event in any case.
+func (p *performer) noticed(ctx context.Context, one *response.Response, node *corev1.Node) *corev1.Node {
+	if node != nil || len(one.Notices) == 0 || one.Claim.Status.NodeName == "" {
+		return node
+	}
+	read, err := p.client.Node(ctx, one.Claim.Status.NodeName, true)
+	if err != nil || !membership.Is(one.Claim, read) {
+		return nil
+	}
+	return read
 }
 
 func (p *performer) record(records []response.Record) {

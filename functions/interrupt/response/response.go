@@ -122,8 +122,7 @@ func respond(claim *api.NodeClaim, effects []effect, now time.Time) *Response {
 	return response
 }
 
-// Records are the events to write when the steps are done. The node is nil when End has not read
-// it.
+// Records are the events to write when the steps are done. The node is nil when it is not known.
 func (r *Response) Records(node *corev1.Node) []Record {
 	objects := []corev1.ObjectReference{disruption.AboutClaim(r.Claim)}
 	if node != nil {
