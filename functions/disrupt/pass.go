@@ -154,6 +154,7 @@ func (p *pass) showPodEvents(ctx context.Context) error {
 func (p *pass) replaceCandidates(ctx context.Context) error {
 	candidates, notices := disruption.Candidates(p.fleet.Seen, p.now())
 	p.record(decide.Blocked(notices, p.now())...)
+	p.record(decide.Misread(p.fleet.Seen, p.now())...)
 	var failedReboots error
 	if p.rebootForRepair {
 		var reboots []disruption.Reboot

@@ -89,7 +89,7 @@ func lifecycleEvents() []EventReason {
 		},
 		{"Evicted", []string{"pod"}, by, "The pod was evicted from a node that is leaving."},
 		{
-			"InvalidDoNotDisruptAnnotation", []string{"pod"}, by,
+			"InvalidDoNotDisruptAnnotation", []string{"pod"}, []string{"disrupt", "lifecycle"},
 			"The annotation is neither `true` nor a duration. It protects nothing.",
 		},
 		{"DoNotDisruptUntil", []string{"pod"}, by, "The pod stays on the leaving node until its annotation's time is over."},

@@ -279,3 +279,35 @@ func TestTheEventsOfAProposalAreAboutItsNodeToo(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnnotationThatProtectsNothingIsToldBeforeTheDrain: the owner believes that the pod is protected.
+func TestAnAnnotationThatProtectsNothingIsToldBeforeTheDrain(t *testing.T) {
+	pod := func(name, value string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "web", Name: name, Annotations: map[string]string{api.DoNotDisruptAnnotationKey: value},
+		}}
+	}
+	stays := node("a", false)
+	stays.Pods = []*corev1.Pod{pod("mistyped", "ture"), pod("protected", "true"), pod("for-a-while", "1h")}
+	seen := &disruption.Cluster{Nodes: []disruption.Node{*stays}}
+	hour := now.Truncate(time.Hour)
+	for after, want := range map[time.Duration]int{0: 1, time.Minute: 0, 5 * time.Minute: 1, 30 * time.Second: 0} {
+		events := decide.Misread(seen, hour.Add(after))
+		if len(events) != want {
+			t.Errorf("%d events %s after the hour, want %d", len(events), after, want)
+		}
+		for _, event := range events {
+			about := event.About
+			if about.Kind != "Pod" || about.Namespace != "web" || about.Name != "mistyped" ||
+				event.Type != corev1.EventTypeWarning || event.Reason != "InvalidDoNotDisruptAnnotation" {
+				t.Errorf("event %+v", event)
+			}
+		}
+	}
+	for i := range 1000 {
+		seen.Nodes[0].Pods = append(seen.Nodes[0].Pods, pod(fmt.Sprint("p", i), "ture"))
+	}
+	if events := decide.Misread(seen, hour); len(events) != 50 {
+		t.Errorf("a pass writes %d events", len(events))
+	}
+}

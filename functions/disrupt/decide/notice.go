@@ -1,12 +1,14 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 )
 
 // reportWindow is the part of each minute in which a pass writes why nodes stay, and the part in which one
@@ -17,6 +19,10 @@ const reportWindow = 20 * time.Second
 // blockedEach is how many nodes a pass writes events for that stay. A pass with more of them comes to the
 // others in the next minutes.
 const blockedEach = 250
+
+// misreadEach is how many events about annotations of pods a pass writes, and misreadEvery is the number
+// of minutes after which it writes them again.
+const misreadEach, misreadEvery = 50, 5
 
 // InReportWindow reports whether a pass at this time is the one of its minute that reports.
 func InReportWindow(now time.Time) bool { return now.Sub(now.Truncate(time.Minute)) < reportWindow }
@@ -61,4 +67,29 @@ func Stay(notices []disruption.Notice, now time.Time) []Record {
 			normal(disruption.AboutClaim(notice.Node.Claim), "DisruptionBlocked", notice.Message))
 	}
 	return events
+}
+
+// Misread are the events about pods whose annotation cannot be read, so that it protects nothing. The
+// owner learns of it before the node drains. The first pods by name have one, because each is a call.
+func Misread(seen *disruption.Cluster, now time.Time) []Record {
+	if !InReportWindow(now) || now.Minute()%misreadEvery != 0 {
+		return nil
+	}
+	var events []Record
+	for i := range seen.Nodes {
+		for _, pod := range seen.Nodes[i].Pods {
+			if _, err := protection.OfPod(pod, now); err != nil {
+				events = append(events, Record{
+					About: corev1.ObjectReference{
+						APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+					},
+					Type: corev1.EventTypeWarning, Reason: "InvalidDoNotDisruptAnnotation", Message: err.Error(),
+				})
+			}
+		}
+	}
+	slices.SortFunc(events, func(a, b Record) int {
+		return cmp.Or(cmp.Compare(a.About.Namespace, b.About.Namespace), cmp.Compare(a.About.Name, b.About.Name))
+	})
+	return events[:min(len(events), misreadEach)]
 }
