@@ -224,7 +224,7 @@ conformance: ## check clients and local AWS against moto, service models and Kar
 	go vet -C testdata/lab -tags conformance ./conformance
 	go test -C testdata/lab -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' ./conformance
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
-	go test -C testdata/peer -timeout 15m ./instancetypes
+	go test -C testdata/peer -timeout 15m ./instancetypes ./events
 	go test -C testdata/peer -timeout 15m -run 'Hash|Kubelet|Answer|Interface|CapacityBuffer' . ./answers
 	go test -C testdata/formats -timeout 15m ./...
 

@@ -233,6 +233,17 @@ func TestBadInputIsNamedAndStopsNothingElse(t *testing.T) {
 			[]string{`NodePool "priced"`, "metadata.annotations[whittle.dev/node-fee]", `"2 cents"`, "write US dollars an hour"},
 		},
 		{
+			"a pool that no type suits",
+			func(e *environment) {
+				e.apply(nodePool("typeless", "default", func(spec map[string]any) {
+					spec["template"].(map[string]any)["spec"].(map[string]any)["requirements"] = []any{map[string]any{
+						"key": api.LabelInstanceFamily, "operator": "In", "values": []any{"nosuch"},
+					}}
+				}))
+			},
+			"typeless", api.EventReasonNoCompatibleInstanceTypes, []string{"filtered out all compatible"},
+		},
+		{
 			"a pod that fits no type",
 			func(e *environment) { e.pod("giant", "4000", nil) },
 			"giant", "FailedScheduling", []string{`nodepool "default"`, "cpu"},

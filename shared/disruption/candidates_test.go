@@ -460,7 +460,8 @@ func TestOnlyAClosedBudgetIsToldOf(t *testing.T) {
 	}{
 		{"none is allowed", "0", []disruption.Node{drifted("a", time.Hour)}, "due to blocking budget", false},
 		{"a leaving node uses it up", "1", []disruption.Node{drifted("a", time.Hour), replaced}, "leaving", true},
-		{"the first one uses it up", "1", []disruption.Node{drifted("a", time.Hour), drifted("b", time.Hour)}, "leaving", true},
+		{"the first one uses it up", "1",
+			[]disruption.Node{drifted("a", time.Hour), drifted("b", time.Hour)}, "leaving", true},
 		{"a node that is not ready uses it up", "1",
 			healthy(2, sick("a", time.Minute), drifted("b", time.Hour)), ": 1 nodes that are not ready use it up", false},
 		{"nothing is readable", "some", []disruption.Node{drifted("a", time.Hour)}, "nodes is", false},
@@ -472,7 +473,8 @@ func TestOnlyAClosedBudgetIsToldOf(t *testing.T) {
 				t.Fatalf("notices %v, want one of the pool", notices)
 			}
 			got := notices[0]
-			if !strings.Contains(got.Message, test.want) || got.Passing != test.passing || got.Mend != (test.want == "nodes is") {
+			toMend := test.want == "nodes is"
+			if !strings.Contains(got.Message, test.want) || got.Passing != test.passing || got.Mend != toMend {
 				t.Errorf("%q, passing %t, to mend %t", got.Message, got.Passing, got.Mend)
 			}
 		})
