@@ -323,10 +323,11 @@ func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 		about := corev1.ObjectReference{
 			APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		}
-		p.events.Add(cluster.Event{
-			About: about, Type: corev1.EventTypeNormal, Reason: "Evicted",
-			Message: "Evicted pod: its node is being drained",
-		})
+		message := "Evicted pod: its node is being drained"
+		if step.Why != "" {
+			message += ": " + step.Why
+		}
+		p.events.Add(cluster.Event{About: about, Type: corev1.EventTypeNormal, Reason: "Evicted", Message: message})
 	case errors.As(err, &late), cluster.IsEvictionRefused(err):
 		if p.report {
 			slog.InfoContext(ctx, "a pod holds up the drain", "Node", step.Node.Name,

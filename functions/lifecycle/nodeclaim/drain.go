@@ -213,7 +213,7 @@ func (p *pass) evict(waiting []*corev1.Pod) {
 			}
 			continue
 		}
-		p.afterwards(Evict{Pod: pod, Node: p.node})
+		p.afterwards(Evict{Pod: pod, Node: p.node, Why: p.disruptionReason()})
 	}
 	if len(protected) > 0 && p.view.Report {
 		slices.Sort(protected)

@@ -1,6 +1,7 @@
 package nodeclaim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -180,11 +181,7 @@ func (p *pass) release() {
 
 // terminated is the event that ends the claim's story.
 func (p *pass) terminated() Record {
-	labels, why := p.claim.Labels, "the NodeClaim was deleted"
-	if said := api.GetCondition(p.claim.Status.Conditions, api.ConditionTypeDisruptionReason); said != nil &&
-		said.Status == metav1.ConditionTrue && said.Reason != "" {
-		why = said.Reason
-	}
+	labels, why := p.claim.Labels, cmp.Or(p.disruptionReason(), "the NodeClaim was deleted")
 	what := "the instance"
 	if kind, zone := labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone]; kind != "" && zone != "" {
 		what = fmt.Sprintf("%s, %s in %s,", kind, labels[api.CapacityTypeLabelKey], zone)
@@ -194,6 +191,15 @@ func (p *pass) terminated() Record {
 		Message: fmt.Sprintf("Terminated %s after %s: %s", what,
 			duration.HumanDuration(p.now.Sub(p.claim.CreationTimestamp.Time)), why),
 	}
+}
+
+// disruptionReason is why the claim says that its node is disrupted, or "".
+func (p *pass) disruptionReason() string {
+	said := api.GetCondition(p.claim.Status.Conditions, api.ConditionTypeDisruptionReason)
+	if said == nil || said.Status != metav1.ConditionTrue {
+		return ""
+	}
+	return said.Reason
 }
 
 // removeFinalizer is the step that releases the node.

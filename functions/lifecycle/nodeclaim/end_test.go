@@ -569,3 +569,30 @@ func TestTheLogNamesProtectedPodsOfADrain(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEvictionSaysWhyTheNodeLeaves gives the owner of the pod the reason that Karpenter gives.
+func TestAnEvictionSaysWhyTheNodeLeaves(t *testing.T) {
+	drifted := func(status metav1.ConditionStatus) func(*api.NodeClaim) {
+		return func(c *api.NodeClaim) {
+			c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{
+				Type: api.ConditionTypeDisruptionReason, Status: status, Reason: string(api.DisruptionReasonDrifted),
+			})
+		}
+	}
+	for want, change := range map[string]func(*api.NodeClaim){
+		"Drifted": drifted(metav1.ConditionTrue), "": drifted(metav1.ConditionFalse),
+	} {
+		evicted := 0
+		for _, step := range Next(pods(leaving(draining(time.Second), change), pod("a")), now).Steps {
+			if evict, is := step.(Evict); is {
+				evicted++
+				if evict.Why != want {
+					t.Errorf("the pod leaves because of %q, want %q", evict.Why, want)
+				}
+			}
+		}
+		if evicted != 1 {
+			t.Errorf("%d pods are evicted", evicted)
+		}
+	}
+}

@@ -51,6 +51,7 @@ type (
 	Evict struct {
 		Pod  *corev1.Pod
 		Node *corev1.Node // its node, for the event when a budget forbids the eviction
+		Why  string       // the reason for which the node leaves, or "", for the pod's event
 	}
 	// DeletePod deletes the pod, whatever its disruption budgets allow.
 	DeletePod struct {
