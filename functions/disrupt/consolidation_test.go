@@ -167,7 +167,10 @@ func TestAProposalThatDoesNotHoldIsWithdrawn(t *testing.T) {
 	if claim := readClaim(t, first); claim.DeletionTimestamp != nil || isTainted(t, first) {
 		t.Error("a node that a person keeps was disrupted")
 	}
-	if !server.Reasons(t, first)["ConsolidationRejected"] {
-		t.Errorf("events %v", server.Reasons(t, first))
+	for _, about := range []string{first, "node-" + first} {
+		reasons := server.Reasons(t, about)
+		if !reasons["ConsolidationCandidate"] || !reasons["ConsolidationRejected"] {
+			t.Errorf("events about %s: %v", about, reasons)
+		}
 	}
 }
