@@ -99,7 +99,10 @@ func lifecycleEvents() []EventReason {
 		},
 		{"FailedDraining", nodes, by, "A disruption budget or an annotation keeps pods on the node."},
 		{"AwaitingVolumeDetachment", nodes, by, "Volumes are still attached to the node."},
-		{"TerminationGracePeriodExpiring", []string{"node", NodeClaimKind}, by, "The node's pods are deleted at the given time."},
+		{
+			"TerminationGracePeriodExpiring", []string{"node", NodeClaimKind}, by,
+			"The node's pods are deleted at the given time.",
+		},
 		{"Bound", nodes, by, "Whittle bound so many of the pods for which the node was launched."},
 		{"PodsRefused", nodes, by, "The kubelet refused pods that were planned for the node. Their controllers make others."},
 		{"NodeVanished", claims, by, "The node was removed without its finalizer. Its instance must join again."},
