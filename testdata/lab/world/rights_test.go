@@ -254,6 +254,7 @@ func wide() map[string]string {
 		"disrupt create events":          where,
 		"lifecycle create events":        where,
 		"lifecycle create pods/eviction": "drains pods of every namespace",
+		"lifecycle patch pods/status":    "nominates pods of every namespace",
 		"binding create pods/binding":    "binds pods of every namespace",
 	}
 }

@@ -46,8 +46,12 @@ func Faults() []Fault {
 				File: "shared/binding/binding.go", Old: "\treturn !scheduling.ToleratesAll([]corev1.Taint{*taint}, tolerations)\n",
 				New: "\treturn false\n",
 			}, {
-				File: "functions/lifecycle/nodeclaim/bind.go", Old: "api.ReservedTaint(p.now))\n",
-				New: "api.ReservedTaint(p.now), api.UnregisteredNoExecuteTaint())\n",
+				File: "functions/lifecycle/nodeclaim/bind.go", Old: "api.Reservation{Since: p.now}.Taint())\n",
+				New: "api.Reservation{Since: p.now}.Taint(), api.UnregisteredNoExecuteTaint())\n",
+			}, {
+				File: "functions/lifecycle/nodeclaim/bind.go", Old: "slices.Clone(node.Spec.Taints), isUnregistered)",
+				New: "slices.Clone(node.Spec.Taints), func(taint corev1.Taint) bool {\n" +
+					"\t\treturn isUnregistered(taint) && taint.Effect != corev1.TaintEffectNoExecute\n\t})",
 			}},
 		},
 		{
