@@ -12,10 +12,13 @@ func unused() map[string]string {
 	const spread = "only with the setting defaultTopologySpread: package sight tries it, and a list has no effect"
 	const watch = "starts a watch, which scenarios do without: package reaction tries a start that fails"
 	const resized = "only for a pod that was resized in place: package sight tries it, and a read has no effect"
+	const history = "reads the logs for the page, which scenarios do without: the world's test of the page has it"
 	const large = "confirms events that name more than ten nodes, and the scenarios have fewer"
 	return map[string]string{
 		"interrupt ec2:DescribeInstanceStatus":       large,
 		"interrupt ec2:DescribeCapacityReservations": large,
+		"console logs:StartQuery":                    history,
+		"console logs:GetQueryResults":               history,
 		"install events:PutEvents": "tests whether events arrive, and CloudFormation repeats it: a test of " +
 			"install has lost events and denials, and the world has the rest",
 
