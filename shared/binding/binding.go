@@ -3,6 +3,7 @@ package binding
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -156,12 +157,9 @@ func IsRefused(pod *corev1.Pod) bool {
 	}
 	switch reason := pod.Status.Reason; reason {
 	case "TaintToleration", "NodeAffinity", "NodePorts", "NodeName", "UnexpectedAdmissionError", "TopologyAffinityError",
-		"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported", "PodLevelResourcesNotAdmittedReason":
+		"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported", "PodLevelResourcesNotSupported":
 		return true
 	default:
-		return len(reason) > len(outOf) && reason[:len(outOf)] == outOf
+		return strings.HasPrefix(reason, "OutOf") // of cpu, memory, pods or another resource
 	}
 }
-
-// outOf begins the reasons of pods for which the node has too little of something.
-const outOf = "OutOf"

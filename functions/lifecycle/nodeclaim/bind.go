@@ -33,12 +33,15 @@ const (
 
 // IsReserved reports whether the claim's node has the reserved taint: what is on it decides which pods are bound.
 func (v *View) IsReserved() bool {
-	if !v.Binds || len(v.Nodes) != 1 || len(v.Expected) == 0 || !v.AwaitsPods() {
+	if !v.expectsBindings() {
 		return false
 	}
 	_, reserved := api.ReservationOf(v.Nodes[0].Spec.Taints)
 	return reserved
 }
+
+// expectsBindings reports whether the node has joined, and pods wait that may be bound to it.
+func (v *View) expectsBindings() bool { return v.Binds && len(v.Expected) > 0 && v.AwaitsPods() }
 
 // WantsRefused reports whether this pass initializes the node, so that it tells of pods that the kubelet refused.
 func (v *View) WantsRefused(now time.Time) bool {
@@ -80,8 +83,7 @@ const mostNamed = 3
 
 // reserves reports whether this pass, or one before it, reserves the node and does not bind its pods yet.
 func (p *pass) reserves() bool {
-	if !p.view.Binds || p.node == nil || len(p.view.Expected) == 0 || !p.view.AwaitsPods() ||
-		!slices.ContainsFunc(p.node.Spec.Taints, isUnregistered) {
+	if !p.view.expectsBindings() || !slices.ContainsFunc(p.node.Spec.Taints, isUnregistered) {
 		return false
 	}
 	reservation, reserved := api.ReservationOf(p.node.Spec.Taints)
