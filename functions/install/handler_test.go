@@ -325,6 +325,17 @@ func TestANewAccessEntryIsWaitedFor(t *testing.T) {
 	}
 }
 
+// A person may have taken install's right away after the last deployment.
+func TestAnInstallationWithoutItsRightNamesTheCommand(t *testing.T) {
+	i := newInstallation(t)
+	i.line.refused.Store(1 << 20)
+	ctx, cancel := context.WithTimeout(t.Context(), function.Reserve+2*time.Second)
+	defer cancel()
+	if _, _, err := i.handle(ctx, creation); err == nil || !strings.Contains(err.Error(), "whittle administrator on") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 // In a cluster without access entries, the installation fails until the lines are in aws-auth.
 // CloudFormation must then be able to roll back.
 func TestConfigMapModeIsRefusedWithItsLines(t *testing.T) {

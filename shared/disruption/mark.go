@@ -57,6 +57,11 @@ func AboutNode(node *corev1.Node) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
 }
 
+// AboutPod is the pod as the subject of events.
+func AboutPod(pod *corev1.Pod) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}
+
 // AboutClaim is the claim as the subject of events.
 func AboutClaim(claim *api.NodeClaim) corev1.ObjectReference {
 	return about(api.NodeClaimKind, &claim.ObjectMeta)

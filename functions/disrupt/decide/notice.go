@@ -80,10 +80,7 @@ func Misread(seen *disruption.Cluster, now time.Time) []Record {
 		for _, pod := range seen.Nodes[i].Pods {
 			if _, err := protection.OfPod(pod, now); err != nil {
 				events = append(events, Record{
-					About: corev1.ObjectReference{
-						APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
-					},
-					Type: corev1.EventTypeWarning, Reason: "InvalidDoNotDisruptAnnotation", Message: err.Error(),
+					About: disruption.AboutPod(pod), Type: corev1.EventTypeWarning, Reason: "InvalidDoNotDisruptAnnotation", Message: err.Error(),
 				})
 			}
 		}

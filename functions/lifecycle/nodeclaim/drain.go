@@ -164,7 +164,7 @@ func (p *pass) force(waiting []*corev1.Pod, limit time.Time) []*corev1.Pod {
 		// A pod that is ending is deleted again only to end it earlier.
 		case ending && pod.DeletionTimestamp.After(end), !ending && left <= grace:
 			p.afterwards(DeletePod{Pod: pod, GraceSeconds: min(left, grace)})
-			p.record(aboutPod(pod), corev1.EventTypeNormal, "Disrupted",
+			p.record(disruption.AboutPod(pod), corev1.EventTypeNormal, "Disrupted",
 				"Deleting the pod to accommodate the terminationTime "+limit.UTC().Format(time.RFC3339)+" of the node")
 		default:
 			others = append(others, pod)
@@ -181,13 +181,13 @@ func (p *pass) reportProtection(pod *corev1.Pod, read protection.Protection, err
 	switch until := read.Until; {
 	case !p.view.Report:
 	case err != nil:
-		p.record(aboutPod(pod), corev1.EventTypeWarning, "InvalidDoNotDisruptAnnotation", err.Error())
+		p.record(disruption.AboutPod(pod), corev1.EventTypeWarning, "InvalidDoNotDisruptAnnotation", err.Error())
 	case until.IsZero():
 	case read.Active:
-		p.record(aboutPod(pod), corev1.EventTypeNormal, "DoNotDisruptUntil", fmt.Sprintf(
+		p.record(disruption.AboutPod(pod), corev1.EventTypeNormal, "DoNotDisruptUntil", fmt.Sprintf(
 			"The annotation %s protects the pod until %s", api.DoNotDisruptAnnotationKey, until.UTC().Format(time.RFC3339)))
 	default:
-		p.record(aboutPod(pod), corev1.EventTypeNormal, "DoNotDisruptGracePeriodElapsed", fmt.Sprintf(
+		p.record(disruption.AboutPod(pod), corev1.EventTypeNormal, "DoNotDisruptGracePeriodElapsed", fmt.Sprintf(
 			"The annotation %s protects the pod no longer", api.DoNotDisruptAnnotationKey))
 	}
 }
@@ -236,10 +236,4 @@ func group(pod *corev1.Pod) int {
 		place += 2
 	}
 	return place
-}
-
-func aboutPod(pod *corev1.Pod) corev1.ObjectReference {
-	return corev1.ObjectReference{
-		APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
-	}
 }

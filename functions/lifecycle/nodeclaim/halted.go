@@ -119,7 +119,7 @@ func (p *pass) deleteStranded(pods []*corev1.Pod) {
 	}
 	for _, pod := range pods {
 		p.afterwards(DeletePod{Pod: pod})
-		p.record(aboutPod(pod), corev1.EventTypeNormal, "Disrupted",
+		p.record(disruption.AboutPod(pod), corev1.EventTypeNormal, "Disrupted",
 			"Deleting the pod: the instance of its node runs no more")
 		p.outcome.WantsCapacity = true
 	}
