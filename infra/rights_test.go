@@ -41,7 +41,8 @@ var harms = map[string]string{
 	"watch":   "Reads pods and nodes, and wakes the functions. Nothing can be changed but the Lease of the watch.",
 	"catalog": "Writes wrong prices and types, which the next run replaces. Plans are dear or empty until then.",
 	"install": "Is the cluster's administrator: everything in the cluster, Secrets included.",
-	"console": "Reads nodes, pods' names and events of all namespaces, and the logs of four functions. Nothing can be changed.",
+	"console": "Reads nodes, pods' names and events of all namespaces, and the logs of four functions. Nothing can " +
+		"be changed.",
 	"node": "Is a node: pulls images, and reads what AWS's policies name. AmazonEKS_CNI_Policy changes network " +
 		"interfaces of the account: the setting `nodeCNI: false` leaves it out.",
 	"schedule": "Sends a tick, or invokes catalog. Nothing can be read.",

@@ -97,7 +97,8 @@ func TestThePriceOfAPoolIsMeasuredWhereASettingAsksForIt(t *testing.T) {
 		recorder := metrics.NewRecorder("prod", &out, func() time.Time { return now }).Limited(metrics.DetailOff).
 			ForPools(test.pools)
 		sums := sumsOf(claims, test.known, nodecost.Of(test.known, nil, nil))
-		recorder.Write(append(sums.metrics(test.known, now), sums.ofPools([]string{"default", "new", "gpu"}, test.known != nil)...)...)
+		recorder.Write(append(sums.metrics(test.known, now),
+			sums.ofPools([]string{"default", "new", "gpu"}, test.known != nil)...)...)
 		for _, want := range test.want {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s: lacks %s:\n%s", name, want, out.String())

@@ -113,10 +113,12 @@ func TestChoose(t *testing.T) {
 			[]change{taint(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute)}, "does not tolerate the taint node.k"},
 		"that, with the toleration that every pod gets": {
 			[]change{taint(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute), tolerate(corev1.TaintNodeNotReady)}, ""},
-		"a startup taint":                   {[]change{taint("cni", corev1.TaintEffectNoSchedule)}, "does not tolerate the taint cni"},
+		"a startup taint": {[]change{taint("cni", corev1.TaintEffectNoSchedule)},
+			"does not tolerate the taint cni"},
 		"a startup taint that it tolerates": {[]change{taint("cni", corev1.TaintEffectNoSchedule), tolerate("cni")}, ""},
 		"a soft taint":                      {[]change{taint("soft", corev1.TaintEffectPreferNoSchedule)}, ""},
-		"a cordoned node":                   {[]change{node(func(n *corev1.Node) { n.Spec.Unschedulable = true })}, "takes no pods"},
+		"a cordoned node": {[]change{node(func(n *corev1.Node) { n.Spec.Unschedulable = true })},
+			"takes no pods"},
 		"another scheduler": {[]change{pod(func(p *corev1.Pod) {
 			p.Spec.SchedulerName = "volcano"
 			p.Status.Conditions = []corev1.PodCondition{{
@@ -138,12 +140,16 @@ func TestChoose(t *testing.T) {
 		"a device that is not there yet": {[]change{pod(func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"] = resource.MustParse("1")
 		})}, "does not report nvidia.com/gpu yet"},
-		"a node smaller than planned": {[]change{node(func(n *corev1.Node) { n.Status.Allocatable = amounts("1900m", "4Gi") })},
+		"a node smaller than planned": {[]change{node(func(n *corev1.Node) {
+			n.Status.Allocatable = amounts("1900m",
+				"4Gi")
+		})},
 			"too little cpu"},
-		"room beside daemon pods to come":      {[]change{sets(daemon(), daemon())}, ""},
-		"no room beside daemon pods to come":   {[]change{sets(daemon(), daemon(), daemon())}, "too little cpu"},
-		"daemon pods that have come":           {[]change{sets(daemon(), daemon(), daemon()), on(running())}, ""},
-		"daemon pods that have ended and come": {[]change{sets(daemon(), daemon(), daemon()), on(finished)}, "too little cpu"},
+		"room beside daemon pods to come":    {[]change{sets(daemon(), daemon())}, ""},
+		"no room beside daemon pods to come": {[]change{sets(daemon(), daemon(), daemon())}, "too little cpu"},
+		"daemon pods that have come":         {[]change{sets(daemon(), daemon(), daemon()), on(running())}, ""},
+		"daemon pods that have ended and come": {[]change{sets(daemon(), daemon(), daemon()), on(finished)},
+			"too little cpu"},
 		"daemon pods of other nodes": {[]change{sets(daemon(), daemon(), daemon(func(s *corev1.PodSpec) {
 			s.NodeSelector = map[string]string{"zone": "b"}
 		}))}, ""},
@@ -184,7 +190,8 @@ func TestChoose(t *testing.T) {
 func TestChooseFillsTheNode(t *testing.T) {
 	place := binding.Place{Node: &corev1.Node{}}
 	place.Node.Status.Allocatable = amounts("4", "4Gi")
-	chosen, left := binding.Choose(place, []*corev1.Pod{asking("a", "2"), asking("b", "3"), asking("c", "1500m"), asking("d", "1")})
+	chosen, left := binding.Choose(place, []*corev1.Pod{asking("a", "2"), asking("b", "3"), asking("c", "1500m"),
+		asking("d", "1")})
 	var names []string
 	for _, pod := range chosen {
 		names = append(names, pod.Name)

@@ -36,7 +36,8 @@ func account(t *testing.T) aws.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := eks.New(eks.Config{AccountID: "123456789012", Region: "us-east-1", Verifier: who, Instances: noInstances{}})
+	service, err := eks.New(eks.Config{AccountID: "123456789012", Region: "us-east-1", Verifier: who,
+		Instances: noInstances{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -197,7 +197,8 @@ func TestObjectsHaveAllTheirFaults(t *testing.T) {
 	}
 	auto := pool
 	auto.Name = "of Auto Mode"
-	auto.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: "eks.amazonaws.com", Kind: "NodeClass", Name: "default"}
+	auto.Spec.Template.Spec.NodeClassRef = &api.NodeClassReference{Group: "eks.amazonaws.com", Kind: "NodeClass",
+		Name: "default"}
 	class := api.EC2NodeClass{}
 	class.Name = "default"
 	class.Spec.Role = "${NODE_ROLE}"

@@ -11,7 +11,8 @@ import (
 
 func TestAlias(t *testing.T) {
 	for alias, want := range map[string]string{
-		"al2023@latest": "", "al2023@v20261120": "", "al2@v20251112": "", "bottlerocket@v1.50.0": "", "bottlerocket@1.50.0": "",
+		"al2023@latest": "", "al2023@v20261120": "", "al2@v20251112": "", "bottlerocket@v1.50.0": "",
+		"bottlerocket@1.50.0":          "",
 		"bottlerocket@1.50.0-5d9ac849": "", "windows2022@latest": "", "nothing@latest": "", "": "",
 		"al2023@latst": `did you mean "al2023@latest"?`, "al2023@Latest": `did you mean "al2023@latest"?`,
 		"al2023@1.36": "one such as al2023@v20261120", "bottlerocket@lastest": `did you mean "bottlerocket@latest"?`,
@@ -35,7 +36,8 @@ func TestOf(t *testing.T) {
 		}
 	}
 	got := faults.Of(errors.Join(
-		field("ALPHA", "alpha", "beta"), field([]string{"alpa", "betta", "x"}, "alpha", "beta"), field("gamma", "alpha", "beta"),
+		field("ALPHA", "alpha", "beta"), field([]string{"alpa", "betta", "x"}, "alpha", "beta"),
+		field("gamma", "alpha", "beta"),
 		field("alpa", "alpha"), field(7),
 	))
 	for i, want := range []string{

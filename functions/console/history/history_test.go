@@ -50,7 +50,8 @@ func TestEntriesAreInOrder(t *testing.T) {
 	if err := history.Write(&text, history.Of(events, shop), shop, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
-	want := "2026-03-01 12:00:01  planned       Nominated                 pod/shop/web                          it [31mhappened (2 times)\n"
+	want := "2026-03-01 12:00:01  planned       Nominated                 pod/shop/web                          it " +
+		"[31mhappened (2 times)\n"
 	if text.String() != want {
 		t.Errorf("%q, want %q", text.String(), want)
 	}

@@ -29,7 +29,8 @@ func cluster() *view.View {
 	return &view.View{
 		Time: now, PricePerHour: 0.6, Problems: []string{"p1", "p2", "p3", "p4"},
 		Nodes: []view.Node{
-			node("ready-old", nodestate.Ready, 0.1, 48*time.Hour, "500m"), node("drains", nodestate.Draining, 0.2, time.Hour, "1"),
+			node("ready-old", nodestate.Ready, 0.1, 48*time.Hour, "500m"),
+			node("drains", nodestate.Draining, 0.2, time.Hour, "1"),
 			node("ready-dear", nodestate.Ready, 0.3, time.Minute, "1500m"),
 		},
 	}

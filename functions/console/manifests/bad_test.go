@@ -48,7 +48,8 @@ func TestBadInput(t *testing.T) {
 		}},
 		{"enums", pod("  tolerations:\n  - operator: Exist\n    effect: NoScheduel\n  topologySpreadConstraints:\n" +
 			"  - topologyKey: a\n    maxSkew: 1\n"), []string{
-			`<stdin>:7: Pod "web": spec.tolerations[0].operator: "Exist": want one of Exists, Equal, Lt, Gt: did you mean "Exists"?`,
+			`<stdin>:7: Pod "web": spec.tolerations[0].operator: "Exist": want one of Exists, Equal, Lt, Gt: did you mean ` +
+				`"Exists"?`,
 			`<stdin>:8: Pod "web": spec.tolerations[0].effect: "NoScheduel": want one of NoSchedule, PreferNoSchedule, ` +
 				`NoExecute: did you mean "NoSchedule"?`,
 			`<stdin>:10: Pod "web": spec.topologySpreadConstraints[0].whenUnsatisfiable: is missing: want one of ` +

@@ -58,7 +58,8 @@ spec:
 	}
 	for _, want := range []string{
 		`<stdin>:5: NodePool "default": spec.weight: "heavy": want a whole number`,
-		`<stdin>:6: NodePool "default": spec.disruption.consolidateAftr: there is no such field, it is ignored: did you mean ` +
+		`<stdin>:6: NodePool "default": spec.disruption.consolidateAftr: there is no such field, it is ignored: did you ` +
+			`mean ` +
 			`"consolidateAfter"?`,
 		`<stdin>:6: NodePool "default": spec.disruption.consolidationPolicy: "WhenEmtpy": want one of WhenEmpty, ` +
 			`WhenEmptyOrUnderutilized, Balanced: did you mean "WhenEmpty"?`,

@@ -179,7 +179,8 @@ func TestWarnings(t *testing.T) {
 		{"unknown fields, once", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n" +
 			"  metadata: {name: a}\n  spec:\n    nodeSelecter: {a: b}\n- apiVersion: v1\n  kind: Pod\n" +
 			"  metadata: {name: b}\n  spec: {nodeSelecter: {a: b}}\n",
-			`<stdin>:8: Pod "a": spec.nodeSelecter: there is no such field, it is ignored: did you mean "nodeSelector"? (and 1 more)`},
+			`<stdin>:8: Pod "a": spec.nodeSelecter: there is no such field, it is ignored: did you mean "nodeSelector"? ` +
+				`(and 1 more)`},
 		{"a class that is nowhere", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n" +
 			"  template:\n    spec:\n      requirements: []\n" +
 			"      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: x}\n",

@@ -100,7 +100,8 @@ func TestOneQueryServesFiveMinutes(t *testing.T) {
 	r, forward := reading(client)
 	for range 4 {
 		day := r.Read(t.Context(), claims)
-		if launches(day) != 4 || day.Problem != "" || !strings.Contains(day.Source, "250.0 MB and $0.0013, at most once in 5") {
+		if launches(day) != 4 || day.Problem != "" || !strings.Contains(day.Source,
+			"250.0 MB and $0.0013, at most once in 5") {
 			t.Fatalf("%+v", day)
 		}
 		forward(time.Minute)
@@ -135,9 +136,10 @@ func TestASlowQueryIsNotAskedAgain(t *testing.T) {
 // TestWithoutLogsThePageSaysWhy shows what the claims tell, or the last result.
 func TestWithoutLogsThePageSaysWhy(t *testing.T) {
 	for name, client := range map[string]*insights{
-		"no right": {refuses: errors.New("AccessDeniedException: no\nidentity-based policy"), ends: types.QueryStatusComplete},
-		"broken":   {breaks: errors.New("no answer"), ends: types.QueryStatusComplete},
-		"failed":   {ends: types.QueryStatusFailed},
+		"no right": {refuses: errors.New("AccessDeniedException: no\nidentity-based policy"),
+			ends: types.QueryStatusComplete},
+		"broken": {breaks: errors.New("no answer"), ends: types.QueryStatusComplete},
+		"failed": {ends: types.QueryStatusFailed},
 	} {
 		r, forward := reading(client)
 		day := r.Read(t.Context(), claims)

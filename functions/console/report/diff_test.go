@@ -29,7 +29,8 @@ func TestDiff(t *testing.T) {
 		t.Errorf("nodes are %+v", d.Nodes)
 	}
 	for name, list := range map[string][2][]string{
-		"lose": {d.LosePlace, {"x/2", "x/6"}}, "gain": {d.GainPlace, {"x/4"}}, "still": {d.StillNoPlace, {"x/5"}}, "added": {d.Added, {"x/6", "x/7"}},
+		"lose": {d.LosePlace, {"x/2", "x/6"}}, "gain": {d.GainPlace, {"x/4"}}, "still": {d.StillNoPlace, {"x/5"}},
+		"added":   {d.Added, {"x/6", "x/7"}},
 		"removed": {d.Removed, {}},
 	} {
 		if !reflect.DeepEqual(list[0], list[1]) {
@@ -41,7 +42,8 @@ func TestDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		"+  a         m5.large  z     spot      0.1000  1 -> 2", "2 pods without a place now: x/2, x/6", "1 pod still without a place: x/5",
+		"+  a         m5.large  z     spot      0.1000  1 -> 2", "2 pods without a place now: x/2, x/6",
+		"1 pod still without a place: x/5",
 		"2 new nodes -> 3 new nodes, $0.3000/h -> $0.4000/h (+0.1000 $/h)",
 	} {
 		if !strings.Contains(text.String(), part) {

@@ -134,7 +134,8 @@ func TestExplainWhyNotPlanned(t *testing.T) {
 				Spec:       corev1.PersistentVolumeClaimSpec{StorageClassName: &class},
 			}
 		}
-		view.Snapshot.PersistentVolumeClaims = []corev1.PersistentVolumeClaim{unbound("unbound", "gp3"), unbound("slow", "shared")}
+		view.Snapshot.PersistentVolumeClaims = []corev1.PersistentVolumeClaim{unbound("unbound", "gp3"),
+			unbound("slow", "shared")}
 		view.Snapshot.StorageClasses = []storagev1.StorageClass{
 			{ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com"},
 			{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Provisioner: "efs.csi.aws.com"},

@@ -34,7 +34,8 @@ func TestMarkdown(t *testing.T) {
 			NodePool: "a", InstanceType: instanceType, Zone: "z", CapacityType: "spot", PricePerHour: price, Pods: pods,
 		}
 	}
-	before := &report.Plan{Nodes: []report.Node{node("m5.large", 0.1, "x/1"), node("c5.large", 0.2, "x/2")}, PricePerHour: 0.3}
+	before := &report.Plan{Nodes: []report.Node{node("m5.large", 0.1, "x/1"), node("c5.large", 0.2, "x/2")},
+		PricePerHour: 0.3}
 	after := &report.Plan{
 		Nodes:        []report.Node{node("m5.large", 0.1, "x/1"), node("m5.large", 0.1, "x/3"), node("m5.large", 0.1, "x/4")},
 		PricePerHour: 0.24, Prices: "built in",
@@ -70,8 +71,10 @@ func TestMarkdown(t *testing.T) {
 		t.Errorf("the page is\n%s", page)
 	}
 	same, _ := markdownOf(t, report.DiffOf(after, after))
-	if !strings.Contains(same, "### Nodes: the price stays\n") || !strings.Contains(same, "The plans have the same nodes.") ||
-		strings.Contains(same, "without a place now") || !strings.Contains(same, "1 pod without a place before and after: `x/2`") ||
+	if !strings.Contains(same, "### Nodes: the price stays\n") || !strings.Contains(same,
+		"The plans have the same nodes.") ||
+		strings.Contains(same, "without a place now") || !strings.Contains(same,
+		"1 pod without a place before and after: `x/2`") ||
 		strings.Contains(same, "-0.00") {
 		t.Errorf("without a change it is\n%s", same)
 	}
@@ -93,7 +96,8 @@ func TestMarkdownFitsAComment(t *testing.T) {
 	if len(text) > 65_536 {
 		t.Errorf("%d characters", len(text))
 	}
-	for _, want := range []string{"2950 kinds more.", "2950 reasons more", "and 5950 more", "<code>p|'&lt;script&gt;</code>"} {
+	for _, want := range []string{"2950 kinds more.", "2950 reasons more", "and 5950 more",
+		"<code>p|'&lt;script&gt;</code>"} {
 		if !strings.Contains(text+page, want) {
 			t.Errorf("lacks %q", want)
 		}

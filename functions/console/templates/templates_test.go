@@ -62,7 +62,8 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: %v\n%q, want\n%q", test.output, err, got, test.want)
 		}
 	}
-	if _, err := written(t, "jsonpath={.items[7].name}", ""); err == nil || !strings.Contains(err.Error(), "does not fit") {
+	if _, err := written(t, "jsonpath={.items[7].name}", ""); err == nil || !strings.Contains(err.Error(),
+		"does not fit") {
 		t.Errorf("an index beyond the list: %v", err)
 	}
 }

@@ -113,7 +113,8 @@ func TestVerdict(t *testing.T) {
 
 func TestTheMostImportantNodesAreShown(t *testing.T) {
 	v := &View{Time: now, Nodes: []Node{
-		{NodeClaim: "cheap", State: nodestate.Ready, PricePerHour: 1}, {NodeClaim: "dear", State: nodestate.Ready, PricePerHour: 2},
+		{NodeClaim: "cheap", State: nodestate.Ready, PricePerHour: 1},
+		{NodeClaim: "dear", State: nodestate.Ready, PricePerHour: 2},
 		{NodeClaim: "gone", State: nodestate.NotReady}, {NodeClaim: "boots", State: nodestate.Launched},
 	}}
 	var tables bytes.Buffer

@@ -35,7 +35,8 @@ func namesServer(t *testing.T, names map[string][]string) (kubeconfig string) {
 			fmt.Fprint(w, `{"kind": "Status", "status": "Failure", "code": 403}`)
 			return
 		}
-		fmt.Fprint(w, `{"kind": "Table", "columnDefinitions": [{"name": "Age"}, {"name": "Name", "format": "name"}], "rows": [`)
+		fmt.Fprint(w, `{"kind": "Table", "columnDefinitions": [{"name": "Age"}, {"name": "Name", "format": "name"}], `+
+			`"rows": [`)
 		for i, name := range names[r.URL.Path] {
 			fmt.Fprintf(w, `%s{"cells": ["1d", %q]}`, strings.Repeat(",", min(i, 1)), name)
 		}
@@ -72,13 +73,15 @@ func TestCandidates(t *testing.T) {
 	}{
 		{"pl", "plan"}, {"version -o y", "yaml"}, {"help ev", "events"}, {"completion z", "zsh"}, {"nonsense ", ""},
 		{"plan -policy ", "Respect Ignore"}, {"plan --policy=I", "Ignore"}, {"plan -prices ", "built-in aws"},
-		{"status -o ", "table wide json yaml name jsonpath= jsonpath-as-json= jsonpath-file= custom-columns= custom-columns-file="},
+		{"status -o ", "table wide json yaml name jsonpath= jsonpath-as-json= jsonpath-file= custom-columns= " +
+			"custom-columns-file="},
 		{"check -authentication-mode ", "API CONFIG_MAP"}, {"plan --exi", "--exit-code"}, {"plan -exi", "-exit-code"},
 		{"status -context ", "arn:aws:eks:eu-west-1:123456789012:cluster/staging prod"},
 		{"status -n ", "default shop"}, {"events --namespace=s", "shop"},
 		{"explain nodep", "nodepool"}, {"explain pod ", "web-0 web-1 db-0"}, {"explain pods web", "web-0 web-1"},
 		{"explain -n shop pod ", "cart-0"}, {"explain pod shop/", "shop/cart-0"}, {"explain pod/web-1", "pod/web-1"},
-		{"explain pod/shop/c", "pod/shop/cart-0"}, {"explain deploy ca -n shop ", ""}, {"explain deploy/ -n shop deploy/", ""},
+		{"explain pod/shop/c", "pod/shop/cart-0"}, {"explain deploy ca -n shop ", ""},
+		{"explain deploy/ -n shop deploy/", ""},
 		{"explain -n shop deploy/", "deploy/cart"}, {"explain no ", "ip-10-0-1-2"}, {"explain nodepool g", "gpu"},
 		{"explain nodeclaim ", ""}, // the server forbids it
 		{"explain -f testdata/plan/pods.yaml pod web", "web-0 web-1"},
@@ -149,8 +152,9 @@ func TestCompletionIsSilent(t *testing.T) {
 		ctx        context.Context
 		kubeconfig string
 	}{
-		"no kubeconfig": {t.Context(), filepath.Join(t.TempDir(), "none")}, "no server": {t.Context(), kubeconfigOf(t, gone.URL)},
-		"no answer": {ended, kubeconfigOf(t, hangs.URL)}, "no kind": {t.Context(), namesServer(t, nil)},
+		"no kubeconfig": {t.Context(), filepath.Join(t.TempDir(), "none")},
+		"no server":     {t.Context(), kubeconfigOf(t, gone.URL)},
+		"no answer":     {ended, kubeconfigOf(t, hangs.URL)}, "no kind": {t.Context(), namesServer(t, nil)},
 	} {
 		var out, problems strings.Builder
 		words := []string{completeCommand, "explain", "-kubeconfig", test.kubeconfig, "pod", ""}
@@ -191,7 +195,8 @@ func TestCompletionInShells(t *testing.T) {
 		// Readline splits words at = and at colons.
 		for words, want := range map[string]string{
 			"whittle pl": "plan", "kubectl-whittle pl": "plan", "whittle explain sta": "statefulset",
-			"whittle plan --policy =": "Respect Ignore", "whittle plan --policy = R": "Respect", "whittle plan --policy R": "Respect",
+			"whittle plan --policy =": "Respect Ignore", "whittle plan --policy = R": "Respect",
+			"whittle plan --policy R":            "Respect",
 			"whittle plan -o jsonpath-a":         "jsonpath-as-json=",
 			"whittle status -context arn : aws":  "aws:eks:eu-west-1:123456789012:cluster/staging",
 			"whittle status -context = arn : aw": "aws:eks:eu-west-1:123456789012:cluster/staging",

@@ -13,7 +13,8 @@ import (
 
 // TestPlanConsolidate has four nodes. One of them must not be disrupted.
 func TestPlanConsolidate(t *testing.T) {
-	text, problems, err := runPlan(t, "", "plan", "--consolidate", "-o", "json", "-f", "testdata/consolidate", "-daemon-sets", "files")
+	text, problems, err := runPlan(t, "", "plan", "--consolidate", "-o", "json", "-f", "testdata/consolidate",
+		"-daemon-sets", "files")
 	if err != nil || strings.Count(problems, "\n") != 1 || !strings.Contains(problems, "no file has its EC2NodeClass") {
 		t.Fatal(err, problems)
 	}

@@ -13,8 +13,9 @@ func TestMistakes(t *testing.T) {
 	for words, want := range map[string]string{
 		// Commands.
 		"statsu": `there is no command "statsu": did you mean "status"?`, "Plan": `did you mean "plan"?`,
-		"get nodes": "use `whittle status`", "describe pod x": "use `whittle explain`", "frobnicate": "`whittle help` lists all",
-		"-f x plan": "flags follow it", "help pln": `did you mean "plan"?`,
+		"get nodes": "use `whittle status`", "describe pod x": "use `whittle explain`",
+		"frobnicate": "`whittle help` lists all",
+		"-f x plan":  "flags follow it", "help pln": `did you mean "plan"?`,
 		// Flags.
 		"plan --exitcode": `there is no flag -exitcode: did you mean "exit-code"?`, "plan --filename x": "did you mean -f?",
 		"status -w": "did you mean -watch?", "plan --wide": "did you mean -o wide?",
@@ -27,11 +28,13 @@ func TestMistakes(t *testing.T) {
 		"plan -policy respect": `want Respect or Ignore: did you mean "Respect"?`, "plan -o jsno": `did you mean "json"?`,
 		"events -since yesterday": "write a time such as 90s", "check -authentication-mode api": `did you mean "API"?`,
 		// Arguments.
-		"check": "whittle check: name the cluster: -cluster NAME\n", "check prod": "takes no arguments", "version x": "takes no arguments",
-		"plan testdata/plan":        "name files with -f, as in -f testdata/plan",
-		"convert testdata/plan":     "name files with -f, as in -f testdata/plan",
-		"completion bahs":           `did you mean "bash"?`,
-		"explain svc/foo":           `there is no type "svc" to explain: want TYPE NAME or TYPE/NAME, with a type among pod, node, `,
+		"check": "whittle check: name the cluster: -cluster NAME\n", "check prod": "takes no arguments",
+		"version x":             "takes no arguments",
+		"plan testdata/plan":    "name files with -f, as in -f testdata/plan",
+		"convert testdata/plan": "name files with -f, as in -f testdata/plan",
+		"completion bahs":       `did you mean "bash"?`,
+		"explain svc/foo": `there is no type "svc" to explain: want TYPE NAME or TYPE/NAME, with a type among ` +
+			`pod, node, `,
 		"explain services foo":      "with a type among pod, node, nodeclaim, nodepool, deployment, ",
 		"explain ec2nodeclass/a":    `there is no type "ec2nodeclass" to explain`,
 		"explain -f a.yaml svc foo": `there is no type "svc" to explain`,

@@ -162,7 +162,8 @@ func TestPlanInputs(t *testing.T) {
 			[]string{"-f", "testdata/plan/kwok.yaml", "--instance-types", "../instancetypes/testdata/kwok.json"},
 			"2 pods: 2 on 2 new nodes",
 		},
-		{"pods without requests share large nodes", "", []string{"-f", "testdata/plan/norequests.yaml", "-daemon-sets", "files"},
+		{"pods without requests share large nodes", "",
+			[]string{"-f", "testdata/plan/norequests.yaml", "-daemon-sets", "files"},
 			"50 pods: 50 on 2 new nodes"},
 		{"preferences respected", "", []string{"-f", "testdata/plan/preference.yaml"}, "u7i-12tb.224xlarge"},
 		{"preferences ignored", "", []string{"-f", "testdata/plan/preference.yaml", "-policy", "Ignore"}, "us-east-1b  spot"},
@@ -217,7 +218,8 @@ func TestPlanUsage(t *testing.T) {
 	}{
 		{[]string{"plan", "a.yaml"}, `got "a.yaml": name files with -f`},
 		{[]string{"plan", "-f"}, "flag needs an argument"},
-		{[]string{"plan", "-f", "a", "-o", "xml"}, `invalid value "xml" for flag -o: want table, wide, json, yaml, markdown, jsonpath=TEMPLATE, `},
+		{[]string{"plan", "-f", "a", "-o", "xml"},
+			`invalid value "xml" for flag -o: want table, wide, json, yaml, markdown, jsonpath=TEMPLATE, `},
 		{[]string{"plan", "-f", "a", "--prices", "free"}, "want built-in or aws"},
 		{[]string{"plan", "-f", "a", "--prices", "aws", "--instance-types", "b"}, "leave -prices out"},
 		{[]string{"plan", "-f", "a", "--region", "eu-west-1"}, "-region is the region of -prices aws"},
@@ -458,7 +460,8 @@ func TestPlanDiff(t *testing.T) {
 		}
 	}
 	text, _, err = runPlan(t, "", append(arguments, "--diff", "testdata/plan/pods.yaml")...)
-	if err != nil || !strings.HasPrefix(text, "1 pod still without a place: default/huge\n1 new node -> 1 new node, $0.0864/h -> $0.0864/h") {
+	if err != nil || !strings.HasPrefix(text,
+		"1 pod still without a place: default/huge\n1 new node -> 1 new node, $0.0864/h -> $0.0864/h") {
 		t.Errorf("%v, a plan differs from itself:\n%s", err, text)
 	}
 	var outcome *verdict

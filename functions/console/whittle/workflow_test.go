@@ -54,7 +54,8 @@ func TestTheWorkflowOfThePageComments(t *testing.T) {
 		"fewer pods": {strings.Replace(deployment, "replicas: 5", "replicas: 2", 1), 0,
 			[]string{"### Nodes: ", "| new nodes | 1 | 1 | +0 |", "<summary>3 pods removed</summary>"}},
 		"a pod without a place": {strings.Replace(deployment, "cpu: 600m", "cpu: 60", 1), codeUnplaced,
-			[]string{"2 pods without a place now:** `shop/web-0`", "requires cpu 60", "3 pods without a place before and after"}},
+			[]string{"2 pods without a place now:** `shop/web-0`", "requires cpu 60",
+				"3 pods without a place before and after"}},
 		"a wrong file": {strings.Replace(deployment, "replicas: 5", "replicas: many", 1), 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +115,8 @@ func newWorkplace(t *testing.T, after string) *workplace {
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 	)
-	setUp := "git init -q -b main . && git add . && git commit -qm before && git update-ref refs/remotes/origin/main HEAD && " +
+	setUp := "git init -q -b main . && git add . && git commit -qm before && git update-ref refs/remotes/origin/main " +
+		"HEAD && " +
 		"git checkout -qb change"
 	if code := w.run(t, setUp); code != 0 {
 		t.Fatalf("git ends with %d", code)

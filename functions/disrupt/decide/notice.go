@@ -80,7 +80,8 @@ func Misread(seen *disruption.Cluster, now time.Time) []Record {
 		for _, pod := range seen.Nodes[i].Pods {
 			if _, err := protection.OfPod(pod, now); err != nil {
 				events = append(events, Record{
-					About: disruption.AboutPod(pod), Type: corev1.EventTypeWarning, Reason: "InvalidDoNotDisruptAnnotation", Message: err.Error(),
+					About: disruption.AboutPod(pod), Type: corev1.EventTypeWarning, Reason: "InvalidDoNotDisruptAnnotation",
+					Message: err.Error(),
 				})
 			}
 		}

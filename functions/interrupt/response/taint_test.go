@@ -20,7 +20,8 @@ func TestTheTaintSaysWhyTheNodeLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"annotations":{"whittle.dev/interrupted":"SpotInterrupted"}`, api.DisruptedTaintKey, api.LabelExcludeFromLoadBalancers,
+		`"annotations":{"whittle.dev/interrupted":"SpotInterrupted"}`, api.DisruptedTaintKey,
+		api.LabelExcludeFromLoadBalancers,
 	} {
 		if !strings.Contains(string(patch), want) {
 			t.Errorf("lacks %s: %s", want, patch)

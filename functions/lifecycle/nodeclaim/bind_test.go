@@ -61,26 +61,32 @@ func TestANodeIsReservedUntilItsPodsAreBound(t *testing.T) {
 		v.Nodes[0].Spec.Taints = append(v.Nodes[0].Spec.Taints,
 			corev1.Taint{Key: api.ExternalCloudProviderTaintKey, Value: "true", Effect: corev1.TaintEffectNoSchedule})
 	}
+	after := func(changes ...func(*nodeclaim.View)) []func(*nodeclaim.View) { return changes }
+	unread := func(v *nodeclaim.View) { v.Place = nil }
+	gone := func(v *nodeclaim.View) { v.Expected = nil }
+	off := func(v *nodeclaim.View) { v.Binds = false }
+	foreign := func(v *nodeclaim.View) {
+		v.Nodes[0].Spec.Taints = []corev1.Taint{{Key: api.UnregisteredTaintKey, Effect: corev1.TaintEffectNoSchedule}}
+		v.Place = &binding.Place{Node: v.Nodes[0]}
+	}
+	const bind, nominate = "Bind x, " + register, "Nominate x, " + register
 	for name, test := range map[string]struct {
 		changes []func(*nodeclaim.View)
 		want    string
 	}{
 		"a node that joins":                              {nil, reserve},
-		"a kubelet that may not have seen the taint go":  {[]func(*nodeclaim.View){reserved(499 * time.Millisecond)}, ""},
-		"a kubelet that has seen it":                     {[]func(*nodeclaim.View){reserved(500 * time.Millisecond)}, "Bind x, " + register},
-		"a clock that is late":                           {[]func(*nodeclaim.View){reserved(-time.Second)}, "Bind x, " + register},
-		"a pass that died between two bindings":          {[]func(*nodeclaim.View){reserved(time.Hour)}, "Bind x, " + register},
-		"a node without addresses":                       {[]func(*nodeclaim.View){reserved(time.Second), uninitialized}, ""},
-		"a node that gets none":                          {[]func(*nodeclaim.View){reserved(time.Minute), uninitialized}, "Nominate x, " + register},
-		"a node that was not read":                       {[]func(*nodeclaim.View){reserved(time.Second), func(v *nodeclaim.View) { v.Place = nil }}, "Nominate x, " + register},
-		"pods that have gone, before":                    {[]func(*nodeclaim.View){func(v *nodeclaim.View) { v.Expected = nil }}, register},
-		"pods that have gone, after":                     {[]func(*nodeclaim.View){reserved(0), func(v *nodeclaim.View) { v.Expected = nil }}, register},
-		"the scheduler binds":                            {[]func(*nodeclaim.View){func(v *nodeclaim.View) { v.Binds = false }}, "Nominate x, " + register},
-		"the scheduler binds since the node is reserved": {[]func(*nodeclaim.View){reserved(0), func(v *nodeclaim.View) { v.Binds = false }}, "Nominate x, " + register},
-		"somebody else's taint": {[]func(*nodeclaim.View){func(v *nodeclaim.View) {
-			v.Nodes[0].Spec.Taints = []corev1.Taint{{Key: api.UnregisteredTaintKey, Effect: corev1.TaintEffectNoSchedule}}
-			v.Place = &binding.Place{Node: v.Nodes[0]}
-		}}, "Bind x, " + register},
+		"a kubelet that may not have seen the taint go":  {after(reserved(499 * time.Millisecond)), ""},
+		"a kubelet that has seen it":                     {after(reserved(500 * time.Millisecond)), bind},
+		"a clock that is late":                           {after(reserved(-time.Second)), bind},
+		"a pass that died between two bindings":          {after(reserved(time.Hour)), bind},
+		"a node without addresses":                       {after(reserved(time.Second), uninitialized), ""},
+		"a node that gets none":                          {after(reserved(time.Minute), uninitialized), nominate},
+		"a node that was not read":                       {after(reserved(time.Second), unread), nominate},
+		"pods that have gone, before":                    {after(gone), register},
+		"pods that have gone, after":                     {after(reserved(0), gone), register},
+		"the scheduler binds":                            {after(off), nominate},
+		"the scheduler binds since the node is reserved": {after(reserved(0), off), nominate},
+		"somebody else's taint":                          {after(foreign), bind},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := joiningToBind()

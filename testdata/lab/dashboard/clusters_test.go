@@ -137,7 +137,8 @@ func busy(nodes int) *view.View {
 	}
 	shown.Day = day()
 	shown.Past = timeline.Of(happened(), now)
-	shown.Past.Source = "From the functions' logs of 11:57:12 UTC. Reading them took 84.2 MB and $0.0004, at most once in " +
+	shown.Past.Source = "From the functions' logs of 11:57:12 UTC. Reading them took 84.2 MB and $0.0004, at most " +
+		"once in " +
 		"5 minutes."
 	shown.Plan = &status.Plan{
 		Time: now.Add(-50 * time.Second), Pods: 31, Existing: 6, Unplaced: 1, PricePerHour: 0.8862, LowerBoundPerHour: 0.7941,
@@ -182,8 +183,9 @@ func happened() []timeline.Line {
 	add(71, 6, "initiating delete from interruption message", "INFO", "default-5bd9a", "SpotInterrupted")
 	add(72, 6, "deleted nodeclaim", "INFO", "default-5bd9a", "")
 	add(94, 2, "failed launching nodeclaim", "WARN", "gpu-1c2f0", "InsufficientInstanceCapacity")
-	add(95, 1, "the invocation failed", "ERROR", "", `listing pods: Get "https://0123.gr7.us-east-1.eks.amazonaws.com/api/v1/pods"`+
-		": context deadline exceeded")
+	add(95, 1, "the invocation failed", "ERROR", "",
+		`listing pods: Get "https://0123.gr7.us-east-1.eks.amazonaws.com/api/v1/pods"`+
+			": context deadline exceeded")
 	return lines
 }
 
@@ -245,7 +247,8 @@ func broken() *view.View {
 		}}
 	shown.Past = timeline.OfClaims(nil, now)
 	shown.Past.Problem = "The logs of the functions are not read, so that only launches of nodes that still exist are " +
-		"shown: starting a query: operation error CloudWatch Logs: StartQuery, https response error StatusCode: 400, AccessDeniedException"
+		"shown: starting a query: operation error CloudWatch Logs: StartQuery, https response error StatusCode: 400, " +
+		"AccessDeniedException"
 	shown.Waiting = []view.Pod{
 		{
 			Namespace: "default", Name: "web-0", Created: now.Add(-9 * time.Minute), Source: "default-scheduler",

@@ -88,10 +88,12 @@ func TestInsights(t *testing.T) {
 		}
 		return text.String()
 	}
-	now, before := at.UTC().Format("2006-01-02 15:04:05.000"), at.Add(-15*time.Minute).UTC().Format("2006-01-02 15:04:05.000")
+	now, before := at.UTC().Format("2006-01-02 15:04:05.000"),
+		at.Add(-15*time.Minute).UTC().Format("2006-01-02 15:04:05.000")
 	for query, want := range map[string]string{
 		"fields coalesce(error, reason) as why | filter msg in ['launched', 'other'] or level = 'ERROR' | " +
-			"stats count(*) as n, latest(NodeClaim) as claim, latest(why) as last by bin(15m), msg, level | limit 10": "bin(15m)=" +
+			"stats count(*) as n, latest(NodeClaim) as claim, latest(why) as last by bin(15m), msg, level | limit " +
+			"10": "bin(15m)=" +
 			now + " msg=broke | 'x' level=ERROR n=1 last=why \nbin(15m)=" + now +
 			" msg=launched level=INFO n=2 claim=b last=two \nbin(15m)=" + before + " msg=launched level=INFO n=1 claim=z \n",
 		"fields msg, NodeClaim | filter @message like 'launched' | sort @timestamp asc | limit 3": "msg=launched " +
@@ -102,7 +104,8 @@ func TestInsights(t *testing.T) {
 			t.Errorf("%s: %v\n%s, want\n%s", query, err, got, want)
 		}
 	}
-	for _, query := range []string{"parse x", "filter a > 3", "stats sum(x) as y", "sort msg asc", "limit 0", "stats count(*) as n by f(x)"} {
+	for _, query := range []string{"parse x", "filter a > 3", "stats sum(x) as y", "sort msg asc", "limit 0",
+		"stats count(*) as n by f(x)"} {
 		var refused *types.MalformedQueryException
 		if _, err := ask(query, "/p"); !errors.As(err, &refused) {
 			t.Errorf("%s: %v", query, err)
