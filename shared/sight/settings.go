@@ -19,6 +19,9 @@ type Settings struct {
 	ManagedDeletionCosts bool
 	// Market sells other instance types than the cluster's catalogue. It is nil for the catalogue.
 	Market Market
+	// AllDetails says that volumes and namespaces are read even where no waiting pod needs them, for
+	// explanations of other pods.
+	AllDetails bool
 }
 
 // Market is a person's own table of instance types and prices. A plan with one is a trial, which does

@@ -208,8 +208,11 @@ func (v *View) addBuffers(ctx context.Context, reader Reader) error {
 
 // addDetails reads the details that the pods need. Pods wait that need what could not be read.
 func (v *View) addDetails(ctx context.Context, reader Reader) error {
-	needs := plan.NeedsOf(v.Snapshot.Pods, v.Snapshot.Nodes)
-	err := details(ctx, reader, v.Snapshot, needs)
+	needs, asked := plan.NeedsOf(v.Snapshot.Pods, v.Snapshot.Nodes), plan.Details{}
+	if v.Settings.AllDetails {
+		asked = asked.Not()
+	}
+	err := details(ctx, reader, v.Snapshot, needs.Or(asked))
 	lacking := needs.And(v.Snapshot.Unread)
 	if err == nil || lacking == (plan.Details{}) {
 		return err

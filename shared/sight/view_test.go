@@ -244,3 +244,20 @@ func TestDetailsAreReadForEveryPodThatMayMove(t *testing.T) {
 		})
 	}
 }
+
+// TestEveryDetailIsReadForExplanations has no pod that needs details. A pod that the scheduler has not reported
+// may still wait for its volume.
+func TestEveryDetailIsReadForExplanations(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		settings := trial()
+		settings.AllDetails = all
+		view, err := sight.Read(t.Context(), given(waiting("web")), settings, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := view.Snapshot.Unread == (plan.Details{})
+		if claims := len(view.Snapshot.PersistentVolumeClaims); read != all || all != (claims > 0) {
+			t.Errorf("asked for all: %v. Unread are %+v, with %d claims", all, view.Snapshot.Unread, claims)
+		}
+	}
+}

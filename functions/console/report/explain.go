@@ -24,8 +24,8 @@ const (
 	OutcomeHeld = "held"
 	// OutcomeRunning means that the pod has a node that is not leaving, and runs or starts there.
 	OutcomeRunning = "running"
-	// OutcomeNotPlanned means that the pod does not wait for a node.
-	OutcomeNotPlanned = "not planned"
+	// OutcomeNotWaiting means that no node can help the pod: it waits for something else, ends or has ended.
+	OutcomeNotWaiting = "waits for no node"
 )
 
 // Explanation says why a pod has its place, or none.
@@ -34,7 +34,7 @@ type Explanation struct {
 
 	Pod     string `json:"pod"`
 	Outcome string `json:"outcome"`
-	// Why says in a sentence why a pod is held or not planned, or how a running pod is.
+	// Why says in a sentence why a pod is held or waits for no node, or how a running pod is.
 	Why string `json:"why,omitempty"`
 	// Held is the reason of a pod that is held: a value of sight.HeldReason.
 	Held string `json:"held,omitempty"`
@@ -88,7 +88,7 @@ func Explain(namespace, name string, view *sight.View, p *plan.Plan) *Explanatio
 			e.Outcome, e.Runs = OutcomeRunning, pod.Spec.NodeName
 			e.Why, e.well = how(pod)
 		} else {
-			e.Outcome, e.Why = OutcomeNotPlanned, whyNotPlanned(pod, view)
+			e.Outcome, e.Why = OutcomeNotWaiting, whyNotWaiting(pod, view)
 		}
 		e.hold(view.Held)
 		return e
@@ -153,15 +153,15 @@ func find(pods []corev1.Pod, namespace, name string) *corev1.Pod {
 	return &pods[i]
 }
 
-// whyNotPlanned says why a pod does not wait for a node.
-func whyNotPlanned(pod *corev1.Pod, view *sight.View) string {
+// whyNotWaiting says why a pod does not wait for a node.
+func whyNotWaiting(pod *corev1.Pod, view *sight.View) string {
 	owner, volume := "", awaitedVolume(pod, view)
 	if controller := metav1.GetControllerOf(pod); controller != nil {
 		owner = controller.Kind + " " + controller.Name
 	}
 	switch {
 	case scheduling.IsTerminal(pod):
-		return fmt.Sprintf("it has ended (%s) and needs no node", pod.Status.Phase)
+		return fmt.Sprintf("it has ended (%s)", pod.Status.Phase)
 	case pod.Spec.NodeName != "" && scheduling.IsReschedulable(pod):
 		return fmt.Sprintf(
 			"its node %q is leaving, but its annotation %s or a PodDisruptionBudget prevents the eviction, and keeps the node",

@@ -88,7 +88,7 @@ func claimed(name string) []corev1.Volume {
 	}}}
 }
 
-func TestExplainWhyNotPlanned(t *testing.T) {
+func TestExplainWhyAPodWaitsForNoNode(t *testing.T) {
 	now := metav1.Now()
 	yes := true
 	for want, change := range map[string]func(*corev1.Pod){

@@ -34,7 +34,7 @@ func (e *Explanation) WriteText(out io.Writer, style terminal.Style) error {
 	case OutcomeRunning:
 		text.WriteString(style.Wrap(fmt.Sprintf("%s needs no node: %s.", name, e.Why), "", ""))
 	default:
-		text.WriteString(style.Wrap(fmt.Sprintf("%s is not planned: %s.", name, e.Why), "", ""))
+		text.WriteString(style.Wrap(fmt.Sprintf("%s waits for no node: %s.", name, e.Why), "", ""))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

@@ -60,7 +60,7 @@ func ExplainWorkload(
 	if w.Pods == 0 {
 		return nil
 	}
-	rank := []string{OutcomeNoPlace, OutcomeHeld, OutcomeNewNode, OutcomeExistingNode, OutcomeNotPlanned, OutcomeRunning}
+	rank := []string{OutcomeNoPlace, OutcomeHeld, OutcomeNewNode, OutcomeExistingNode, OutcomeNotWaiting, OutcomeRunning}
 	slices.SortStableFunc(w.Outcomes, func(a, b WorkloadOutcome) int {
 		return slices.Index(rank, a.Outcome) - slices.Index(rank, b.Outcome)
 	})

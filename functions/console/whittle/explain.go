@@ -137,6 +137,7 @@ func explain(
 func (f *planFlags) explanation(
 	ctx context.Context, asked subject, now func() time.Time, in io.Reader, problems io.Writer,
 ) (explanation, report.Assumed, error) {
+	f.allDetails = true
 	made, err := f.plan(ctx, now, in, problems)
 	if err != nil {
 		return nil, report.Assumed{}, err

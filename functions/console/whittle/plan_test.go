@@ -299,7 +299,7 @@ func TestExplain(t *testing.T) {
 		"default/small":     {`default/small goes to node "ip-10-0-1-2", which has room for it`},
 		"default/huge":      {"default/huge has no place.", `nodepool "default": `, "cpu 64"},
 		"default/running":   {`default/running needs no node: it runs on node "ip-10-0-1-2"`},
-		"default/undecided": {"default/undecided is not planned: the scheduler has not reported it as unschedulable yet"},
+		"default/undecided": {"default/undecided waits for no node: the scheduler has not reported it as unschedulable yet"},
 	} {
 		text, _, err := runPlan(t, "", append([]string{"explain", "pod", name}, planArguments...)...)
 		for _, part := range parts {

@@ -37,6 +37,8 @@ type planFlags struct {
 	strict, verbose bool
 	// consolidate shows the moves of consolidation in place of a plan.
 	consolidate bool
+	// allDetails reads what an explanation may need beside the plan.
+	allDetails bool
 	// exitCode makes pods without a place an outcome with an exit code of its own. maxPrice does the
 	// same for new nodes that cost more, in US dollars an hour; 0 for any price.
 	exitCode bool

@@ -31,24 +31,35 @@ func checkPage(t *testing.T, w *world.World, setup scenario.Setup) {
 		},
 		{"the documentation", http.MethodPost, "widget", `{"describe": true}`, []string{"### Widget parameters"}},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), test.method, w.DashboardURL()+test.path,
-			strings.NewReader(test.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Errorf("%s: status %d, %v: %s", test.name, response.StatusCode, err, content)
-		}
+		content := askPage(t, w, test.method, test.path, test.body)
 		for _, part := range test.want {
-			if !strings.Contains(string(content), part) {
+			if !strings.Contains(content, part) {
 				t.Errorf("%s lacks %q:\n%s", test.name, part, content)
 			}
 		}
 	}
+}
+
+// getPage returns the dashboard's page as HTML.
+func getPage(t *testing.T, w *world.World) string {
+	t.Helper()
+	return askPage(t, w, http.MethodGet, "", "")
+}
+
+func askPage(t *testing.T, w *world.World, method, path, body string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, w.DashboardURL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%s %q: status %d, %v: %s", method, path, response.StatusCode, err, content)
+	}
+	return string(content)
 }

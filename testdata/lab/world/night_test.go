@@ -2,9 +2,12 @@ package world_test
 
 import (
 	"context"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +53,41 @@ func (n *night) run(command string) string {
 	return string(text)
 }
 
+// shows compares the text of the dashboard's page with what it must and must not say.
+func (n *night) shows(when string, must, mustNot []string) {
+	n.Helper()
+	text := html.UnescapeString(tag.ReplaceAllString(getPage(n.T, n.world), " "))
+	text = strings.Join(strings.Fields(text), " ")
+	for _, part := range must {
+		if !strings.Contains(text, part) {
+			n.Errorf("%s: the page does not say %q:\n%s", when, part, text)
+		}
+	}
+	for _, part := range mustNot {
+		if strings.Contains(text, part) {
+			n.Errorf("%s: the page says %q:\n%s", when, part, text)
+		}
+	}
+}
+
+// wakesNobody checks that no alarm rings but those of the unkind AWS and of the tests before.
+func (n *night) wakesNobody(when string) {
+	n.Helper()
+	ringing, err := n.world.Ringing()
+	if err != nil {
+		n.Fatal(err)
+	}
+	for _, name := range ringing {
+		if !slices.Contains([]string{"errors", "dead-letters", "launch-failures"},
+			strings.TrimPrefix(name, "whittle-"+n.setup.Name+"-")) {
+			n.Errorf("%s: the alarm %q rings", when, name)
+		}
+	}
+}
+
+// tag is an element's beginning or end, or a style sheet.
+var tag = regexp.MustCompile(`(?s)<style.*?</style>|<script.*?</script>|<[^>]*>`)
+
 // until waits until a command says something.
 func (n *night) until(what, command, part string) {
 	n.Helper()
@@ -73,8 +111,9 @@ func atTheTerminal(t *testing.T, w *world.World, setup scenario.Setup) {
 	wait(t, "the job to run", client.Running("night", "app=nightly", 20))
 	wait(t, "the nodes to be initialized", initialized(setup))
 
-	misleading := []string{"a drain is held up", "RequestID", "Draining: Draining", "not planned"}
+	misleading := []string{"a drain is held up", "RequestID", "Draining: Draining"}
 	n.says("with all nodes", "status", []string{"ACTING", "/month)", "less than on demand", "night/giant"}, misleading)
+	n.shows("with all nodes", []string{"ACTING", "/month", "night/giant", "launched"}, misleading)
 	n.says("with all nodes", "explain job/nightly -n night", []string{"running: 20 pods on"}, misleading)
 	n.says("with all nodes", "explain deployment/storefront -n night", []string{"running: 3 pods on"}, misleading)
 	n.says("with all nodes", "explain pod giant -n night", []string{"has no place", "requires cpu 1000"}, misleading)
@@ -94,6 +133,7 @@ func atTheTerminal(t *testing.T, w *world.World, setup scenario.Setup) {
 	began := time.Now()
 	n.says("while a drain begins", "status", []string{"PDB night/storefront allows 0 evictions (3 pods healthy, 3 needed)"},
 		misleading)
+	n.shows("while a drain begins", []string{"draining", "PDB night/storefront allows 0 evictions"}, misleading)
 
 	// Meanwhile EC2 takes an instance back.
 	spot := ""
@@ -123,6 +163,7 @@ func atTheTerminal(t *testing.T, w *world.World, setup scenario.Setup) {
 			return !strings.Contains(text, spot), text, nil
 		})
 		n.says("after a spot warning", "events -A", []string{"SpotInterrupted", "Terminated"}, nil)
+		n.shows("after a spot warning", []string{"interrupted", "terminated"}, []string{"RequestID"})
 	}
 
 	// Two minutes without progress are a problem that names its cause.
@@ -132,6 +173,8 @@ func atTheTerminal(t *testing.T, w *world.World, setup scenario.Setup) {
 	}
 	n.says("after two minutes", "explain node "+stuck,
 		[]string{"it has been leaving for", "the drain waits: PDB night/storefront allows 0 evictions"}, nil)
+	n.shows("after two minutes", []string{"a drain is held up: " + stuck}, []string{"RequestID"})
+	n.wakesNobody("after two minutes")
 
 	if err := client.Core.PolicyV1().PodDisruptionBudgets("night").Delete(ctx, "storefront", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -141,6 +184,7 @@ func atTheTerminal(t *testing.T, w *world.World, setup scenario.Setup) {
 		return !strings.Contains(text, stuck), text, nil
 	})
 	n.says("at the end", "status", nil, misleading)
+	n.shows("at the end", nil, misleading)
 	n.says("at the end", "events", []string{"Terminated"}, nil)
 	foreground := metav1.DeletePropagationForeground
 	if err := client.Core.CoreV1().Namespaces().Delete(ctx, "night", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
