@@ -38,6 +38,7 @@ type kubernetes interface {
 	DaemonSets(context.Context) ([]appsv1.DaemonSet, error)
 	PodsVersion(context.Context) (string, error)
 	PodsOnNode(ctx context.Context, node, version string) ([]corev1.Pod, error)
+	PodsSelected(ctx context.Context, namespace, selector string) ([]corev1.Pod, error)
 	NodeLeases(context.Context) ([]coordinationv1.Lease, error)
 	DeleteNodeLease(ctx context.Context, name string, uid types.UID) error
 	CertificateAuthority() []byte

@@ -152,7 +152,7 @@ func (p *pass) workOnClaims(ctx context.Context) result {
 	ends := p.now().Add(turn)
 	p.evicting.over = func() bool { return p.now().After(ends) }
 	contents := newContents(p.client, p.now, p.seen.views)
-	places := &places{client: p.client}
+	places := &places{client: p.client, seen: p.seen}
 	workOn := func(view nodeclaim.View) result {
 		over := p.evicting.over()
 		if over && (!p.seen.tick || view.Claim.DeletionTimestamp != nil) {

@@ -96,6 +96,8 @@ type seen struct {
 	origins      map[string]*drift.Origin // by pool, on a tick
 	views        []nodeclaim.View         // one for each claim that the pass works on
 	blocked      []repair.PoolHealth      // pools with too many unhealthy nodes for a repair
+	// expected are the pods without a node that claims were planned for, by the claim's name.
+	expected map[string][]*corev1.Pod
 	// events are those of the reading: objects that Whittle panics on, and zonal shifts.
 	events []cluster.Event
 	// failed are the readings that the pass does without. Drains go on while EC2 refuses to list
@@ -135,10 +137,11 @@ func (h *Handler) read(ctx context.Context, client kubernetes, wake queue.Messag
 		originsKnown: inspected.owners.complete, shifted: shifted,
 	})
 	views, blocked := examine(in, views, inspected.statuses, h.now())
-	views = addExpected(views, readExpectedPods(ctx, client, claims, views))
+	expected := readExpectedPods(ctx, client, claims, views)
+	views = addExpected(views, expected)
 	return &seen{
 		scope: in, listing: listed, claims: claims, nodes: nodes, owners: inspected.owners,
-		predecessors: inspected.predecessors, origins: origins, views: views, blocked: blocked,
+		predecessors: inspected.predecessors, origins: origins, views: views, blocked: blocked, expected: expected,
 		events: append(inspected.defects, news...),
 		failed: errors.Join(unlisted, undescribed, unnamed, uninspected, unfound),
 	}, nil

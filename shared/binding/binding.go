@@ -24,6 +24,9 @@ type Place struct {
 	DaemonSets []appsv1.DaemonSet
 	// Volumes are the PersistentVolumes of claims that are bound, by namespace/claim.
 	Volumes map[string]string
+	// Neighbours are what constraints of spread and affinity count. Without them, pods with a required one stay
+	// with the scheduler.
+	Neighbours *Neighbours
 }
 
 // Left is a pod that stays with the scheduler.
@@ -39,6 +42,9 @@ func Choose(place Place, pods []*corev1.Pod) (chosen []*corev1.Pod, left []Left)
 		reason := Unfit(pod)
 		if reason == "" {
 			reason = place.refuses(pod)
+		}
+		if reason == "" {
+			reason = place.Neighbours.refuses(pod, place.Node)
 		}
 		if reason == "" {
 			reason = r.take(pod)

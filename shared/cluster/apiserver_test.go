@@ -193,6 +193,13 @@ func TestListsTravelAsProtobuf(t *testing.T) {
 			}
 			return len(pods), err
 		}},
+		{"/api/v1/namespaces/default/pods", "0", "application/vnd.kubernetes.protobuf", func() (int, error) {
+			pods, err := client.PodsSelected(t.Context(), "default", "app in (listed),!missing")
+			if len(pods) != 1 || pods[0].Name != "listed" {
+				t.Errorf("%d pods are selected", len(pods))
+			}
+			return len(pods), err
+		}},
 		{"/api/v1/pods", version, "application/vnd.kubernetes.protobuf", func() (int, error) {
 			pods, err := client.PodsOnNode(t.Context(), "listed-node", version)
 			if len(pods) != 1 || pods[0].Name != "listed" {

@@ -45,6 +45,7 @@ func TestAConsistentClientNeverReadsTheWatchCache(t *testing.T) {
 		_, _ = client.Nodes(ctx)
 		_, _ = client.Node(ctx, "node-1", true)
 		_, _ = client.PodsOnNode(ctx, "node-1", "")
+		_, _ = client.PodsSelected(ctx, "shop", "app=web")
 		_, _ = client.DaemonSets(ctx)
 		_, _ = client.PodDisruptionBudgets(ctx)
 		_, _ = client.VolumeAttachments(ctx)

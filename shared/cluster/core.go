@@ -70,6 +70,13 @@ func (c *Client) PodsOnNode(ctx context.Context, node, version string) ([]corev1
 	return list.Items, err
 }
 
+// PodsSelected lists the pods of a namespace that a label selector matches.
+func (c *Client) PodsSelected(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := c.list(ctx, "/api/v1/namespaces/"+url.PathEscape(namespace)+"/pods", &list, "labelSelector", selector)
+	return list.Items, err
+}
+
 // Nodes lists every node, without managedFields and images, which are most of its size. It does not
 // use the watch cache: the instance of a node that is not listed would be terminated without a
 // drain. Nodes may share memory with those of later calls, so that nobody may change a node's maps,
