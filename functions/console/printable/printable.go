@@ -7,13 +7,17 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Line returns the text in one line without control characters. Runs of white space become one
-// space.
+// requestID is the part of an AWS error that only AWS's support can use. Logs keep it.
+var requestID = regexp.MustCompile(`(https response error )?StatusCode: \d+, RequestID: [0-9A-Za-z-]*,? ?`)
+
+// Line returns the text in one line without control characters and ids of requests. Runs of white space become
+// one space.
 func Line(text string) string {
 	strip := func(r rune) rune {
 		if isControl(r) && !unicode.IsSpace(r) {
@@ -21,7 +25,7 @@ func Line(text string) string {
 		}
 		return r
 	}
-	return strings.Join(strings.Fields(strings.Map(strip, text)), " ")
+	return requestID.ReplaceAllString(strings.Join(strings.Fields(strings.Map(strip, text)), " "), "")
 }
 
 // Short returns at most so many characters of a text. A sign tells that there is more.

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -136,7 +135,7 @@ func poolProblems(v *View) []string {
 		default:
 			text := "NodePool " + pool.Name + " is not ready"
 			if len(pool.Reasons) > 0 {
-				text += ": " + printable.Short(requestID.ReplaceAllString(pool.Reasons[0], ""), reasonLength)
+				text += ": " + printable.Short(printable.Line(pool.Reasons[0]), reasonLength)
 			}
 			all = append(all, text)
 		}
@@ -150,9 +149,6 @@ func poolProblems(v *View) []string {
 	}
 	return all
 }
-
-// requestID is the part of an AWS error that only AWS's support can use.
-var requestID = regexp.MustCompile(`(https response error )?StatusCode: \d+, RequestID: [0-9A-Za-z-]*,? ?`)
 
 // nodeProblems lists those of nodes.
 func nodeProblems(v *View) []string {

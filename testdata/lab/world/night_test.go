@@ -113,7 +113,8 @@ func atTheTerminal(t *testing.T, w *world.World, setup scenario.Setup) {
 
 	misleading := []string{"a drain is held up", "RequestID", "Draining: Draining"}
 	n.says("with all nodes", "status", []string{"ACTING", "/month)", "less than on demand", "night/giant"}, misleading)
-	n.shows("with all nodes", []string{"ACTING", "/month", "night/giant", "launched"}, misleading)
+	n.shows("with all nodes", []string{"Price of nodes $", "night / giant", "requires cpu 1000", "launched"},
+		misleading)
 	n.says("with all nodes", "explain job/nightly -n night", []string{"running: 20 pods on"}, misleading)
 	n.says("with all nodes", "explain deployment/storefront -n night", []string{"running: 3 pods on"}, misleading)
 	n.says("with all nodes", "explain pod giant -n night", []string{"has no place", "requires cpu 1000"}, misleading)
@@ -163,7 +164,7 @@ func atTheTerminal(t *testing.T, w *world.World, setup scenario.Setup) {
 			return !strings.Contains(text, spot), text, nil
 		})
 		n.says("after a spot warning", "events -A", []string{"SpotInterrupted", "Terminated"}, nil)
-		n.shows("after a spot warning", []string{"interrupted", "terminated"}, []string{"RequestID"})
+		n.shows("after a spot warning", []string{"terminating default", "draining default"}, []string{"RequestID"})
 	}
 
 	// Two minutes without progress are a problem that names its cause.
