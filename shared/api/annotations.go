@@ -107,6 +107,9 @@ const (
 	// KeepJobsAnnotationKey, on a NodePool, is "true" where consolidation leaves nodes alone on which a
 	// pod of a Job runs.
 	KeepJobsAnnotationKey = OwnGroup + "/consolidation-keep-jobs"
+	// JobSavingsAnnotationKey, on a NodePool, is how many times the price of the room of running Jobs
+	// consolidation must save where it restarts them, such as "2". "0" counts them as other pods.
+	JobSavingsAnnotationKey = OwnGroup + "/consolidation-job-savings"
 	// SecurityGroupPolicyAnnotationKey, on an EC2NodeClass, is how its instances' security groups are
 	// compared with those that it selects: SecurityGroupsAtLeast, which is the default, or
 	// SecurityGroupsEqual.

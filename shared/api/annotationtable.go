@@ -68,6 +68,9 @@ func peoplesAnnotations() []Annotation {
 		{Key: SettleTimeAnnotationKey, On: pool, Default: "10m",
 			Meaning: "Consolidation leaves a node alone for this time after its initialization, " +
 				"and after pods were moved to it. The default is none where the pool has a `consolidateAfter`."},
+		{Key: JobSavingsAnnotationKey, On: pool, Default: "2",
+			Meaning: "A consolidation move that restarts running Jobs saves at least this multiple of what their room costs. " +
+				"`0` counts them as other pods."},
 		{Key: KeepJobsAnnotationKey, On: pool, Default: "false",
 			Meaning: "`true`: consolidation leaves a node alone while a pod of a Job runs on it, or of a controller whose " +
 				"kind ends with Job. Drift, expiry, repair and interruptions still end such nodes."},

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation/state"
@@ -48,13 +47,12 @@ func (p *podProtection) of(pods []corev1.Pod) string {
 	return found
 }
 
-// runningJob names a pod of a Job among the running pods, or is empty. Other controllers of jobs, such as
-// PyTorchJob and Volcano's Job, have kinds that end alike.
+// runningJob names a pod of a Job among the running pods, or is empty.
 func runningJob(pods []*state.Pod) string {
 	for _, pod := range pods {
-		if owner := metav1.GetControllerOf(pod.Object); owner != nil && strings.HasSuffix(owner.Kind, "Job") {
-			return fmt.Sprintf("pod %s is of the %s %s, and the NodePool has the annotation %s",
-				pod.Ref, owner.Kind, owner.Name, api.KeepJobsAnnotationKey)
+		if pod.Job != "" {
+			return fmt.Sprintf("pod %s is of the %s, and the NodePool has the annotation %s",
+				pod.Ref, pod.Job, api.KeepJobsAnnotationKey)
 		}
 	}
 	return ""

@@ -44,6 +44,9 @@ func (s *searcher) whyNeeded(n *state.Node) state.Refusal {
 		if n.HasGang() {
 			moving += " and restarting the whole gang"
 		}
+		if n.HasJob() {
+			moving += ", whose Jobs begin again"
+		}
 		return state.Refusal{Because: state.TooLittle, Message: fmt.Sprintf(
 			"it costs $%.4f/h, less than the $%.4f/h that its NodePool requires for %s", n.Price, n.MinimumSavings(), moving)}
 	case waste < n.MinimumSavings():

@@ -24,6 +24,9 @@ const (
 	SettleTimeAnnotationKey = api.SettleTimeAnnotationKey
 	// KeepJobsAnnotationKey is "true" where nodes stay while a pod of a Job runs on them.
 	KeepJobsAnnotationKey = api.KeepJobsAnnotationKey
+	// JobSavingsAnnotationKey is how many times the price of the room of running Jobs a move must save that
+	// restarts them, such as "2". "0" counts them as other pods.
+	JobSavingsAnnotationKey = api.JobSavingsAnnotationKey
 )
 
 // Defaults of a NodePool without the annotations. A new pod takes about a minute until it does its
@@ -35,6 +38,10 @@ const (
 	DefaultMinimumSavings = 0.001
 	// DefaultMinimumSavingsPercent is about a seventh of the nodes' price.
 	DefaultMinimumSavingsPercent = 15
+	// DefaultJobSavings pays for the work that restarted Jobs lose. A Job that has run for an hour takes about
+	// an hour more, if nothing else is known. Its restart then costs an hour of its room, and the move saves
+	// for an hour. Twice as much leaves something for the new nodes, and for moves that come after.
+	DefaultJobSavings = 2
 	// DefaultSettleTime is ten minutes. Most of a batch of new pods has started by then. It is for
 	// pools without a consolidateAfter of their own, which says the same.
 	DefaultSettleTime = 10 * time.Minute
@@ -50,11 +57,16 @@ type Settings struct {
 	Settle time.Duration
 	// KeepJobs says that a node stays while a pod of a Job runs on it.
 	KeepJobs bool
+	// JobSavings is the least saving as a multiple of the price of the room of Jobs that restart.
+	JobSavings float64
 }
 
 // Read reads the annotations. The error names the one that cannot be read and says how to mend it.
 func Read(pool *api.NodePool) (Settings, error) {
-	s := Settings{PerPod: DefaultMinimumSavings, Part: DefaultMinimumSavingsPercent / 100.0, Settle: DefaultSettleTime}
+	s := Settings{
+		PerPod: DefaultMinimumSavings, Part: DefaultMinimumSavingsPercent / 100.0, Settle: DefaultSettleTime,
+		JobSavings: DefaultJobSavings,
+	}
 	if pool.Spec.Disruption.ChoosesConsolidateAfter() {
 		s.Settle = 0
 	}
@@ -80,6 +92,14 @@ func Read(pool *api.NodePool) (Settings, error) {
 			return s, fmt.Errorf("annotation %s is %q: write a duration such as %q", SettleTimeAnnotationKey, text, "30m")
 		}
 		s.Settle = value
+	}
+	if text, ok := pool.Annotations[JobSavingsAnnotationKey]; ok {
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(value >= 0) || math.IsInf(value, 0) {
+			return s, fmt.Errorf("annotation %s is %q: write a multiple of the price of restarted Jobs, such as %q",
+				JobSavingsAnnotationKey, text, "2")
+		}
+		s.JobSavings = value
 	}
 	var err error
 	s.KeepJobs, err = readKeepJobs(pool)

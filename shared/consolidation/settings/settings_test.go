@@ -47,7 +47,7 @@ func TestAConsolidateAfterThatSomebodyWroteWins(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	standard := settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute}
+	standard := settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2}
 	keeping := standard
 	keeping.KeepJobs = true
 	for _, test := range []struct {
@@ -56,23 +56,26 @@ func TestSettings(t *testing.T) {
 		fails      bool
 	}{
 		{"", "", standard, false},
-		{settings.MinimumSavingsAnnotationKey, "0", settings.Settings{PerPod: 0, Part: 0.15, Settle: 10 * time.Minute}, false},
+		{settings.MinimumSavingsAnnotationKey, "0", settings.Settings{Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2}, false},
 		{
 			settings.MinimumSavingsAnnotationKey, "0.01",
-			settings.Settings{PerPod: 0.01, Part: 0.15, Settle: 10 * time.Minute}, false,
+			settings.Settings{PerPod: 0.01, Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2}, false,
 		},
 		{settings.MinimumSavingsAnnotationKey, "-1", settings.Settings{}, true},
 		{settings.MinimumSavingsAnnotationKey, "NaN", settings.Settings{}, true},
 		{
 			settings.MinimumSavingsPercentAnnotationKey, "20",
-			settings.Settings{PerPod: 0.001, Part: 0.2, Settle: 10 * time.Minute}, false,
+			settings.Settings{PerPod: 0.001, Part: 0.2, Settle: 10 * time.Minute, JobSavings: 2}, false,
 		},
 		{settings.MinimumSavingsPercentAnnotationKey, "101", settings.Settings{}, true},
 		{settings.MinimumSavingsPercentAnnotationKey, "20%", settings.Settings{}, true},
-		{settings.SettleTimeAnnotationKey, "1h", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: time.Hour}, false},
+		{settings.SettleTimeAnnotationKey, "1h", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: time.Hour, JobSavings: 2}, false},
 		{settings.SettleTimeAnnotationKey, "soon", settings.Settings{}, true},
 		{settings.KeepJobsAnnotationKey, "false", standard, false},
 		{settings.KeepJobsAnnotationKey, "true", keeping, false},
+		{settings.JobSavingsAnnotationKey, "0", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute}, false},
+		{settings.JobSavingsAnnotationKey, "-1", settings.Settings{}, true},
+		{settings.JobSavingsAnnotationKey, "NaN", settings.Settings{}, true},
 		{settings.KeepJobsAnnotationKey, "yes", settings.Settings{}, true},
 	} {
 		t.Run(test.key+"="+test.value, func(t *testing.T) {

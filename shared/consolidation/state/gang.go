@@ -99,13 +99,29 @@ func (m *Move) Disturbance() float64 {
 }
 
 // MinimumSavings is what the deletion of the nodes together must save, in US dollars per hour. For each
-// node it is the larger of two amounts: a part of the node's price, and an amount for its pods. The
-// NodePool sets both.
+// node it is the largest of three amounts: a part of the node's price, an amount for its pods, and a multiple
+// of what the room of its Jobs costs, whose work begins again. The NodePool sets all.
 func MinimumSavings(nodes []*Node) float64 {
 	sum := 0.0
 	for i, disturbance := range Disturbances(nodes) {
 		n := nodes[i]
-		sum += max(n.Pool.Part*n.Price, n.Pool.PerPod*disturbance)
+		sum += max(n.Pool.Part*n.Price, n.Pool.PerPod*disturbance, n.Pool.JobSavings*n.restarted())
+	}
+	return sum
+}
+
+// HasJob reports whether a pod of a Job is on the node.
+func (n *Node) HasJob() bool {
+	return slices.ContainsFunc(n.Pods, func(pod *Pod) bool { return pod.Job != "" })
+}
+
+// restarted is what the room of the node's Jobs costs, in US dollars per hour.
+func (n *Node) restarted() float64 {
+	sum := 0.0
+	for _, pod := range n.Pods {
+		if pod.Job != "" && pod.From == n {
+			sum += pod.DualPrice
+		}
 	}
 	return sum
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption"
@@ -74,6 +75,9 @@ type Pod struct {
 	EvictionCost float64
 	// DualPrice is in US dollars per hour. ReadDualPrices sets it.
 	DualPrice float64
+	// Job is the kind and name of the Job that the pod works for; empty for other pods. Its work begins again
+	// if the pod is evicted.
+	Job string
 	// Related says that spread or affinity relates the pod to others.
 	Related bool
 	// Group is the number of the group of the pod's successor. Requests are those of each pod of the group.
@@ -117,6 +121,10 @@ func (f *Fleet) newPod(object *corev1.Pod, from *Node) *Pod {
 	p := &Pod{
 		Object: object, From: from, EvictionCost: max(0, cost),
 		Ref: plan.PodRef{Namespace: object.Namespace, Name: object.Name, UID: string(object.UID)},
+	}
+	// Other controllers of jobs, such as PyTorchJob and Volcano's Job, have kinds that end alike.
+	if owner := metav1.GetControllerOf(object); owner != nil && strings.HasSuffix(owner.Kind, "Job") {
+		p.Job = owner.Kind + " " + owner.Name
 	}
 	p.Related, p.selectors = f.relations.Of(object)
 	if scheduling.ComesBackLarger(object) {
