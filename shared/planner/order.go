@@ -36,6 +36,7 @@ func (p *planning) inOrder() *planning {
 // inTranches places the groups of each tranche after those of the ones before it.
 func (p *planning) inTranches(tranches [][]*workload.Group) *planning {
 	again := newPlanning(p.work, p.offers)
+	again.state.SkipWhole = p.state.SkipWhole
 	again.domain.Expect(p.work.Groups)
 	for i, groups := range tranches {
 		again.place(append(again.takeDependent(), groups...))

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,12 +10,14 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/bound"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
 
-// The stages are greedy: a domain, an alternative or the offering of a node is chosen once. So one
-// more type or zone on offer can make a plan dearer. Where a small plan costs clearly more than its
-// bound, replan tries it without one of the things that it uses.
+// The stages are greedy: a domain or an alternative is chosen once. So one more type or zone on offer
+// can make a plan dearer. Where a small plan costs clearly more than its bound, replan tries it without
+// one of the things that it uses. The offerings of nodes need no such tries: packing searches whole
+// nodes for all units together.
 
 const (
 	// replanPods is the most waiting pods for which a second plan is made.
@@ -30,7 +33,7 @@ const (
 
 // replan returns the cheapest of the plan and the further plans that exclude something it uses.
 func (p *planning) replan() *planning {
-	if p.work.Snapshot.SkipImprovement || !p.onlyPriceMatters() {
+	if p.work.Snapshot.SkipImprovement || !p.onlyPriceMatters() || !p.choosesOnce() {
 		return p
 	}
 	best, plans := p, 0
@@ -65,9 +68,53 @@ func (p *planning) onlyPriceMatters() bool {
 		return false
 	}
 	return !slices.ContainsFunc(p.work.Groups, func(g *workload.Group) bool {
-		return g.Preferences && (g.AvoidsTaints || workload.RelaxSpec(g.Spec) != nil) ||
-			slices.ContainsFunc(g.Topology.Spread, func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname })
+		return g.Preferences && (g.AvoidsTaints || workload.RelaxSpec(g.Spec) != nil) || spreadsOverDomains(g)
 	})
+}
+
+// unitByUnit returns the cheaper of the plan and one for which packing chose node by node. The stages after packing
+// place pods that depend on others. They may need room that the cheapest nodes for the pods of packing do not have.
+func (p *planning) unitByUnit() *planning {
+	if p.work.Snapshot.SkipImprovement || len(p.work.Snapshot.Pods) > bound.MostWholeUnits || !p.placesInTurns() ||
+		p.plan.PricePerHour <= p.plan.LowerBoundPerHour*(1+1e-6) {
+		return p
+	}
+	other := newPlanning(p.work, p.offers)
+	other.state.SkipWhole = true
+	other.place(p.work.Groups)
+	other = other.inOrder().scarceFirst()
+	other.write()
+	before, after := p.refusedPods(), other.refusedPods()
+	switch {
+	case other.leavesOutLessThan(p):
+		return other
+	case !maps.Equal(before, after) || other.exoticNodes() > p.exoticNodes() ||
+		other.plan.PricePerHour >= p.plan.PricePerHour*(1-1e-6):
+		return p
+	}
+	return other
+}
+
+// placesInTurns reports whether other stages than packing have placed pods on new nodes, or decided about them.
+func (p *planning) placesInTurns() bool {
+	return p.state.Round > 1 || len(p.refused) > 0 || len(p.offers.Tiers) > 1 ||
+		slices.ContainsFunc(p.state.Demands, func(d *placement.Demand) bool {
+			return len(d.Follows)+len(d.Group.Topology.Affinity) > 0 || spreadsOverDomains(d.Group)
+		})
+}
+
+// spreadsOverDomains reports whether the pods have a spread over anything but hosts.
+func spreadsOverDomains(g *workload.Group) bool {
+	return slices.ContainsFunc(g.Topology.Spread, func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname })
+}
+
+// choosesOnce reports whether a stage before packing has chosen domains or alternatives for pods, or packing
+// cannot search whole nodes since NodePools have minValues.
+func (p *planning) choosesOnce() bool {
+	return p.placesInTurns() || slices.ContainsFunc(p.state.Demands, func(d *placement.Demand) bool {
+		return d.Alternatives != d.Group.Alternatives || d.Feasibility == nil || d.Feasibility.Resolves != nil ||
+			len(d.Follows) > 0
+	}) || slices.ContainsFunc(p.offers.Pools, func(pool *offering.Pool) bool { return len(pool.MinValues) > 0 })
 }
 
 // cheaperThan reports whether the plan places all pods, uses no more exotic instance types than the
@@ -121,5 +168,5 @@ func (p *planning) boundOf(other *plan.Plan) float64 {
 	for i, d := range p.state.Demands {
 		placed[i] /= d.PodsPerUnit()
 	}
-	return bound.LowerBound(p.state, placed, p.prices)
+	return bound.LowerBound(p.state, placed, p.prices, other.PricePerHour)
 }

@@ -23,7 +23,7 @@ func Solve(s *plan.Snapshot) *plan.Plan {
 	}
 	p := placeAll(s).inOrder().scarceFirst()
 	p.write()
-	p = p.replan()
+	p = p.unitByUnit().replan()
 	p.explainUnplaced()
 	return p.plan
 }
@@ -71,10 +71,10 @@ func (p *planning) write() {
 	p.plan.Nominations = p.state.Nominate()
 	var placed []int
 	p.plan.NodeClaims, placed = claims.Write(p.state, p.state.Planned)
-	if !p.work.Snapshot.SkipImprovement {
-		p.plan.LowerBoundPerHour = bound.LowerBound(p.state, placed, p.prices)
-	}
 	p.sort()
+	if !p.work.Snapshot.SkipImprovement && len(p.offers.Exclusions) == 0 {
+		p.plan.LowerBoundPerHour = bound.LowerBound(p.state, placed, p.prices, p.plan.PricePerHour)
+	}
 }
 
 // readStages runs the stages that do not depend on the plan.

@@ -68,9 +68,32 @@ func (p *Plan) NewNodes() int {
 	return count
 }
 
-// ReachableGap is how far, in percent, a plan's price may be above its lower bound for the bound to tell
-// something: the bound splits pods and nodes, so that small plans are far above it and still the cheapest.
-const ReachableGap = 5.0
+// reachableGap is how far, in percent, a plan's price may be above its lower bound for the bound to tell something.
+// The bound of a large plan splits pods and nodes, so that the cheapest plan may be far above it.
+const reachableGap = 5.0
+
+// optimalGap is the part of a price that rounding may cost. A price that exceeds its lower bound by less is optimal.
+const optimalGap = 2e-6
+
+// IsOptimal reports whether a price meets its lower bound, so that no nodes for the same pods cost less.
+func IsOptimal(price, bound float64) bool {
+	return bound > 0 && price <= bound*(1+optimalGap)
+}
+
+// Closeness says how close a price is to the cheapest plan's, for people. It is empty where the bound tells nothing.
+func Closeness(price, bound float64) string {
+	switch {
+	case bound <= 0:
+		return ""
+	case IsOptimal(price, bound):
+		return "optimal"
+	}
+	if gap := 100 * (price/bound - 1); gap <= reachableGap {
+		// Not even a tenth of a percent is 0.0, which would be optimal.
+		return fmt.Sprintf("at most %.1f %% above the cheapest plan", max(gap, 0.1))
+	}
+	return ""
+}
 
 // OfBound returns the price divided by its lower bound. It is at least 1, apart from rounding, and
 // 0 without a bound.

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/sight"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // Plan is a plan in a form for programs. Its lists and objects are sorted and never null. The same
@@ -32,6 +33,8 @@ type Plan struct {
 	ExtrasPerHour float64 `json:"extrasPerHour"`
 	// LowerBoundPerHour is a price in $/h below which no plan for the same pods exists.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
+	// Optimal says that the price meets the bound: no nodes for the same pods cost less.
+	Optimal bool `json:"optimal"`
 	Assumed
 	// Prices says where the prices come from, for people.
 	Prices string `json:"prices"`
@@ -108,6 +111,7 @@ func Of(p *plan.Plan, took time.Duration, prices string) *Plan {
 		Nodes: []Node{}, Existing: existing(p.Nominations), Unschedulable: []Unschedulable{},
 		Held: []Held{}, Assumed: nothingAssumed(),
 		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, LowerBoundPerHour: p.LowerBoundPerHour,
+		Optimal: status.IsOptimal(p.PricePerHour, p.LowerBoundPerHour),
 		Seconds: took.Seconds(),
 	}
 	for i := range p.NodeClaims {

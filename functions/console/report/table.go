@@ -324,15 +324,14 @@ func pricesLine(style terminal.Style, prices string) string {
 	return style.Wrap("prices: "+prices, "", "  ")
 }
 
-// gap says how near the plan is to the lower bound. A bound far below splits pods and nodes, so that no plan
+// gap says how near the plan is to the cheapest one. The bound of a large plan splits pods and nodes, so that no plan
 // reaches it.
 func (p *Plan) gap() string {
 	if p.LowerBoundPerHour <= 0 {
 		return ""
 	}
-	gap := max(100*(p.PricePerHour/p.LowerBoundPerHour-1), 0)
-	if gap <= status.ReachableGap {
-		return fmt.Sprintf("; at most %.1f %% above the cheapest plan", gap)
+	if closeness := status.Closeness(p.PricePerHour, p.LowerBoundPerHour); closeness != "" {
+		return "; " + closeness
 	}
 	return fmt.Sprintf("; the lower bound, which splits pods and nodes, is $%s/h", dollars(p.LowerBoundPerHour))
 }

@@ -228,8 +228,8 @@ func (v *View) lastPlan() string {
 	if v.Plan.ExtrasPerHour > 0 {
 		text += fmt.Sprintf(", of which $%.4f/h are extras", v.Plan.ExtrasPerHour)
 	}
-	if gap := 100 * (v.Plan.OfBound() - 1); gap > -100 && gap <= status.ReachableGap {
-		text += fmt.Sprintf(", at most %.1f %% above the cheapest plan", max(gap, 0))
+	if closeness := status.Closeness(v.Plan.PricePerHour, v.Plan.LowerBoundPerHour); closeness != "" {
+		text += ", " + closeness
 	}
 	return text
 }

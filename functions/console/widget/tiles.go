@@ -122,8 +122,8 @@ func boundTile(shown *view.View) tile {
 	}
 	figure.Value, figure.Unit = fmt.Sprintf("$%.4f", plan.PricePerHour), "/h"
 	figure.Note = fmt.Sprintf("%d new nodes", plan.NewNodes())
-	if gap := 100 * (plan.OfBound() - 1); gap > -100 && gap <= status.ReachableGap {
-		figure.Note += fmt.Sprintf(", at most %.1f %% above the cheapest plan", max(gap, 0))
+	if closeness := status.Closeness(plan.PricePerHour, plan.LowerBoundPerHour); closeness != "" {
+		figure.Note += ", " + closeness
 	}
 	return figure
 }

@@ -11,11 +11,15 @@ import (
 // because sums of prices round differently.
 const roundingMargin = 1 - 1e-9
 
+// wholeGap is how close to the price a bound is close enough.
+const wholeGap = 1e-6
+
 // LowerBound is the price in US dollars an hour that no fleet of new nodes undercuts which holds so
 // many units of each demand (placed, by the demand's index). The domains that topology chose for
 // the demands do not count, because another plan could have chosen others. last may be the Dual of
-// an earlier Solve; it is solved further, and changed, if it has the same units.
-func LowerBound(state *placement.State, placed []int, last *Dual) float64 {
+// an earlier Solve; it is solved further, and changed, if it has the same units. price is that of nodes that hold the
+// units. Where there are few units and the bound is below that, it counts whole nodes and units.
+func LowerBound(state *placement.State, placed []int, last *Dual, price float64) float64 {
 	units, demands := placedUnits(state, placed)
 	dual := last
 	if dual == nil || !dual.solveAgain(units) {
@@ -31,6 +35,10 @@ func LowerBound(state *placement.State, placed []int, last *Dual) float64 {
 	total *= roundingMargin
 	for n, d := range demands {
 		total = countBound(state, dual, d, &units[n], dual.Best[n], total)
+	}
+	if total < price*(1-wholeGap) {
+		// Rounding must not make a bound that exceeds the price which has just met it.
+		total = max(total, min(wholeBound(state, dual, units, demands, price), price))
 	}
 	return total
 }

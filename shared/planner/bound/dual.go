@@ -66,6 +66,8 @@ type Dual struct {
 	// offering on which it weighs just that; -1 without one.
 	Prices []float64
 	Best   []int32
+	// known is the last bound of whole nodes, if any.
+	known *known
 	memory
 }
 

@@ -119,7 +119,9 @@ func (p *packer) planNodes(q *queue) {
 	first := len(p.nodes)
 	began := p.effort.work
 	least := improveLeast
+	small, done := p.packWhole(q.seeds)
 	switch {
+	case small:
 	case len(q.seeds) > fewDemands:
 		p.pack(q, orderBalanced)
 	case p.packPatterns(q.seeds):
@@ -127,7 +129,7 @@ func (p *packer) planNodes(q *queue) {
 		p.packBest(q.seeds)
 		least = improveFew
 	}
-	if !p.state.Work.Snapshot.SkipImprovement {
+	if !done && !small && !p.state.Work.Snapshot.SkipImprovement {
 		p.improve(first, p.improveBudget(first, max((p.effort.work-began)/4, least)))
 	}
 	if p.tier.Intersects(p.state.Offers.Limited) {

@@ -25,6 +25,11 @@ type unitPrices struct {
 
 // solveDual solves the bound's linear program for the waiting units.
 func (p *packer) solveDual(waiting []int32) *bound.Dual {
+	return bound.Solve(p.state.Offers, p.unitsOf(waiting))
+}
+
+// unitsOf are the waiting units of the demands, with the offerings of the tier.
+func (p *packer) unitsOf(waiting []int32) []bound.Units {
 	inTier := map[*offering.Feasibility]*dense.Set{}
 	units := make([]bound.Units, len(waiting))
 	for n, i := range waiting {
@@ -38,7 +43,7 @@ func (p *packer) solveDual(waiting []int32) *bound.Dual {
 			ID: d.NeedID(), Need: d.Need, Count: p.left[i], Offerings: inTier[d.Feasibility], Slots: d.Slots,
 		}
 	}
-	return bound.Solve(p.state.Offers, units)
+	return units
 }
 
 // readPrices fills in the prices of the waiting units.

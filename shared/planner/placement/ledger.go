@@ -59,6 +59,9 @@ func (l *Ledger) Allows(j int) bool {
 	return true
 }
 
+// ReservedLeft is how many more instances of the reservation the plan may have.
+func (l *Ledger) ReservedLeft(reservation int) int { return l.reserved[reservation] }
+
 // KeepAllowed removes the offerings from the set that Allows does not allow.
 func (l *Ledger) KeepAllowed(set dense.Set) {
 	for pool, left := range l.Limits {

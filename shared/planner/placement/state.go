@@ -20,6 +20,8 @@ type State struct {
 	// Planned are the new nodes so far. Callers that change them call PlannedChanged.
 	Planned []*PlannedNode
 	Demands []*Demand
+	// SkipWhole says that packing does not search whole nodes for few units.
+	SkipWhole bool
 	// Round counts the rounds of placing from zero. In each further round, pods without a place have
 	// given up one more preference.
 	Round int

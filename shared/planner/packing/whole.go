@@ -1,0 +1,273 @@
+package packing
+
+import (
+	"math"
+	"slices"
+
+	"github.com/whittle-dev/whittle/shared/planner/bound"
+	"github.com/whittle-dev/whittle/shared/planner/dense"
+	"github.com/whittle-dev/whittle/shared/planner/exact"
+	"github.com/whittle-dev/whittle/shared/planner/offering"
+	"github.com/whittle-dev/whittle/shared/planner/placement"
+)
+
+const (
+	// improveWhole is the work that improving may do before the search for whole nodes.
+	improveWhole = 40_000
+	// wholeGap is the gap to the bound, as a part of it, at which nodes are the cheapest.
+	wholeGap = 1e-6
+)
+
+// whole looks for the cheapest nodes for few units with package exact.
+type whole struct {
+	*packer
+	problem *bound.Whole
+	demands []int32
+	// first is the position of the first node that the search may replace.
+	first int
+	// price is that of these nodes, and waits says that they do not hold all units.
+	price float64
+	waits bool
+}
+
+// packWhole packs the demands, if they are few: first as packBest does, and then as package exact finds cheaper. It
+// reports false and does nothing for other demands. done reports whether no nodes are cheaper.
+func (p *packer) packWhole(demands []int32) (packs, done bool) {
+	if p.state.SkipWhole || p.state.Work.Snapshot.SkipImprovement || !p.suitWhole(demands) {
+		return false, false
+	}
+	first := len(p.nodes)
+	p.packBest(demands)
+	p.improve(first, improveWhole)
+	return true, p.solveWhole(demands, first)
+}
+
+// suitWhole reports whether the demands are few, and none decides the value of a pool's open label.
+func (p *packer) suitWhole(demands []int32) bool {
+	units := 0
+	for _, i := range demands {
+		if p.state.Demands[i].Feasibility.Resolves != nil {
+			return false
+		}
+		units += p.left[i]
+	}
+	return units <= bound.MostWholeUnits
+}
+
+// solveWhole replaces the nodes from position first on by cheaper ones, if there are any. It reports whether no nodes
+// are cheaper then.
+func (p *packer) solveWhole(demands []int32, first int) bool {
+	w := &whole{packer: p, first: first}
+	w.waits = slices.ContainsFunc(demands, func(i int32) bool { return p.left[i] > 0 })
+	before := slices.Clone(p.nodes[first:])
+	w.takeApart(before)
+	if !w.read(demands) {
+		w.restore(before)
+		return false
+	}
+	if w.waits {
+		w.problem.Upper = math.Inf(1)
+	} else {
+		w.problem.Upper = w.price
+		w.start(before)
+	}
+	result := exact.Solve(&w.problem.Problem)
+	p.effort.work += result.Work
+	p.candidates.dual.Note(w.problem, result.Lower)
+	planned := w.plan(result.Columns)
+	if planned == nil || !w.waits && p.costOf(planned) >= p.costOf(before)-minimumGain {
+		w.drop(planned)
+		w.restore(before)
+		return !w.waits && w.price <= result.Lower*(1+wholeGap)
+	}
+	p.nodes = append(p.nodes, planned...)
+	p.improve(first, 0)
+	return result.Price <= result.Lower*(1+wholeGap)
+}
+
+// takeApart makes the units of the nodes wait, which are those from position first on.
+func (w *whole) takeApart(nodes []*placement.PlannedNode) {
+	for _, n := range nodes {
+		w.price += w.state.Offers.Offerings[n.Offering].Price
+	}
+	w.drop(nodes)
+	w.nodes = w.nodes[:w.first]
+}
+
+// drop takes back the units of the nodes.
+func (w *whole) drop(nodes []*placement.PlannedNode) {
+	for _, n := range nodes {
+		w.returnUnits(n)
+		w.Take(n.Offering, -1)
+	}
+}
+
+// restore takes the nodes into the plan again.
+func (w *whole) restore(nodes []*placement.PlannedNode) {
+	for _, n := range nodes {
+		w.add(n)
+	}
+}
+
+// read fills in the problem of the waiting units. It reports false if it is too large.
+func (w *whole) read(demands []int32) bool {
+	w.demands = slices.DeleteFunc(slices.Clone(demands), func(i int32) bool { return w.left[i] == 0 })
+	slices.Sort(w.demands)
+	list := make([]*placement.Demand, len(w.demands))
+	for n, i := range w.demands {
+		list[n] = w.state.Demands[i]
+	}
+	units := w.unitsOf(w.demands)
+	w.problem = bound.NewWhole(w.state.Offers, units, list)
+	return w.problem != nil && w.readNodes(units)
+}
+
+// readNodes adds the nodes, and the limits that matter. Without such limits the candidates suffice. Otherwise an
+// offering may serve that takes less of a limit than the one that dominates it.
+func (w *whole) readNodes(units []bound.Units) bool {
+	numbers := make([]int, 0, len(w.candidates.all))
+	for i := range w.candidates.all {
+		numbers = append(numbers, w.candidates.all[i].offering)
+	}
+	limits, few := w.readLimits(numbers)
+	if !few {
+		return false
+	}
+	if len(limits) > 0 {
+		all := dense.NewSet(len(w.state.Offers.Offerings))
+		for i := range units {
+			all.Or(*units[i].Offerings)
+		}
+		numbers = slices.Collect(all.All())
+	}
+	reservations := map[int32]int{}
+	for _, j := range numbers {
+		n := w.problem.AddNode(w.state.Offers, j)
+		if n == nil {
+			continue
+		}
+		t := w.state.Offers.PoolTypeOf(j)
+		for _, l := range limits {
+			if share(w.Limits[t.Pool], l.left) {
+				n.Uses = append(n.Uses, exact.Use{Limit: l.row, Amount: float64(t.LimitUse[l.at])})
+			}
+		}
+		at := w.state.Offers.Offerings[j].Reservation
+		if at < 0 {
+			continue
+		}
+		row, known := reservations[at]
+		if !known {
+			row = w.problem.AddLimit(w.ReservedLeft(int(at)))
+			reservations[at] = row
+		}
+		if row < 0 {
+			return false
+		}
+		n.Uses = append(n.Uses, exact.Use{Limit: row, Amount: 1})
+	}
+	return len(w.problem.Nodes) > 0
+}
+
+// wholeLimit is a limit that nodes of the known price could exceed.
+type wholeLimit struct {
+	// left has what the NodePool's limits leave; at is the position in it, and row that in the problem.
+	left    []int64
+	at, row int
+}
+
+// readLimits adds the limits that nodes of these offerings could exceed at the known price. It reports false for too
+// many.
+func (w *whole) readLimits(numbers []int) (limits []wholeLimit, few bool) {
+	for i, pool := range w.state.Offers.Pools {
+		left := w.Limits[pool]
+		if slices.ContainsFunc(w.state.Offers.Pools[:i], func(p *offering.Pool) bool { return share(w.Limits[p], left) }) {
+			continue
+		}
+		for at, amount := range left {
+			most := 0.0
+			for _, j := range numbers {
+				if t := w.state.Offers.PoolTypeOf(j); share(w.Limits[t.Pool], left) {
+					most = max(most, float64(t.LimitUse[at])/max(w.state.Offers.Offerings[j].Price, 1e-9))
+				}
+			}
+			if most == 0 || !w.waits && float64(most*w.price) <= float64(amount) {
+				continue
+			}
+			row := w.problem.AddLimit(int(amount))
+			if row < 0 {
+				return nil, false
+			}
+			limits = append(limits, wholeLimit{left: left, at: at, row: row})
+		}
+	}
+	return limits, true
+}
+
+// share reports whether these are the same limits. Variants of a NodePool share theirs.
+func share(a, b []int64) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
+
+// start adds the nodes to the problem as its first columns.
+func (w *whole) start(nodes []*placement.PlannedNode) {
+	for _, n := range nodes {
+		at := slices.Index(w.problem.Offerings, n.Offering)
+		if at < 0 {
+			continue
+		}
+		counts := make([]int, len(w.problem.Kinds))
+		for _, f := range n.Fills {
+			i, _ := slices.BinarySearch(w.demands, int32(f.Demand))
+			counts[w.problem.KindOf[i]] += f.Count
+		}
+		w.problem.Start = append(w.problem.Start, exact.Column{Node: at, Counts: counts})
+	}
+}
+
+// plan makes nodes of the columns, and takes their units. It returns nil, and changes nothing, if the nodes could not
+// hold all units. The problem knows neither minValues nor all constraints over hosts.
+func (w *whole) plan(columns []exact.Column) []*placement.PlannedNode {
+	var planned []*placement.PlannedNode
+	for _, c := range columns {
+		n := w.planColumn(c)
+		if n == nil {
+			w.drop(planned)
+			return nil
+		}
+		if len(n.Fills) > 0 {
+			planned = append(planned, n)
+			w.Take(n.Offering, 1)
+			w.takeUnits(n)
+		}
+	}
+	if slices.ContainsFunc(w.demands, func(i int32) bool { return w.left[i] > 0 }) {
+		w.drop(planned)
+		return nil
+	}
+	return planned
+}
+
+// planColumn makes a node of the column, with the waiting units; nil if the node cannot hold them.
+func (w *whole) planColumn(c exact.Column) *placement.PlannedNode {
+	n := w.state.NewNode(w.problem.Offerings[c.Node])
+	if !w.Allows(n.Offering) {
+		return nil
+	}
+	counts := slices.Clone(c.Counts)
+	for at, i := range w.demands {
+		kind := w.problem.KindOf[at]
+		count := min(counts[kind], w.left[i])
+		if count == 0 {
+			continue
+		}
+		d := w.state.Demands[i]
+		if w.state.Room(n, d, count) < count {
+			return nil
+		}
+		w.state.Place(n, d, count)
+		counts[kind] -= count
+	}
+	if !w.state.CanMeetMinValues(n) {
+		return nil
+	}
+	return n
+}
