@@ -50,7 +50,7 @@ experiments := contract compare day kueue chaos bench bench-launch bench-month b
 
 .PHONY: help run up down experiment $(experiments) build functions zips deploy release templates rebuild uninstall clean local test \
   quick pages lint generate fuzz synth browser conformance crash attacks simulate bench-peer bench-consolidation \
-  bench-windows shortages gangs test-product test-world FORCE
+  bench-windows shortages optimum gangs test-product test-world FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' \
@@ -274,6 +274,11 @@ bench-windows: ## plans and prices, by how long the watch gathers pods
 
 shortages: ## launch on an EC2 that lacks 70 % of its offerings, and on one that throttles 90 % of the calls
 	@go test -count=1 -timeout 20m -v -run '^(TestAShortEC2|TestABusyEC2)$$' ./functions/provision | \
+	  grep -E '_test.go:|^(---|FAIL|ok)'
+
+optimum: ## compare 1,000 small plans with the cheapest nodes that HiGHS finds, about an hour; plans=60 for fewer; needs python3 with venv
+	@SMALL_PLANS=$(or $(plans),1000) JUDGE=$(CURDIR)/testdata/exact/judge \
+	  go test -count=1 -timeout 5h -v -run '^TestSmallPlansAgainstASolver$$' ./shared/planner | \
 	  grep -E '_test.go:|^(---|FAIL|ok)'
 
 gangs: export GANGS := $(or $(seeds),1000)

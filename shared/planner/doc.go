@@ -13,8 +13,9 @@
 //	correction takes back placements that break a constraint, and places the rest singly
 //	claims     writes new nodes as NodeClaims
 //
-// Three packages serve them and know nothing of Kubernetes' scheduling: resource has vectors of
-// resources, dense has sets and tables of small numbers, and lp solves linear programs.
+// Four packages serve them and know nothing of Kubernetes' scheduling: resource has vectors of
+// resources, dense has sets and tables of small numbers, lp solves linear programs, and exact finds the
+// cheapest whole nodes for few units.
 //
 // Solve in solve.go shows the order of the stages. This package also replans small workloads
 // whose price is far above the bound (replan.go), and explains why a pod has no place (explain.go).

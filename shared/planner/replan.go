@@ -108,13 +108,13 @@ func spreadsOverDomains(g *workload.Group) bool {
 	return slices.ContainsFunc(g.Topology.Spread, func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname })
 }
 
-// choosesOnce reports whether a stage before packing has chosen domains or alternatives for pods, or packing
-// cannot search whole nodes since NodePools have minValues.
+// choosesOnce reports whether more than the search for whole nodes has decided what the plan costs: a stage before
+// packing has chosen domains or alternatives, limits matter, or there was no search, or it has ended.
 func (p *planning) choosesOnce() bool {
-	return p.placesInTurns() || slices.ContainsFunc(p.state.Demands, func(d *placement.Demand) bool {
+	return !p.state.Whole || p.placesInTurns() || slices.ContainsFunc(p.state.Demands, func(d *placement.Demand) bool {
 		return d.Alternatives != d.Group.Alternatives || d.Feasibility == nil || d.Feasibility.Resolves != nil ||
 			len(d.Follows) > 0
-	}) || slices.ContainsFunc(p.offers.Pools, func(pool *offering.Pool) bool { return len(pool.MinValues) > 0 })
+	})
 }
 
 // cheaperThan reports whether the plan places all pods, uses no more exotic instance types than the

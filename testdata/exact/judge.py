@@ -9,6 +9,7 @@ chooses whole numbers of them.
 """
 
 import json
+import os
 import sys
 
 import highspy
@@ -241,8 +242,11 @@ def solve(data, seconds=20.0):
 
 
 def main():
+    # HiGHS prints its name to the standard output, which is for answers only.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for line in sys.stdin:
-        print(json.dumps(solve(json.loads(line))), flush=True)
+        print(json.dumps(solve(json.loads(line))), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ func TestJSON(t *testing.T) {
 		t.Error("the plan has been changed")
 	}
 	text, err = json.Marshal(Of(&plan.Plan{}, 0, ""))
-	const want = `{"formatVersion":1,"nodes":[],"existing":[],"unschedulable":[],"held":[],"pricePerHour":0,"extrasPerHour":0,"lowerBoundPerHour":0,"assumedDaemonSets":[],"prices":"","seconds":0}`
+	const want = `{"formatVersion":1,"nodes":[],"existing":[],"unschedulable":[],"held":[],"pricePerHour":0,"extrasPerHour":0,"lowerBoundPerHour":0,"optimal":false,"assumedDaemonSets":[],"prices":"","seconds":0}`
 	if err != nil || string(text) != want {
 		t.Errorf("an empty plan is %s, %v", text, err)
 	}

@@ -44,8 +44,13 @@
 // dualsolve.go and package lp). Where one set of weights serves all offerings about as well, that
 // set is used.
 //
-// A second bound counts nodes. A fleet has a node that can hold each unit, and more than one of
-// them if a node takes only so many. LowerBound is the greater of the two.
+// # Further bounds
+//
+// For few units, package exact proves a bound that splits neither units nor nodes: see whole.go. A
+// plan that meets it is optimal.
+//
+// A third bound counts nodes. A fleet has a node that can hold each unit, and more than one of
+// them if a node takes only so many. LowerBound is the greatest of them.
 //
 // # Terms
 //

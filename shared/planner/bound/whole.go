@@ -10,7 +10,7 @@ import (
 
 const (
 	// MostWholeUnits is the most units for which whole nodes are looked for. WholeWork is the work that a search may do.
-	MostWholeUnits, WholeWork = 128, 200_000
+	MostWholeUnits, WholeWork = 128, 300_000
 	// wholeSlot is what a node has of a slot, in whole numbers.
 	wholeSlot = 1 << 20
 )

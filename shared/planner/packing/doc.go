@@ -13,7 +13,8 @@
 // The demand with the highest price seeds a node. Packing fills several offerings around it, and
 // keeps the node with the best ratio. It repeats this until nothing waits. Then it takes badly used
 // nodes apart and packs their units anew, and it merges nodes. Few demands with many units each are
-// packed by patterns, which a linear program chooses.
+// packed by patterns, which a linear program chooses. For few units, package exact then looks for the
+// cheapest whole nodes.
 //
 // # Invariants
 //

@@ -119,9 +119,10 @@ func (p *packer) planNodes(q *queue) {
 	first := len(p.nodes)
 	began := p.effort.work
 	least := improveLeast
-	small, done := p.packWhole(q.seeds)
+	small, searched := p.packWhole(q.seeds)
 	switch {
 	case small:
+		least = improveFew
 	case len(q.seeds) > fewDemands:
 		p.pack(q, orderBalanced)
 	case p.packPatterns(q.seeds):
@@ -129,7 +130,7 @@ func (p *packer) planNodes(q *queue) {
 		p.packBest(q.seeds)
 		least = improveFew
 	}
-	if !done && !small && !p.state.Work.Snapshot.SkipImprovement {
+	if !searched && !p.state.Work.Snapshot.SkipImprovement {
 		p.improve(first, p.improveBudget(first, max((p.effort.work-began)/4, least)))
 	}
 	if p.tier.Intersects(p.state.Offers.Limited) {

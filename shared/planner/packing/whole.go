@@ -11,12 +11,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 )
 
-const (
-	// improveWhole is the work that improving may do before the search for whole nodes.
-	improveWhole = 40_000
-	// wholeGap is the gap to the bound, as a part of it, at which nodes are the cheapest.
-	wholeGap = 1e-6
-)
+// wholeGap is the part of a price by which rounding may exceed its bound.
+const wholeGap = 1e-6
+
+// improveWhole is the work that improving may do before the search for whole nodes.
+const improveWhole = 40_000
 
 // whole looks for the cheapest nodes for few units with package exact.
 type whole struct {
@@ -31,8 +30,8 @@ type whole struct {
 }
 
 // packWhole packs the demands, if they are few: first as packBest does, and then as package exact finds cheaper. It
-// reports false and does nothing for other demands. done reports whether no nodes are cheaper.
-func (p *packer) packWhole(demands []int32) (packs, done bool) {
+// reports false and does nothing for other demands. searched reports whether the search could decide.
+func (p *packer) packWhole(demands []int32) (packs, searched bool) {
 	if p.state.SkipWhole || p.state.Work.Snapshot.SkipImprovement || !p.suitWhole(demands) {
 		return false, false
 	}
@@ -54,8 +53,8 @@ func (p *packer) suitWhole(demands []int32) bool {
 	return units <= bound.MostWholeUnits
 }
 
-// solveWhole replaces the nodes from position first on by cheaper ones, if there are any. It reports whether no nodes
-// are cheaper then.
+// solveWhole replaces the nodes from position first on by cheaper ones, if the search finds any. It reports false if the
+// problem is too large, or if the problem lacks a constraint that the nodes found do not keep.
 func (p *packer) solveWhole(demands []int32, first int) bool {
 	w := &whole{packer: p, first: first}
 	w.waits = slices.ContainsFunc(demands, func(i int32) bool { return p.left[i] > 0 })
@@ -74,15 +73,17 @@ func (p *packer) solveWhole(demands []int32, first int) bool {
 	result := exact.Solve(&w.problem.Problem)
 	p.effort.work += result.Work
 	p.candidates.dual.Note(w.problem, result.Lower)
+	// Where the cheapest nodes still cost more than the plan's bound, limits or other stages have decided that.
+	p.state.Whole = len(w.problem.Limits) == 0 && result.Lower < result.Price*(1-wholeGap)
 	planned := w.plan(result.Columns)
 	if planned == nil || !w.waits && p.costOf(planned) >= p.costOf(before)-minimumGain {
 		w.drop(planned)
 		w.restore(before)
-		return !w.waits && w.price <= result.Lower*(1+wholeGap)
+		return planned != nil || result.Columns == nil
 	}
 	p.nodes = append(p.nodes, planned...)
 	p.improve(first, 0)
-	return result.Price <= result.Lower*(1+wholeGap)
+	return true
 }
 
 // takeApart makes the units of the nodes wait, which are those from position first on.

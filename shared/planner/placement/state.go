@@ -20,8 +20,9 @@ type State struct {
 	// Planned are the new nodes so far. Callers that change them call PlannedChanged.
 	Planned []*PlannedNode
 	Demands []*Demand
-	// SkipWhole says that packing does not search whole nodes for few units.
-	SkipWhole bool
+	// SkipWhole says that packing does not search whole nodes for few units. Whole says that it last did, without
+	// limits that matter, and that the search has not ended.
+	SkipWhole, Whole bool
 	// Round counts the rounds of placing from zero. In each further round, pods without a place have
 	// given up one more preference.
 	Round int
