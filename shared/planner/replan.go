@@ -14,18 +14,18 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
 
-// The stages are greedy: a domain or an alternative is chosen once. So one more type or zone on offer
-// can make a plan dearer. Where a small plan costs clearly more than its bound, replan tries it without
-// one of the things that it uses. The offerings of nodes need no such tries: packing searches whole
-// nodes for all units together.
+// The stages are greedy: a domain or an alternative is chosen once. So one more type or zone on
+// offer can make a plan dearer. Where a small plan costs clearly more than its bound, replan tries
+// it without one of the things that it uses. The offerings of nodes need no such tries: packing
+// searches whole nodes for all units together.
 
 const (
 	// replanPods is the most waiting pods for which a second plan is made.
 	replanPods = 64
 	// replanExclusions is the most things that are excluded together.
 	replanExclusions = 4
-	// replanPlans and replanOfferings bound the work: the most further plans, and the most offerings
-	// that all of them may read.
+	// replanPlans and replanOfferings bound the work: the most further plans, and the most
+	// offerings that all of them may read.
 	replanPlans, replanOfferings = 24, 60_000
 	// replanGap is the ratio of price to bound that is good enough.
 	replanGap = 1.02
@@ -72,8 +72,9 @@ func (p *planning) onlyPriceMatters() bool {
 	})
 }
 
-// unitByUnit returns the cheaper of the plan and one for which packing chose node by node. The stages after packing
-// place pods that depend on others. They may need room that the cheapest nodes for the pods of packing do not have.
+// unitByUnit returns the cheaper of the plan and one for which packing chose node by node. The
+// stages after packing place pods that depend on others. They may need room that the cheapest nodes
+// for the pods of packing do not have.
 func (p *planning) unitByUnit() *planning {
 	if p.work.Snapshot.SkipImprovement || len(p.work.Snapshot.Pods) > bound.MostWholeUnits || !p.placesInTurns() ||
 		p.plan.PricePerHour <= p.plan.LowerBoundPerHour*(1+1e-6) {
@@ -95,7 +96,8 @@ func (p *planning) unitByUnit() *planning {
 	return other
 }
 
-// placesInTurns reports whether other stages than packing have placed pods on new nodes, or decided about them.
+// placesInTurns reports whether other stages than packing have placed pods on new nodes, or decided
+// about them.
 func (p *planning) placesInTurns() bool {
 	return p.state.Round > 1 || len(p.refused) > 0 || len(p.offers.Tiers) > 1 ||
 		slices.ContainsFunc(p.state.Demands, func(d *placement.Demand) bool {
@@ -108,8 +110,9 @@ func spreadsOverDomains(g *workload.Group) bool {
 	return slices.ContainsFunc(g.Topology.Spread, func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname })
 }
 
-// choosesOnce reports whether more than the search for whole nodes has decided what the plan costs: a stage before
-// packing has chosen domains or alternatives, limits matter, or there was no search, or it has ended.
+// choosesOnce reports whether more than the search for whole nodes has decided what the plan costs:
+// a stage before packing has chosen domains or alternatives, limits matter, or there was no search,
+// or it has ended.
 func (p *planning) choosesOnce() bool {
 	return !p.state.Whole || p.placesInTurns() || slices.ContainsFunc(p.state.Demands, func(d *placement.Demand) bool {
 		return d.Alternatives != d.Group.Alternatives || d.Feasibility == nil || d.Feasibility.Resolves != nil ||

@@ -3,6 +3,7 @@ package planner_test
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,8 +30,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/plantest"
 )
 
-// smallPlan is a random cluster of up to 100 waiting pods of a few shapes, for a comparison with the
-// cheapest plan. Problem says all that a solver needs to find that one.
+// smallPlan is a random cluster of up to 100 waiting pods of a few shapes, for a comparison with
+// the cheapest plan. Problem says all that a solver needs to find that one.
 type smallPlan struct {
 	snapshot *plan.Snapshot
 	shapes   []podShape
@@ -182,7 +183,8 @@ func (s *podShape) pods(shape int) []corev1.Pod {
 	return pods
 }
 
-// addLimits limits the cores of some NodePools: generously, or to little more than the pods ask for.
+// addLimits limits the cores of some NodePools: generously, or to little more than the pods ask
+// for.
 func (p *smallPlan) addLimits(random *rand.Rand) {
 	switch random.IntN(4) {
 	case 0:
@@ -287,12 +289,14 @@ func inPool(pool *api.NodePool, has func(key, value string) bool) bool {
 }
 
 const (
-	// smallVariable is how many small plans a solver judges, and judgeVariable the command that starts it.
+	// smallVariable is how many small plans a solver judges, and judgeVariable the command that
+	// starts it.
 	smallVariable, judgeVariable = "SMALL_PLANS", "JUDGE"
-	// smallOptima has the prices of the cheapest nodes for the first plans, by seed, as the solver proved them.
+	// smallOptima has the prices of the cheapest nodes for the first plans, by seed, as the solver
+	// proved them.
 	smallOptima = "testdata/optima.txt"
-	// mostAboveOptimum is the ratio of a plan's price to that of the cheapest nodes that one plan in a hundred may
-	// exceed; no plan may exceed mostOfAll.
+	// mostAboveOptimum is the ratio of a plan's price to that of the cheapest nodes that one plan
+	// in a hundred may exceed; no plan may exceed mostOfAll.
 	mostAboveOptimum, mostOfAll = 1.01, 1.03
 	// rounding is the part of a price that sums of the same prices may differ by.
 	rounding = 2e-6
@@ -320,8 +324,8 @@ func TestSmallPlans(t *testing.T) {
 	result.check(t)
 }
 
-// TestSmallPlansAgainstASolver lets a solver find the cheapest nodes for the number of plans in SMALL_PLANS. With
-// -update it writes the optima that it proves. See testdata/exact.
+// TestSmallPlansAgainstASolver lets a solver find the cheapest nodes for the number of plans in
+// SMALL_PLANS. With -update it writes the optima that it proves. See testdata/exact.
 func TestSmallPlansAgainstASolver(t *testing.T) {
 	if os.Getenv(smallVariable) == "" {
 		t.Skipf("%s is how many plans a solver judges: make optimum", smallVariable)
@@ -379,7 +383,8 @@ func (p *smallPlan) solve(t *testing.T, seed uint64) bool {
 	return len(p.plan.Unplaced) == 0
 }
 
-// verdict is what the solver says: the price of the cheapest nodes, or a lower bound if it has not proven that.
+// verdict is what the solver says: the price of the cheapest nodes, or a lower bound if it has not
+// proven that.
 type verdict struct {
 	Optimum float64 `json:"optimum"`
 	Proven  bool    `json:"proven"`
@@ -396,7 +401,8 @@ type judged struct {
 // smallResult are all judged plans.
 type smallResult struct{ judged []judged }
 
-// add adds a plan. A plan cannot be cheaper than the cheapest nodes, and its bound neither above them.
+// add adds a plan. A plan cannot be cheaper than the cheapest nodes, and its bound neither above
+// them.
 func (r *smallResult) add(t *testing.T, p *smallPlan, v verdict) {
 	t.Helper()
 	j := judged{v, p.seed, p.plan.PricePerHour, p.plan.LowerBoundPerHour, p.took}
@@ -409,8 +415,8 @@ func (r *smallResult) add(t *testing.T, p *smallPlan, v verdict) {
 	r.judged = append(r.judged, j)
 }
 
-// ratio is the plan's price to that of the cheapest nodes. Where the solver has not proven these, it is to the greater
-// of its lower bound and the plan's.
+// ratio is the plan's price to that of the cheapest nodes. Where the solver has not proven these,
+// it is to the greater of its lower bound and the plan's.
 func (j *judged) ratio() float64 {
 	if j.Proven {
 		return j.price / j.Optimum
@@ -466,7 +472,7 @@ func startJudge(t *testing.T) *solver {
 		t.Fatalf("%s is empty. It is the command of the solver: make optimum", judgeVariable)
 	}
 	fields := strings.Fields(command)
-	program := exec.CommandContext(t.Context(), fields[0], fields[1:]...)
+	program := exec.CommandContext(context.WithoutCancel(t.Context()), fields[0], fields[1:]...)
 	program.Stderr = os.Stderr
 	in, err := program.StdinPipe()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package status stores what Whittle shows people about itself in the ConfigMap whittle-status of
-// Whittle's namespace: the last plan with new nodes, the last tick with the deployment's settings, and
-// samples of the last day.
+// Whittle's namespace: the last plan with new nodes, the last tick with the deployment's settings,
+// and samples of the last day.
 //
 // Its place: provision and lifecycle write it; the console and the command line read it.
 //
@@ -68,19 +68,23 @@ func (p *Plan) NewNodes() int {
 	return count
 }
 
-// reachableGap is how far, in percent, a plan's price may be above its lower bound for the bound to tell something.
-// The bound of a large plan splits pods and nodes, so that the cheapest plan may be far above it.
+// reachableGap is how far, in percent, a plan's price may be above its lower bound for the bound to
+// tell something. The bound of a large plan splits pods and nodes, so that the cheapest plan may be
+// far above it.
 const reachableGap = 5.0
 
-// optimalGap is the part of a price that rounding may cost. A price that exceeds its lower bound by less is optimal.
+// optimalGap is the part of a price that rounding may cost. A price that exceeds its lower bound by
+// less is optimal.
 const optimalGap = 2e-6
 
-// IsOptimal reports whether a price meets its lower bound, so that no nodes for the same pods cost less.
+// IsOptimal reports whether a price meets its lower bound, so that no nodes for the same pods cost
+// less.
 func IsOptimal(price, bound float64) bool {
 	return bound > 0 && price <= bound*(1+optimalGap)
 }
 
-// Closeness says how close a price is to the cheapest plan's, for people. It is empty where the bound tells nothing.
+// Closeness says how close a price is to the cheapest plan's, for people. It is empty where the
+// bound tells nothing.
 func Closeness(price, bound float64) string {
 	switch {
 	case bound <= 0:
@@ -161,8 +165,8 @@ func encode(data map[string]string, key string, value any) error {
 	return nil
 }
 
-// update changes the ConfigMap's data. It repeats a conflicting write on a fresh reading, and returns
-// the conflict after several tries.
+// update changes the ConfigMap's data. It repeats a conflicting write on a fresh reading, and
+// returns the conflict after several tries.
 func update(ctx context.Context, store Store, change func(data map[string]string) error) error {
 	var err error
 	for range tries {

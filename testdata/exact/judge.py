@@ -133,13 +133,13 @@ def whole_program(problem, node, counts, seconds):
     zeros = numpy.zeros((len(kinds), shapes + len(problem.limits)))
     scale = numpy.maximum((problem.counts[:, None] * problem.needs).sum(axis=0), 1)
     second = numpy.hstack([zeros, -numpy.eye(len(kinds)), rooms / scale])
-    lower = numpy.concatenate(
-        [problem.counts, numpy.full(len(problem.limits), -infinite), numpy.zeros(len(kinds)), numpy.ones(3) * (1 - 1e-9)]
-    )
+    below = numpy.full(len(problem.limits), -infinite)
+    lower = numpy.concatenate([problem.counts, below, numpy.zeros(len(kinds)), numpy.full(3, 1 - 1e-9)])
     upper = numpy.concatenate(
         [numpy.full(shapes, infinite), problem.limits, numpy.zeros(len(kinds)), numpy.full(3, infinite)]
     )
-    lp = model(numpy.concatenate([problem.price[node], numpy.zeros(len(kinds))]), numpy.vstack([first, second]), lower, upper)
+    prices = numpy.concatenate([problem.price[node], numpy.zeros(len(kinds))])
+    lp = model(prices, numpy.vstack([first, second]), lower, upper)
     lp.integrality_ = [highspy.HighsVarType.kInteger] * (columns + len(kinds))
     h = solver()
     h.setOptionValue("mip_rel_gap", 1e-7)

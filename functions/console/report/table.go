@@ -324,8 +324,8 @@ func pricesLine(style terminal.Style, prices string) string {
 	return style.Wrap("prices: "+prices, "", "  ")
 }
 
-// gap says how near the plan is to the cheapest one. The bound of a large plan splits pods and nodes, so that no plan
-// reaches it.
+// gap says how near the plan is to the cheapest one. The bound of a large plan splits pods and
+// nodes, so that no plan reaches it.
 func (p *Plan) gap() string {
 	if p.LowerBoundPerHour <= 0 {
 		return ""
@@ -343,7 +343,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// extrasText says how much of a price is not the instances', such as ", of which $0.0022/h are extras".
+// extrasText says how much of a price is not the instances', such as ", of which $0.0022/h are
+// extras".
 func extrasText(extras float64) string {
 	if extras <= 0 {
 		return ""

@@ -17,8 +17,9 @@ const wholeGap = 1e-6
 // LowerBound is the price in US dollars an hour that no fleet of new nodes undercuts which holds so
 // many units of each demand (placed, by the demand's index). The domains that topology chose for
 // the demands do not count, because another plan could have chosen others. last may be the Dual of
-// an earlier Solve; it is solved further, and changed, if it has the same units. price is that of nodes that hold the
-// units. Where there are few units and the bound is below that, it counts whole nodes and units.
+// an earlier Solve; it is solved further, and changed, if it has the same units. price is that of
+// nodes that hold the units. Where there are few units and the bound is below that, it counts whole
+// nodes and units.
 func LowerBound(state *placement.State, placed []int, last *Dual, price float64) float64 {
 	units, demands := placedUnits(state, placed)
 	dual := last
@@ -53,7 +54,8 @@ func placedUnits(state *placement.State, placed []int) ([]Units, []*placement.De
 		}
 		var offerings *dense.Set
 		if d.Alternatives == d.Group.Alternatives && d.Feasibility != nil {
-			// Topology did not narrow the demand, so its feasibility follows from the group's alternatives.
+			// Topology did not narrow the demand, so its feasibility follows from the group's
+			// alternatives.
 			offerings = d.Feasibility.AnyAlternative
 		} else {
 			offerings = state.Offers.Feasibilities.LabelsFor(d.Group, d.Group.Alternatives, d.Need).AnyAlternative

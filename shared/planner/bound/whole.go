@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// MostWholeUnits is the most units for which whole nodes are looked for. WholeWork is the work that a search may do.
+	// MostWholeUnits is the most units for which whole nodes are looked for. WholeWork is the work
+	// that a search may do.
 	MostWholeUnits, WholeWork = 128, 300_000
 	// wholeSlot is what a node has of a slot, in whole numbers.
 	wholeSlot = 1 << 20
@@ -28,8 +29,8 @@ type Whole struct {
 	slots     []int
 }
 
-// NewWhole makes the problem of the cheapest whole nodes for the units, which are those of the demands. It has neither
-// nodes nor limits. It is nil for too many units or kinds of them.
+// NewWhole makes the problem of the cheapest whole nodes for the units, which are those of the
+// demands. It has neither nodes nor limits. It is nil for too many units or kinds of them.
 func NewWhole(index *offering.Index, units []Units, demands []*placement.Demand) *Whole {
 	count := 0
 	for i := range units {
@@ -100,7 +101,8 @@ func (w *Whole) need(unit int) []int64 {
 	return need
 }
 
-// readConflicts fills in which kinds cannot share a node. A kind with conflicts has the units of one demand.
+// readConflicts fills in which kinds cannot share a node. A kind with conflicts has the units of
+// one demand.
 func (w *Whole) readConflicts() {
 	for i, d := range w.demands {
 		if d.Conflicts == nil {
@@ -114,7 +116,8 @@ func (w *Whole) readConflicts() {
 	}
 }
 
-// AddNode adds the nodes of an offering, and returns the added one; nil if it can hold none of the units.
+// AddNode adds the nodes of an offering, and returns the added one; nil if it can hold none of the
+// units.
 func (w *Whole) AddNode(index *offering.Index, j int) *exact.Node {
 	mask := uint64(0)
 	for i := range w.units {
@@ -153,7 +156,8 @@ type known struct {
 	lower float64
 }
 
-// Note notes the bound that the problem's solution proved, for a later LowerBound of the same problem.
+// Note notes the bound that the problem's solution proved, for a later LowerBound of the same
+// problem.
 func (d *Dual) Note(w *Whole, lower float64) {
 	if len(w.Limits) > 0 {
 		return // The bound holds for nodes within the limits only.
@@ -179,8 +183,8 @@ func (d *Dual) noted(w *Whole) float64 {
 	return 0
 }
 
-// wholeBound is the price that no whole nodes undercut which hold the units, if the search for it has a result;
-// otherwise zero. The price of nodes that hold the units bounds the search.
+// wholeBound is the price that no whole nodes undercut which hold the units, if the search for it
+// has a result; otherwise zero. The price of nodes that hold the units bounds the search.
 func wholeBound(state *placement.State, dual *Dual, units []Units, demands []*placement.Demand, price float64) float64 {
 	if len(state.Offers.Reservations) > 0 {
 		return 0

@@ -84,7 +84,8 @@ func (s *solver) choose(r *Result) {
 	}
 }
 
-// number gives each kind its place in the number of a state. It reports false if there are too many states to number.
+// number gives each kind its place in the number of a state. It reports false if there are too many
+// states to number.
 func (c *choice) number() bool {
 	place := 1.0
 	for k := range c.Kinds {
@@ -98,7 +99,8 @@ func (c *choice) number() bool {
 	return true
 }
 
-// list lists the columns that a choice within the allowance can have. It reports false if there are too many.
+// list lists the columns that a choice within the allowance can have. It reports false if there are
+// too many.
 func (c *choice) list() bool {
 	c.columns = c.columns[:0]
 	for i := range c.nodes {
@@ -145,8 +147,8 @@ func (c *choice) search() bool {
 	return c.steps <= c.most
 }
 
-// cover chooses a column for a unit of the first kind that is left, in each way within the allowance. spent is what
-// the columns so far cost beyond the bound.
+// cover chooses a column for a unit of the first kind that is left, in each way within the
+// allowance. spent is what the columns so far cost beyond the bound.
 func (c *choice) cover(spent float64) {
 	lead := slices.IndexFunc(c.order, func(k int) bool { return c.left[k] > 0 })
 	if lead < 0 {
@@ -194,8 +196,8 @@ func (c *choice) cover(spent float64) {
 	}
 }
 
-// use takes what the column's node needs of the limits, or gives it back. It reports false, and takes nothing, if that
-// is too much.
+// use takes what the column's node needs of the limits, or gives it back. It reports false, and
+// takes nothing, if that is too much.
 func (c *choice) use(column *candidate, times float64) bool {
 	uses := c.Nodes[column.node].Uses
 	for _, use := range uses {
@@ -209,7 +211,8 @@ func (c *choice) use(column *candidate, times float64) bool {
 	return true
 }
 
-// visited reports whether the search was in this state before, at no greater cost, and notes the state otherwise.
+// visited reports whether the search was in this state before, at no greater cost, and notes the
+// state otherwise.
 func (c *choice) visited(spent float64) bool {
 	before, ok := c.seen[c.state]
 	now := reached{spent: spent}

@@ -9,9 +9,9 @@ const (
 	almostWhole = 1e-3
 )
 
-// dive looks for cheaper nodes than the known ones by rounding. It takes the nodes of which the linear program has a
-// whole one, or the one of which it has most. It then solves the program for the other units, until the search for
-// whole nodes ends for these.
+// dive looks for cheaper nodes than the known ones by rounding. It takes the nodes of which the
+// linear program has a whole one, or the one of which it has most. It then solves the program for
+// the other units, until the search for whole nodes ends for these.
 func (s *solver) dive(r *Result) {
 	until := s.work + int(diveWork*float64(s.Work))
 	d := &diver{solver: s, left: make([]int, len(s.Kinds)), limits: slices.Clone(s.Limits)}
@@ -58,12 +58,13 @@ type diver struct {
 	limits []float64
 	chosen []Column
 	price  float64
-	// numbers are the positions of the nodes of the rest in the whole problem; nil before the first rest.
+	// numbers are the positions of the nodes of the rest in the whole problem; nil before the first
+	// rest.
 	numbers []int
 }
 
-// take takes columns of the solution of the program, which is that of the whole problem or of a rest. It reports false
-// if the limits allow none.
+// take takes columns of the solution of the program, which is that of the whole problem or of a
+// rest. It reports false if the limits allow none.
 func (d *diver) take(from *solver) bool {
 	took, most, best := false, 0.0, -1
 	for number, amount := range from.program.Amounts() {

@@ -26,14 +26,15 @@ type Kind struct {
 	// Need is what a unit needs of each axis.
 	Need  []int64
 	Count int
-	// Excludes are the kinds that no node of this kind may have, by position, and of which it may have at most one
-	// unit if it is the kind itself.
+	// Excludes are the kinds that no node of this kind may have, by position, and of which it may
+	// have at most one unit if it is the kind itself.
 	Excludes uint64
 }
 
 // Node is a way to buy a node.
 type Node struct {
-	// Free is what the node has of each axis. It may be negative on axes of which its kinds need nothing.
+	// Free is what the node has of each axis. It may be negative on axes of which its kinds need
+	// nothing.
 	Free  []int64
 	Price float64
 	// Kinds are those that the node may have, by position.
@@ -55,11 +56,13 @@ type Column struct {
 
 // Result is what Solve has found.
 type Result struct {
-	// Columns hold all units, and perhaps more, for less than Problem.Upper. They are nil if none were found.
+	// Columns hold all units, and perhaps more, for less than Problem.Upper. They are nil if none
+	// were found.
 	Columns []Column
 	// Price is that of the columns; Problem.Upper without columns.
 	Price float64
-	// Lower is a price below which no nodes hold all units. It is that of the cheapest nodes if the search has ended.
+	// Lower is a price below which no nodes hold all units. It is that of the cheapest nodes if the
+	// search has ended.
 	Lower float64
 	// Work is the work done.
 	Work int
@@ -101,8 +104,8 @@ func Solve(p *Problem) Result {
 	return r
 }
 
-// Essence is what alone decides the cheapest nodes where there are no limits: the kinds, and the nodes that no other
-// one dominates, with what their units could use of them.
+// Essence is what alone decides the cheapest nodes where there are no limits: the kinds, and the
+// nodes that no other one dominates, with what their units could use of them.
 func (p *Problem) Essence() ([]Kind, []Node) {
 	if len(p.Kinds) == 0 {
 		return nil, nil
@@ -188,8 +191,8 @@ func (s *solver) cost(n *node, limitPrices []float64) float64 {
 // price is never zero, so that values can be divided by it.
 func (n *Node) price() float64 { return max(n.Price, 1e-9) }
 
-// worth is what the units of all kinds are worth less what the limits cost: a lower bound if no column is worth more
-// than it costs.
+// worth is what the units of all kinds are worth less what the limits cost: a lower bound if no
+// column is worth more than it costs.
 func (s *solver) worth(factor float64, prices, limitPrices []float64) float64 {
 	sum := 0.0
 	for k := range s.Kinds {

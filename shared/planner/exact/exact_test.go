@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/whittle-dev/whittle/shared/planner/exact"
@@ -11,7 +12,8 @@ import (
 
 const work = 200_000
 
-// random is a problem that trying everything can solve: up to three kinds of up to three units, and up to four nodes.
+// random is a problem that trying everything can solve: up to three kinds of up to three units, and
+// up to four nodes.
 func random(r *rand.Rand) *exact.Problem {
 	p := &exact.Problem{Upper: math.Inf(1), Work: work}
 	kinds := 1 + r.IntN(3)
@@ -42,74 +44,66 @@ func random(r *rand.Rand) *exact.Problem {
 
 // cheapest is the price of the cheapest nodes by trying everything; infinite without a solution.
 func cheapest(p *exact.Problem) float64 {
-	left := make([]int, len(p.Kinds))
+	b := &trying{Problem: p, used: make([]float64, len(p.Limits)), best: math.Inf(1)}
 	for k := range p.Kinds {
-		left[k] = p.Kinds[k].Count
+		b.left = append(b.left, p.Kinds[k].Count)
 	}
-	used := make([]float64, len(p.Limits))
-	best := math.Inf(1)
-	var buy func(price float64, nodes int)
-	var place func(n *exact.Node, kind int, free []int64, counts []int, price float64, nodes int)
-	buy = func(price float64, nodes int) {
-		if price >= best {
-			return
-		}
-		first := -1
-		for k, count := range left {
-			if count > 0 {
-				first = k
-			}
-		}
-		if first < 0 {
-			best = price
-			return
-		}
-		for i := range p.Nodes {
-			n := &p.Nodes[i]
-			if n.Kinds&(1<<first) == 0 {
-				continue
-			}
-			fits := true
-			for _, use := range n.Uses {
-				used[use.Limit] += use.Amount
-				fits = fits && used[use.Limit] <= p.Limits[use.Limit]
-			}
-			if fits {
-				place(n, 0, append([]int64(nil), n.Free...), make([]int, len(p.Kinds)), price+n.Price, nodes+1)
-			}
-			for _, use := range n.Uses {
-				used[use.Limit] -= use.Amount
-			}
-		}
+	b.buy(0)
+	return b.best
+}
+
+// trying tries all nodes with all units.
+type trying struct {
+	*exact.Problem
+	left []int
+	used []float64
+	best float64
+}
+
+// buy buys a further node in each way.
+func (b *trying) buy(price float64) {
+	if price >= b.best {
+		return
 	}
-	place = func(n *exact.Node, kind int, free []int64, counts []int, price float64, nodes int) {
-		if kind == len(p.Kinds) {
-			any := false
-			for _, count := range counts {
-				any = any || count > 0
-			}
-			if any {
-				buy(price, nodes)
-			}
-			return
+	first := slices.IndexFunc(b.left, func(count int) bool { return count > 0 })
+	if first < 0 {
+		b.best = price
+		return
+	}
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		fits := n.Kinds&(1<<first) != 0
+		for _, use := range n.Uses {
+			b.used[use.Limit] += use.Amount
+			fits = fits && b.used[use.Limit] <= b.Limits[use.Limit]
 		}
-		for count := 0; count <= left[kind]; count++ {
-			if count > 0 && !allowed(p, n, kind, free, counts, count) {
-				break
-			}
-			counts[kind] = count
-			left[kind] -= count
-			after := append([]int64(nil), free...)
-			for a, need := range p.Kinds[kind].Need {
-				after[a] -= need * int64(count)
-			}
-			place(n, kind+1, after, counts, price, nodes)
-			left[kind] += count
-			counts[kind] = 0
+		if fits {
+			b.place(n, 0, slices.Clone(n.Free), make([]int, len(b.Kinds)), price+n.Price)
+		}
+		for _, use := range n.Uses {
+			b.used[use.Limit] -= use.Amount
 		}
 	}
-	buy(0, 0)
-	return best
+}
+
+// place places units of the kinds from one on, in each way, and buys further nodes then.
+func (b *trying) place(n *exact.Node, kind int, free []int64, counts []int, price float64) {
+	if kind == len(b.Kinds) {
+		if slices.Max(counts) > 0 {
+			b.buy(price)
+		}
+		return
+	}
+	most := b.left[kind]
+	for count := 0; count <= most && (count == 0 || allowed(b.Problem, n, kind, free, counts, count)); count++ {
+		counts[kind], b.left[kind] = count, most-count
+		after := slices.Clone(free)
+		for a, need := range b.Kinds[kind].Need {
+			after[a] -= need * int64(count)
+		}
+		b.place(n, kind+1, after, counts, price)
+		counts[kind], b.left[kind] = 0, most
+	}
 }
 
 func allowed(p *exact.Problem, n *exact.Node, kind int, free []int64, counts []int, count int) bool {
@@ -152,7 +146,8 @@ func TestCheapest(t *testing.T) {
 		if got.Price <= want*(1+1e-6) && got.Lower >= want*(1-1e-5) {
 			ended++
 		}
-		// Nodes that cost as much as known ones are no result, and the bound says that these are the cheapest.
+		// Nodes that cost as much as known ones are no result, and the bound says that these are
+		// the cheapest.
 		p.Upper = want
 		if got := exact.Solve(p); got.Columns != nil || got.Lower > want*(1+1e-6) {
 			t.Errorf("seed %d: with nodes of %v known, it is %+v", seed, want, got)
@@ -170,7 +165,7 @@ func checkColumns(t *testing.T, seed uint64, p *exact.Problem, r *exact.Result) 
 	for _, c := range r.Columns {
 		n := &p.Nodes[c.Node]
 		price += n.Price
-		free, counts := append([]int64(nil), n.Free...), make([]int, len(p.Kinds))
+		free, counts := slices.Clone(n.Free), make([]int, len(p.Kinds))
 		for k, count := range c.Counts {
 			if count > 0 && !allowed(p, n, k, free, counts, count) {
 				t.Errorf("seed %d: a node cannot have %d units of kind %d beside %v", seed, count, k, counts)
@@ -200,7 +195,8 @@ func checkColumns(t *testing.T, seed uint64, p *exact.Problem, r *exact.Result) 
 	}
 }
 
-// TestWorkIsBounded gives a problem of many kinds little work. It must end soon, with a bound that holds.
+// TestWorkIsBounded gives a problem of many kinds little work. It must end soon, with a bound that
+// holds.
 func TestWorkIsBounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &exact.Problem{Upper: math.Inf(1)}

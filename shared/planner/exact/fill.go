@@ -40,8 +40,9 @@ func (f *filling) init(s *solver) {
 	f.free, f.counts, f.best = make([]int64, s.axes), make([]int, len(s.Kinds)), make([]int, len(s.Kinds))
 }
 
-// take finds the column of the node that is worth most, if that is more than above. It returns what it is worth, or
-// what none exceeds if the search was cut short. f.found says whether f.best has such a column.
+// take finds the column of the node that is worth most, if that is more than above. It returns what
+// it is worth, or what none exceeds if the search was cut short. f.found says whether f.best has
+// such a column.
 func (f *filling) take(n *node, prices []float64, above float64, most int) float64 {
 	f.list = nil
 	limit := f.start(n, prices, above, most)
@@ -56,8 +57,8 @@ func (f *filling) take(n *node, prices []float64, above float64, most int) float
 	return f.above
 }
 
-// all passes each full column to the list that is worth more than above, in f.counts. It reports false if the search
-// was cut short.
+// all passes each full column to the list that is worth more than above, in f.counts. It reports
+// false if the search was cut short.
 func (f *filling) all(n *node, prices []float64, above float64, most int, list func(value float64)) bool {
 	f.list = list
 	if f.start(n, prices, above, most) <= above {
@@ -111,8 +112,8 @@ func (f *filling) weigh() float64 {
 	return weight
 }
 
-// limit is what the items from a position on can add at most, if the free part weighs so much. No unit weighs less than
-// its share of that, and there are only so many.
+// limit is what the items from a position on can add at most, if the free part weighs so much. No
+// unit weighs less than its share of that, and there are only so many.
 func (f *filling) limit(from int, weight float64) float64 {
 	value := 0.0
 	for i := from; i < len(f.items); i++ {

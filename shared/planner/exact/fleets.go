@@ -7,25 +7,26 @@ import (
 )
 
 const (
-	// fleetWork is the part of the work that the search for fleets may do. mostFleets is the most of them, and
-	// placeSteps the most steps that placing units on one takes.
+	// fleetWork is the part of the work that the search for fleets may do. mostFleets is the most
+	// of them, and placeSteps the most steps that placing units on one takes.
 	fleetWork, mostFleets, placeSteps = 0.4, 2000, 1500
 )
 
-// fleets looks at sets of nodes, without units on them, from cheap to dear. The first one that can hold all units is the
-// cheapest. Where few nodes are enough, few sets have room for all units together, and the linear program, which
-// splits nodes, tells little.
+// fleets looks at sets of nodes, without units on them, from cheap to dear. The first one that can
+// hold all units is the cheapest. Where few nodes are enough, few sets have room for all units
+// together, and the linear program, which splits nodes, tells little.
 type fleets struct {
 	*solver
 	// types are the nodes that a fleet may have, the dearest first.
 	types []fleetType
-	// need is what all units need of each axis, and then the number of each kind. rates are, by type and axis, the least
-	// price for one of it on this type and those after it.
+	// need is what all units need of each axis, and then the number of each kind. rates are, by
+	// type and axis, the least price for one of it on this type and those after it.
 	need   []float64
 	rates  [][]float64
 	chosen []int
 	found  []fleet
-	// upper is the price below which a fleet must stay, and gap what its columns may cost beyond the bound.
+	// upper is the price below which a fleet must stay, and gap what its columns may cost beyond
+	// the bound.
 	upper, gap float64
 	until      int
 	used       []float64
@@ -126,8 +127,8 @@ func (f *fleets) readTypes() {
 	}
 }
 
-// extend lists the fleets that have the chosen nodes and further ones of the types from a position on. left is what
-// the chosen nodes have no room for. It reports false for too many fleets.
+// extend lists the fleets that have the chosen nodes and further ones of the types from a position
+// on. left is what the chosen nodes have no room for. It reports false for too many fleets.
 func (f *fleets) extend(from int, price, reduced float64, left []float64) bool {
 	if f.work++; f.work > f.until {
 		return false
@@ -168,8 +169,8 @@ func (f *fleets) extend(from int, price, reduced float64, left []float64) bool {
 	return true
 }
 
-// take takes what the node needs of the limits, or gives it back. It reports false, and takes nothing, if that is too
-// much.
+// take takes what the node needs of the limits, or gives it back. It reports false, and takes
+// nothing, if that is too much.
 func (f *fleets) take(t *fleetType, times float64) bool {
 	uses := f.Nodes[t.node.at].Uses
 	for _, use := range uses {
@@ -183,8 +184,8 @@ func (f *fleets) take(t *fleetType, times float64) bool {
 	return true
 }
 
-// place places all units on the fleet's nodes. It returns nil if they cannot hold them, and reports whether that is
-// certain.
+// place places all units on the fleet's nodes. It returns nil if they cannot hold them, and reports
+// whether that is certain.
 func (f *fleets) place(one *fleet) (columns []Column, ended bool) {
 	p := &placing{fleets: f, most: placeSteps}
 	for _, i := range one.types {
@@ -245,7 +246,8 @@ func (p *placing) kind(at int) bool {
 	return p.spread(at, 0, p.Kinds[p.order[at]].Count)
 }
 
-// fitTogether reports whether the nodes have as much left as the kinds from a position on need together.
+// fitTogether reports whether the nodes have as much left as the kinds from a position on need
+// together.
 func (p *placing) fitTogether(at int) bool {
 	for a := range p.axes {
 		need, free := int64(0), int64(0)
@@ -262,7 +264,8 @@ func (p *placing) fitTogether(at int) bool {
 	return true
 }
 
-// spread places so many units of the kind at a position on the nodes from one on, and then the other kinds.
+// spread places so many units of the kind at a position on the nodes from one on, and then the
+// other kinds.
 func (p *placing) spread(at, from, count int) bool {
 	if p.steps++; p.steps > p.most {
 		return false

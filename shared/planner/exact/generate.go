@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/lp"
 )
 
-// generate grows the linear program until no column is worth more than it costs. It keeps the dual prices that prove
-// the highest bound.
+// generate grows the linear program until no column is worth more than it costs. It keeps the dual
+// prices that prove the highest bound.
 func (s *solver) generate() {
 	s.program = &lp.Program{}
 	for k := range s.Kinds {
@@ -93,8 +93,8 @@ func (s *solver) add(at int, counts []int) {
 	s.program.Columns = append(s.program.Columns, c)
 }
 
-// price adds the best column of each node that is worth more than it costs, and reports whether there is one. It
-// returns the factor for the prices at which none is.
+// price adds the best column of each node that is worth more than it costs, and reports whether
+// there is one. It returns the factor for the prices at which none is.
 func (s *solver) price(prices, limitPrices []float64, steps int) (factor float64, added bool) {
 	factor = 1
 	for i := range s.nodes {

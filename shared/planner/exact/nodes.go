@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/lp"
 )
 
-// readNodes fills in the nodes that no other one dominates: one that costs no more, takes no more of any limit, and
-// holds all that the other one could.
+// readNodes fills in the nodes that no other one dominates: one that costs no more, takes no more
+// of any limit, and holds all that the other one could.
 func (s *solver) readNodes() {
 	order := make([]int, len(s.Nodes))
 	for i := range order {
@@ -79,8 +79,9 @@ func (s *solver) dominates(cheap, n *node) bool {
 	return true
 }
 
-// readBin fills in the node as the knapsack reads it: the amounts as parts of the greatest node's. Further axes stand
-// for the units that there are of each kind. With them, a node that holds nearly all units has the right weights.
+// readBin fills in the node as the knapsack reads it: the amounts as parts of the greatest node's.
+// Further axes stand for the units that there are of each kind. With them, a node that holds nearly
+// all units has the right weights.
 func (s *solver) readBin(n *node) {
 	bin := lp.Bin{Fits: n.bin.Fits, Free: make([]float64, s.axes, s.axes+len(n.bin.Fits))}
 	for a, free := range n.free {

@@ -29,8 +29,9 @@ type whole struct {
 	waits bool
 }
 
-// packWhole packs the demands, if they are few: first as packBest does, and then as package exact finds cheaper. It
-// reports false and does nothing for other demands. searched reports whether the search could decide.
+// packWhole packs the demands, if they are few: first as packBest does, and then as package exact
+// finds cheaper. It reports false and does nothing for other demands. searched reports whether the
+// search could decide.
 func (p *packer) packWhole(demands []int32) (packs, searched bool) {
 	if p.state.SkipWhole || p.state.Work.Snapshot.SkipImprovement || !p.suitWhole(demands) {
 		return false, false
@@ -53,8 +54,9 @@ func (p *packer) suitWhole(demands []int32) bool {
 	return units <= bound.MostWholeUnits
 }
 
-// solveWhole replaces the nodes from position first on by cheaper ones, if the search finds any. It reports false if the
-// problem is too large, or if the problem lacks a constraint that the nodes found do not keep.
+// solveWhole replaces the nodes from position first on by cheaper ones, if the search finds any. It
+// reports false if the problem is too large, or if the problem lacks a constraint that the nodes
+// found do not keep.
 func (p *packer) solveWhole(demands []int32, first int) bool {
 	w := &whole{packer: p, first: first}
 	w.waits = slices.ContainsFunc(demands, func(i int32) bool { return p.left[i] > 0 })
@@ -73,7 +75,8 @@ func (p *packer) solveWhole(demands []int32, first int) bool {
 	result := exact.Solve(&w.problem.Problem)
 	p.effort.work += result.Work
 	p.candidates.dual.Note(w.problem, result.Lower)
-	// Where the cheapest nodes still cost more than the plan's bound, limits or other stages have decided that.
+	// Where the cheapest nodes still cost more than the plan's bound, limits or other stages have
+	// decided that.
 	p.state.Whole = len(w.problem.Limits) == 0 && result.Lower < result.Price*(1-wholeGap)
 	planned := w.plan(result.Columns)
 	if planned == nil || !w.waits && p.costOf(planned) >= p.costOf(before)-minimumGain {
@@ -123,8 +126,8 @@ func (w *whole) read(demands []int32) bool {
 	return w.problem != nil && w.readNodes(units)
 }
 
-// readNodes adds the nodes, and the limits that matter. Without such limits the candidates suffice. Otherwise an
-// offering may serve that takes less of a limit than the one that dominates it.
+// readNodes adds the nodes, and the limits that matter. Without such limits the candidates suffice.
+// Otherwise an offering may serve that takes less of a limit than the one that dominates it.
 func (w *whole) readNodes(units []bound.Units) bool {
 	numbers := make([]int, 0, len(w.candidates.all))
 	for i := range w.candidates.all {
@@ -172,13 +175,14 @@ func (w *whole) readNodes(units []bound.Units) bool {
 
 // wholeLimit is a limit that nodes of the known price could exceed.
 type wholeLimit struct {
-	// left has what the NodePool's limits leave; at is the position in it, and row that in the problem.
+	// left has what the NodePool's limits leave; at is the position in it, and row that in the
+	// problem.
 	left    []int64
 	at, row int
 }
 
-// readLimits adds the limits that nodes of these offerings could exceed at the known price. It reports false for too
-// many.
+// readLimits adds the limits that nodes of these offerings could exceed at the known price. It
+// reports false for too many.
 func (w *whole) readLimits(numbers []int) (limits []wholeLimit, few bool) {
 	for i, pool := range w.state.Offers.Pools {
 		left := w.Limits[pool]
@@ -224,8 +228,9 @@ func (w *whole) start(nodes []*placement.PlannedNode) {
 	}
 }
 
-// plan makes nodes of the columns, and takes their units. It returns nil, and changes nothing, if the nodes could not
-// hold all units. The problem knows neither minValues nor all constraints over hosts.
+// plan makes nodes of the columns, and takes their units. It returns nil, and changes nothing, if
+// the nodes could not hold all units. The problem knows neither minValues nor all constraints over
+// hosts.
 func (w *whole) plan(columns []exact.Column) []*placement.PlannedNode {
 	var planned []*placement.PlannedNode
 	for _, c := range columns {

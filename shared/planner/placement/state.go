@@ -20,16 +20,16 @@ type State struct {
 	// Planned are the new nodes so far. Callers that change them call PlannedChanged.
 	Planned []*PlannedNode
 	Demands []*Demand
-	// SkipWhole says that packing does not search whole nodes for few units. Whole says that it last did, without
-	// limits that matter, and that the search has not ended.
+	// SkipWhole says that packing does not search whole nodes for few units. Whole says that it
+	// last did, without limits that matter, and that the search has not ended.
 	SkipWhole, Whole bool
-	// Round counts the rounds of placing from zero. In each further round, pods without a place have
-	// given up one more preference.
+	// Round counts the rounds of placing from zero. In each further round, pods without a place
+	// have given up one more preference.
 	Round int
 	// Leftovers are the pods that found no place in this round.
 	Leftovers []Leftover
-	// prepared is how many demands PrepareDemands has seen. generation counts how often it read their
-	// constraints over hosts again, which constrained says there are.
+	// prepared is how many demands PrepareDemands has seen. generation counts how often it read
+	// their constraints over hosts again, which constrained says there are.
 	prepared, generation int
 	constrained          bool
 	values               plannedValues
