@@ -79,7 +79,7 @@ $(experiments): local
 	@build/local $@
 
 contract: ## observe the facts about AWS that Whittle rests on, locally; live=1 in your account (under $$0.10), cluster=NAME for its access entries
-compare: ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, runs=5 for medians, short=1 to only migrate
+compare: ## let Karpenter and Whittle serve one cluster in turn; karpenter=1.14 for that version, runs=5 for medians, short=1 to only migrate, alone=1 without Karpenter
 day: ## let Karpenter and Whittle serve one compressed day in turn, 40 minutes; arguments=-short for about 5, "-seed N" for another day
 kueue: ## let Kueue admit jobs of up to 64 pods that Whittle makes room for, also while EC2 is short
 

@@ -59,6 +59,25 @@ func competitors(ctx context.Context, t *trial) (first, second scenario.Autoscal
 	return karpenterItself(t.world, t.setup), whittle(t.world, t.setup, arn, "adaptive"), role, nil
 }
 
+// alone has Whittle serve the workload without a comparison.
+func alone(ctx context.Context, t *trial) (result, error) {
+	_, who, role, err := competitors(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	comparison := &scenario.Comparison{Setup: t.setup, World: t.world, NodeRole: role, Watch: takeOver}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := comparison.Begin(ctx); err != nil {
+		return nil, err
+	}
+	if err := comparison.Let(ctx, who); err != nil {
+		return nil, err
+	}
+	measured, err := comparison.Runs(ctx, who, t.number)
+	return comparisonTable{[]string{who.Name}, [][]scenario.Measure{measured}, t.number}, err
+}
+
 // comparisonTable has what each autoscaler took.
 type comparisonTable struct {
 	names    []string
@@ -175,8 +194,10 @@ func karpenterItself(w *world.World, setup scenario.Setup) scenario.Autoscaler {
 			running = nil
 			return nil
 		},
-		Calls:    func() map[string]int { return w.CallsOf(world.KarpenterRole) },
-		Requests: func() (int, error) { return requests(w, "system:serviceaccounts:"+karpenter.Namespace) },
+		Calls: func() map[string]int { return w.CallsOf(world.KarpenterRole) },
+		Requests: func() (map[string]int, error) {
+			return requests(w, "system:serviceaccounts:"+karpenter.Namespace)
+		},
 	}
 }
 
@@ -192,20 +213,20 @@ func whittle(w *world.World, setup scenario.Setup, nodeRole, reaction string) sc
 		},
 		Stop:     w.Remove,
 		Calls:    func() map[string]int { return w.CallsOf(world.WhittleRole) },
-		Requests: func() (int, error) { return requests(w, "whittle:") },
+		Requests: func() (map[string]int, error) { return requests(w, "whittle:") },
 	}
 }
 
-// requests counts the API server's requests from users of a group, without watches.
-func requests(w *world.World, group string) (int, error) {
+// requests counts the API server's requests from users of a group, by verb and resource.
+func requests(w *world.World, group string) (map[string]int, error) {
 	all, err := w.Requests()
-	count := 0
+	counts := map[string]int{}
 	for _, request := range all {
-		if request.Verb != "watch" && containsPrefix(request.Groups, group) {
-			count++
+		if containsPrefix(request.Groups, group) {
+			counts[request.Verb+" "+request.Resource]++
 		}
 	}
-	return count, err
+	return counts, err
 }
 
 func containsPrefix(groups []string, prefix string) bool {

@@ -108,6 +108,9 @@ func experiments() map[string]experiment {
 			interval: defaultInterval, boot: boot, told: true, variable: "runs", number: 1,
 			options: changing(func(o *world.Options) { o.Bare, o.Audit, o.Karpenter = true, true, os.Getenv("karpenter") }),
 			run: func(ctx context.Context, t *trial) (result, error) {
+				if os.Getenv("alone") != "" {
+					return alone(ctx, t)
+				}
 				return compare(ctx, t, os.Getenv("short") == "")
 			},
 		},

@@ -117,7 +117,7 @@ func (d *day) serve(ctx context.Context, who scenario.Autoscaler, options Option
 	if err != nil {
 		return nil, err
 	}
-	record.Requests = after - requests
+	record.Requests = scenario.WithoutWatches(after) - scenario.WithoutWatches(requests)
 	audited, err := d.world.Requests()
 	if err != nil {
 		return nil, err

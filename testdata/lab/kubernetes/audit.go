@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 )
@@ -52,7 +53,7 @@ func (c *ControlPlane) AuditedRequests() ([]Request, error) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var line struct {
-			Verb           string
+			Stage, Verb    string
 			User           struct{ Groups []string }
 			ObjectRef      struct{ Resource, Subresource, Namespace, Name, APIGroup string }
 			ResponseStatus struct{ Code int }
@@ -60,6 +61,9 @@ func (c *ControlPlane) AuditedRequests() ([]Request, error) {
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			return nil, fmt.Errorf("reading the audit log: line %q: %w", lines.Text(), err)
+		}
+		if line.Verb == "watch" && line.Stage == "ResponseComplete" && line.ResponseStatus.Code == http.StatusOK {
+			continue // its beginning has a line of its own
 		}
 		about := line.ObjectRef
 		if about.Subresource != "" {

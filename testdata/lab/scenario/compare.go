@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,10 +36,24 @@ type Autoscaler struct {
 	Name string
 	// Start installs it in the cluster and Stop removes it, as the README describes.
 	Start, Stop func(context.Context) error
-	// Calls counts its calls to AWS by service and action. Requests counts those to the API server,
-	// without watches.
+	// Calls counts its calls to AWS by service and action. Requests counts those to the API server
+	// by verb and resource, such as "list pods".
 	Calls    func() map[string]int
-	Requests func() (int, error)
+	Requests func() (map[string]int, error)
+}
+
+// watching begins the counts of requests that stay open.
+const watching = "watch "
+
+// WithoutWatches is how many requests there are that are no watches.
+func WithoutWatches(requests map[string]int) int {
+	count := 0
+	for request, times := range requests {
+		if !strings.HasPrefix(request, watching) {
+			count += times
+		}
+	}
+	return count
 }
 
 // Wave is a scaling of Deployments at one moment.
@@ -74,7 +89,8 @@ type Measure struct {
 	Nodes                    int           // all, after the wave
 	PricePerHour             float64       // of all nodes
 	Calls                    map[string]int
-	Requests                 int // to the API server
+	Requests                 int            // to the API server, without watches
+	Asked                    map[string]int // all of them, by verb and resource
 }
 
 // Begin applies the workload without replicas and follows the cluster until ctx ends.
@@ -170,9 +186,9 @@ func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Meas
 	}
 	// The API server may cut a watch that lasts through a whole comparison, and the missed events
 	// would not be measured.
-	watching, cancel := context.WithCancel(ctx)
+	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watcher, err := c.watch(watching, NewTimeline(io.Discard))
+	watcher, err := c.watch(within, NewTimeline(io.Discard))
 	if err != nil {
 		return measure, err
 	}
@@ -207,16 +223,23 @@ func (c *Comparison) Serve(ctx context.Context, who Autoscaler, wave Wave) (Meas
 		measure.Nodes++
 		measure.PricePerHour += price
 	}
-	measure.Calls = map[string]int{}
-	for action, count := range who.Calls() {
-		if made := count - calls[action]; made > 0 {
-			measure.Calls[action] = made
-		}
-	}
+	measure.Calls = more(who.Calls(), calls)
 	after, err := who.Requests()
-	measure.Requests = after - requests
+	measure.Asked = more(after, requests)
+	measure.Requests = WithoutWatches(measure.Asked)
 	c.timeline.Add("running", "%d pods on %d nodes, $%.4f/h", total, measure.Nodes, measure.PricePerHour)
 	return measure, err
+}
+
+// more is what the later counts have beyond the earlier ones.
+func more(later, earlier map[string]int) map[string]int {
+	made := map[string]int{}
+	for what, count := range later {
+		if count > earlier[what] {
+			made[what] = count - earlier[what]
+		}
+	}
+	return made
 }
 
 // Empty removes the workload and waits until no instance is left.

@@ -44,23 +44,42 @@ func WriteComparison(out io.Writer, names []string, measures [][]Measure) error 
 		"workload\tautoscaler\tpending to CreateFleet\tpending to running\tnodes\t$/h\tcalls to AWS\trequests to " +
 			"the API server",
 	}
-	kinds := map[string][]int{}
 	for i := range measures[0] {
 		for side := range measures {
 			m := measures[side][i]
 			total := 0
-			for kind, count := range m.Calls {
+			for _, count := range m.Calls {
 				total += count
-				if kinds[kind] == nil {
-					kinds[kind] = make([]int, len(measures))
-				}
-				kinds[kind][side] += count
 			}
 			rows = append(rows, fmt.Sprintf("%s\t%s\t%.1f s\t%.1f s\t%d\t%.4f\t%d\t%d", m.Wave, names[side],
 				m.ToCreateFleet.Seconds(), m.ToRunning.Seconds(), m.Nodes, m.PricePerHour, total, m.Requests))
 		}
 	}
-	rows = append(rows, "", "calls to AWS\t"+strings.Join(names, "\t"))
+	rows = append(rows, counts("calls to AWS", names, measures, func(m Measure) map[string]int { return m.Calls })...)
+	for i, m := range measures[0] {
+		only := make([][]Measure, len(measures))
+		for side := range measures {
+			only[side] = measures[side][i : i+1]
+		}
+		rows = append(rows, counts("requests: "+m.Wave, names, only, func(m Measure) map[string]int { return m.Asked })...)
+	}
+	return WriteTable(out, rows)
+}
+
+// counts are the rows of what each autoscaler counted in the first run.
+func counts(title string, names []string, measures [][]Measure, of func(Measure) map[string]int) []string {
+	kinds := map[string][]int{}
+	for side := range measures {
+		for _, m := range measures[side] {
+			for kind, count := range of(m) {
+				if kinds[kind] == nil {
+					kinds[kind] = make([]int, len(measures))
+				}
+				kinds[kind][side] += count
+			}
+		}
+	}
+	rows := []string{"", title + "\t" + strings.Join(names, "\t")}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		row := kind
 		for _, count := range kinds[kind] {
@@ -68,5 +87,5 @@ func WriteComparison(out io.Writer, names []string, measures [][]Measure) error 
 		}
 		rows = append(rows, row)
 	}
-	return WriteTable(out, rows)
+	return rows
 }
