@@ -94,6 +94,7 @@ type Client struct {
 	// consistent makes every read see the newest version.
 	consistent bool
 	cache      *Cache // nil without one
+	leases     *knownLeases
 	now        func() time.Time
 }
 
@@ -168,6 +169,7 @@ func newClient(endpoint Endpoint, config *rest.Config, now func() time.Time) (*C
 	}
 	return &Client{
 		Endpoint: endpoint, rest: client, config: config, decoder: codecs.UniversalDeserializer(), now: now,
+		leases: &knownLeases{},
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -45,6 +46,10 @@ func (c *Client) SucceedLease(
 	wanted := coordinationv1.LeaseSpec{
 		HolderIdentity: &holder, AcquireTime: &moment, RenewTime: &moment, LeaseDurationSeconds: &seconds,
 	}
+	lease := &Lease{client: c, fence: fence}
+	if err := c.takeReleased(ctx, name, wanted, &lease.held); !isChanged(err) {
+		return given(lease, err)
+	}
 	current, err := c.lease(ctx, name)
 	if err != nil {
 		return nil, err
@@ -54,12 +59,15 @@ func (c *Client) SucceedLease(
 	case current == nil:
 		verb, path = http.MethodPost, leasesPath
 		current = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}}
+	case isSame(&current.Spec, &wanted):
+		lease.held = *current
+		return lease, nil
 	case taken(&current.Spec, predecessor, now):
+		c.leases.met.keep(*current)
 		return nil, nil
 	}
 	current.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	current.Spec = wanted
-	lease := &Lease{client: c, fence: fence}
 	err = c.writeLease(ctx, verb, path, current, &lease.held)
 	if !IsConflict(err) {
 		return given(lease, err)
@@ -70,6 +78,62 @@ func (c *Client) SucceedLease(
 	}
 	lease.held = *stored
 	return lease, nil
+}
+
+// errNoneReleased means that the client knows of no Lease that is free.
+var errNoneReleased = errors.New("no lease was released by this client")
+
+// isChanged reports whether a Lease has to be read before it is taken.
+func isChanged(err error) bool {
+	return errors.Is(err, errNoneReleased) || IsConflict(err) || apierrors.IsNotFound(err)
+}
+
+// takeReleased takes the Lease without reading it, if this client has released it last and nobody has
+// written it since. The resourceVersion proves that.
+func (c *Client) takeReleased(
+	ctx context.Context, name string, wanted coordinationv1.LeaseSpec, into *coordinationv1.Lease,
+) error {
+	free := c.leases.released.take(name)
+	if free == nil {
+		return errNoneReleased
+	}
+	free.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
+	free.Spec = wanted
+	return c.writeLease(ctx, http.MethodPut, leasesPath+"/"+name, free, into)
+}
+
+// knownLeases are Leases as a client and its copies have seen them last. Another invocation may have
+// written them since, which the resourceVersion shows.
+type knownLeases struct {
+	released storedLeases // that nobody had then
+	met      storedLeases // that another holder had then
+}
+
+// storedLeases are Leases by name. It is a cache, and safe for concurrent use.
+type storedLeases struct {
+	mutex  sync.Mutex
+	leases map[string]coordinationv1.Lease
+}
+
+// take returns the Lease, and forgets it. It returns nil for none.
+func (r *storedLeases) take(name string) *coordinationv1.Lease {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	lease, known := r.leases[name]
+	if !known {
+		return nil
+	}
+	delete(r.leases, name)
+	return &lease
+}
+
+func (r *storedLeases) keep(lease coordinationv1.Lease) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.leases == nil {
+		r.leases = map[string]coordinationv1.Lease{}
+	}
+	r.leases[lease.Name] = lease
 }
 
 // given returns the Lease, or nil with an error.
@@ -183,9 +247,13 @@ func (l *Lease) ReleaseUnlessAsked(ctx context.Context) (asked bool, err error) 
 	released.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	none, second := "", int32(1)
 	released.Spec.HolderIdentity, released.Spec.LeaseDurationSeconds = &none, &second
-	err = l.client.writeLease(ctx, http.MethodPut, leasesPath+"/"+released.Name, &released, &coordinationv1.Lease{})
+	var stored coordinationv1.Lease
+	err = l.client.writeLease(ctx, http.MethodPut, leasesPath+"/"+released.Name, &released, &stored)
 	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		l.fence.released.Store(true)
+		if err == nil && !l.client.dryRun {
+			l.client.leases.released.keep(stored)
+		}
 		return false, err
 	}
 	current, err := l.client.lease(ctx, released.Name)
@@ -207,16 +275,19 @@ func isHolder(lease *coordinationv1.Lease, holder string) bool {
 // AskHolder asks the holder of the Lease for another pass before it releases the Lease. The holder
 // may have read the cluster before the change that the caller knows of. The holder may have ended
 // meanwhile, or lack the time. AskHolder does nothing, and returns no error, when nobody has the
-// Lease.
-func (c *Client) AskHolder(ctx context.Context, name string, now time.Time) error {
-	current, err := c.lease(ctx, name)
+// Lease. It takes the Lease as AcquireLease has met it a moment ago.
+func (c *Client) AskHolder(ctx context.Context, name string, now time.Time) (err error) {
+	current := c.leases.met.take(name)
+	if current == nil {
+		current, err = c.lease(ctx, name)
+	}
 	if err != nil || current == nil || !taken(&current.Spec, "", now) {
 		return err
 	}
 	current.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	metav1.SetMetaDataAnnotation(&current.ObjectMeta, askedAtAnnotationKey, now.UTC().Format(time.RFC3339Nano))
-	// The holder sees the new resourceVersion. A conflict means that it sees another one, or has
-	// released the Lease.
+	// The holder sees the new resourceVersion. A conflict means that it sees another one, which was
+	// written after the change that the caller knows of, or has released the Lease.
 	if err := c.writeJSON(ctx, http.MethodPut, leasesPath+"/"+name, current, nil); !apierrors.IsConflict(err) {
 		return err
 	}
