@@ -13,20 +13,15 @@ import (
 
 // contents reads the pods and volumes of nodes that are drained. It reads those of a node when the
 // pass comes to it. In a storm a pass comes to a part of the nodes only. The attachments of
-// volumes, and the version that the pods must have, are read once for all nodes.
+// volumes are read once for all nodes.
 type contents struct {
 	client kubernetes
 	now    func() time.Time
-	count  int // of the nodes that are drained
+	pods   *nodePods
 
 	once        sync.Once
 	attachments []storagev1.VolumeAttachment
-	version     string
 	err         error
-}
-
-func newContents(client kubernetes, now func() time.Time, views []nodeclaim.View) *contents {
-	return &contents{client: client, now: now, count: drained(views)}
 }
 
 // drained is the number of claims whose pods and volumes are read.
@@ -46,15 +41,11 @@ func (c *contents) read(ctx context.Context, view *nodeclaim.View) error {
 	if !needsContents(view) {
 		return nil
 	}
-	c.once.Do(func() {
-		if c.attachments, c.err = c.client.VolumeAttachments(ctx); c.err == nil && c.count > 1 {
-			c.version, c.err = c.client.PodsVersion(ctx)
-		}
-	})
+	c.once.Do(func() { c.attachments, c.err = c.client.VolumeAttachments(ctx) })
 	if c.err != nil {
 		return c.err
 	}
-	return readContents(ctx, c.client, view, c.version, c.attachments, c.now())
+	return c.complete(ctx, view)
 }
 
 // needsContents reports whether the pods and volumes of the claim's node decide what is done.
@@ -62,19 +53,18 @@ func needsContents(view *nodeclaim.View) bool {
 	return len(view.Nodes) > 0 && view.WantsPods()
 }
 
-func readContents(
-	ctx context.Context, client kubernetes, view *nodeclaim.View,
-	version string, attachments []storagev1.VolumeAttachment, now time.Time,
-) error {
+// complete adds the pods, and the volumes that are attached.
+func (c *contents) complete(ctx context.Context, view *nodeclaim.View) error {
 	for _, node := range view.Nodes {
-		pods, err := client.PodsOnNode(ctx, node.Name, version)
+		pods, at, err := c.pods.on(ctx, node.Name)
 		if err != nil {
 			return fmt.Errorf("draining node %q: %w", node.Name, err)
 		}
-		for i := range pods {
-			view.Pods = append(view.Pods, &pods[i])
+		view.Pods = append(view.Pods, pods...)
+		if view.PodsRead.IsZero() || at.Before(view.PodsRead) {
+			view.PodsRead = at
 		}
-		for _, attachment := range attachments {
+		for _, attachment := range c.attachments {
 			if attachment.Spec.NodeName == node.Name {
 				view.Attachments = append(view.Attachments, attachment)
 			}
@@ -84,8 +74,8 @@ func readContents(
 		return nil
 	}
 	view.HeldVolumes = map[string]bool{}
-	for _, held := range nodeclaim.HeldClaims(view.Pods, now) {
-		name, err := client.VolumeName(ctx, held.Namespace, held.Name)
+	for _, held := range nodeclaim.HeldClaims(view.Pods, c.now()) {
+		name, err := c.client.VolumeName(ctx, held.Namespace, held.Name)
 		if err != nil {
 			return err
 		}

@@ -28,8 +28,11 @@ import (
 type kubernetes interface {
 	NodeClaims(context.Context) ([]api.NodeClaim, error)
 	Nodes(context.Context) ([]corev1.Node, error)
+	// NodeNow returns cluster.IsGone when there is no such node.
+	NodeNow(ctx context.Context, name string) (*corev1.Node, error)
 	NodePools(context.Context) ([]api.NodePool, error)
 	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
+	Pods(context.Context) ([]corev1.Pod, error)
 	UnboundPods(context.Context) ([]corev1.Pod, error)
 	// Nominate returns a conflict when the pod has changed since it was read.
 	Nominate(ctx context.Context, pod *corev1.Pod, node string) error

@@ -201,10 +201,11 @@ func (h *Handler) leaseHeld(ctx context.Context, client kubernetes) bool {
 
 // tryLater sends the message again, because the pass that has the Lease may have read the cluster
 // before the change that the message is about. After many attempts the tick of the minute sees it.
-// For a change it asks that pass to look once more as well, which may be unable to, or die.
+// For a change it asks that pass to look once more as well, which may be unable to, or die. It does so once:
+// a pass that a later attempt meets was asked, or began after the change.
 func (h *Handler) tryLater(ctx context.Context, client kubernetes, wake queue.Message) error {
 	slog.DebugContext(ctx, "another invocation has the lease", "lease", leaseName)
-	if wake.Reason == queue.ReasonChange {
+	if wake.Reason == queue.ReasonChange && wake.Hop == 0 {
 		if err := client.AskHolder(ctx, leaseName, h.now()); err != nil {
 			slog.WarnContext(ctx, "the pass under way is not asked to look once more", "lease", leaseName, "error", err)
 		}

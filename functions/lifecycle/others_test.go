@@ -39,7 +39,7 @@ func TestANodeWhosePodsCannotBeReadKeepsNoOtherWaiting(t *testing.T) {
 	if err := p.run(t.Context()).failed; err == nil || !strings.Contains(err.Error(), `"unreadable"`) {
 		t.Errorf("error %v", err)
 	}
-	nodes := newContents(client, time.Now, views)
+	nodes := &contents{client: client, now: time.Now, pods: newNodePods(client, time.Now, len(views), mostListed+1)}
 	if err := nodes.read(t.Context(), &views[0]); err == nil {
 		t.Error("no error")
 	}
@@ -64,6 +64,8 @@ func (c *crowded) PodsOnNode(ctx context.Context, node, _ string) ([]corev1.Pod,
 		return nil, ctx.Err()
 	}
 }
+
+func (c *crowded) Pods(ctx context.Context) ([]corev1.Pod, error) { return c.PodsOnNode(ctx, "", "") }
 
 func (c *crowded) PatchNodeClaim(context.Context, string, map[string]any) (*api.NodeClaim, error) {
 	return &api.NodeClaim{}, nil

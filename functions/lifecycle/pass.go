@@ -151,8 +151,9 @@ func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool) error {
 func (p *pass) workOnClaims(ctx context.Context) result {
 	ends := p.now().Add(turn)
 	p.evicting.over = func() bool { return p.now().After(ends) }
-	contents := newContents(p.client, p.now, p.seen.views)
-	places := &places{client: p.client, seen: p.seen}
+	pods := newNodePods(p.client, p.now, countNodes(p.seen.views, p.now()), len(p.seen.nodes))
+	contents := &contents{client: p.client, now: p.now, pods: pods}
+	places := &places{client: p.client, pods: pods, seen: p.seen}
 	workOn := func(view nodeclaim.View) result {
 		over := p.evicting.over()
 		if over && (!p.seen.tick || view.Claim.DeletionTimestamp != nil) {
@@ -193,7 +194,14 @@ func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) 
 	if over && outcome.Destroys() {
 		return lookAgain()
 	}
-	changed, err := p.do(ctx, view.Claim, outcome.Steps)
+	var did done
+	changed, err := p.carryOut(ctx, view.Claim, outcome.Steps, &did)
+	if did.changed && !over {
+		if fresh, is := p.stillJoins(ctx, view, did.bound); is {
+			outcome = nodeclaim.Next(fresh, p.now())
+			changed, err = p.do(ctx, view.Claim, outcome.Steps)
+		}
+	}
 	done := result{again: outcome.Again, wantsCapacity: outcome.WantsCapacity}
 	if err != nil {
 		done.failed = fmt.Errorf("nodeclaim %q: %w", view.Claim.Name, err)
@@ -202,6 +210,20 @@ func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) 
 		done = join(done, lookAgain())
 	}
 	return done
+}
+
+// stillJoins reads a node again that has changed while it was worked on, if it joins. A kubelet that starts
+// writes its node all the time. Without this the node would wait for the next pass, which may meet the same.
+func (p *pass) stillJoins(ctx context.Context, view nodeclaim.View, bound bool) (fresh nodeclaim.View, is bool) {
+	if !view.AwaitsPods() {
+		return view, false
+	}
+	node, err := p.client.NodeNow(ctx, view.Nodes[0].Name)
+	if err != nil {
+		slog.WarnContext(ctx, "a node that has changed is not read again", "Node", view.Nodes[0].Name, "error", err)
+		return view, false
+	}
+	return view.Again(node, bound)
 }
 
 // collectGarbage ends instances and nodes without a claim, sweeps leases, and works on classes.

@@ -65,6 +65,13 @@ type performer struct {
 // same where the pass was over before all evictions. A pod that cannot be evicted keeps no other on
 // its node.
 func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodeclaim.Step) (again bool, err error) {
+	return p.carryOut(ctx, claim, steps, &done{})
+}
+
+// carryOut is do, and notes what was done to the node.
+func (p *performer) carryOut(
+	ctx context.Context, claim *api.NodeClaim, steps []nodeclaim.Step, did *done,
+) (again bool, err error) {
 	var now versions
 	if claim != nil {
 		now.claim = claim.ResourceVersion
@@ -81,6 +88,7 @@ func (p *performer) do(ctx context.Context, claim *api.NodeClaim, steps []nodecl
 		step := steps[0]
 		err := p.step(ctx, claim, &now, step)
 		steps = steps[1:]
+		did.note(step, err)
 		if reboot, is := step.(nodeclaim.Reboot); is && errors.Is(err, fleet.ErrNoReboot) {
 			slog.WarnContext(ctx, "the reboot of an unhealthy node is refused", "NodeClaim", claim.Name, "error", err)
 			steps, err = reboot.Refused, nil
@@ -128,6 +136,21 @@ func (p *performer) evictAll(ctx context.Context, steps []nodeclaim.Step) (late 
 		}
 	}
 	return late, errors.Join(failed...)
+}
+
+// done is what steps have done to a node.
+type done struct {
+	bound   bool // its pods, or as many as may be
+	changed bool // it has changed since it was read, and the steps ended there
+}
+
+func (d *done) note(step nodeclaim.Step, err error) {
+	switch step.(type) {
+	case nodeclaim.Bind:
+		d.bound, d.changed = err == nil, cluster.IsConflict(err)
+	case nodeclaim.PatchNode:
+		d.changed = cluster.IsConflict(err)
+	}
 }
 
 // versions are the resourceVersions of a claim and its node, which the steps move on.

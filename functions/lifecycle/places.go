@@ -28,6 +28,7 @@ const (
 type places struct {
 	client kubernetes
 	seen   *seen
+	pods   *nodePods
 
 	once sync.Once
 	sets []appsv1.DaemonSet
@@ -50,9 +51,9 @@ type selected struct {
 func (p *places) read(ctx context.Context, view *nodeclaim.View, now time.Time) {
 	read := p.place
 	switch {
-	case view.IsReserved():
+	case view.WantsPlace(now):
 	case view.WantsRefused(now):
-		read = p.pods
+		read = p.content
 	default:
 		return
 	}
@@ -70,7 +71,7 @@ func (p *places) place(ctx context.Context, view *nodeclaim.View) (*binding.Plac
 	if p.err != nil {
 		return nil, p.err
 	}
-	place, err := p.pods(ctx, view)
+	place, err := p.content(ctx, view)
 	if err != nil {
 		return nil, err
 	}
@@ -172,12 +173,9 @@ func toJoin(claim *api.NodeClaim) *corev1.Node {
 	return node
 }
 
-// pods reads the pods of the view's node.
-func (p *places) pods(ctx context.Context, view *nodeclaim.View) (*binding.Place, error) {
-	place := &binding.Place{Node: view.Nodes[0]}
-	pods, err := p.client.PodsOnNode(ctx, place.Node.Name, "")
-	for i := range pods {
-		place.Pods = append(place.Pods, &pods[i])
-	}
-	return place, err
+// content reads the pods of the view's node.
+func (p *places) content(ctx context.Context, view *nodeclaim.View) (*binding.Place, error) {
+	node := view.Nodes[0]
+	pods, _, err := p.pods.on(ctx, node.Name)
+	return &binding.Place{Node: node, Pods: pods}, err
 }

@@ -44,6 +44,11 @@ func podWithVolume(name, claim string, tolerations ...corev1.Toleration) corev1.
 	return pod
 }
 
+// contentsOf reads the contents of one node, with the attachments of the cluster.
+func contentsOf(client kubernetes, attachments ...storagev1.VolumeAttachment) *contents {
+	return &contents{client: client, now: time.Now, pods: newNodePods(client, time.Now, 1, 1), attachments: attachments}
+}
+
 func TestTheVolumesOfALeavingNode(t *testing.T) {
 	attachment := func(node string) storagev1.VolumeAttachment {
 		made := storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va-" + node}}
@@ -64,8 +69,7 @@ func TestTheVolumesOfALeavingNode(t *testing.T) {
 	}
 	t.Run("those of pods that stay are held, others are not asked for", func(t *testing.T) {
 		c, v := cluster(), view("a")
-		if err := readContents(t.Context(), c, v, "", []storagev1.VolumeAttachment{attachment("a"), attachment("b")},
-			time.Now()); err != nil {
+		if err := contentsOf(c, attachment("a"), attachment("b")).complete(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 		if len(v.Pods) != 2 || len(v.Attachments) != 1 || v.Attachments[0].Name != "va-a" {
@@ -77,12 +81,12 @@ func TestTheVolumesOfALeavingNode(t *testing.T) {
 	})
 	t.Run("a node without attachments needs no look at claims", func(t *testing.T) {
 		c, v := cluster(), view("a")
-		if err := readContents(t.Context(), c, v, "", nil, time.Now()); err != nil || len(c.asked) != 0 {
+		if err := contentsOf(c).complete(t.Context(), v); err != nil || len(c.asked) != 0 {
 			t.Errorf("error %v, asked for %v", err, c.asked)
 		}
 	})
 	t.Run("pods that cannot be read are an error that names the node", func(t *testing.T) {
-		if err := readContents(t.Context(), cluster(), view("unreadable"), "", nil, time.Now()); err == nil {
+		if err := contentsOf(cluster()).complete(t.Context(), view("unreadable")); err == nil {
 			t.Error("no error")
 		}
 	})

@@ -43,6 +43,21 @@ func (s *silent) PodsOnNode(_ context.Context, node, _ string) ([]corev1.Pod, er
 	return []corev1.Pod{pod}, nil
 }
 
+// Pods are those of the nodes of stuck.
+func (s *silent) Pods(ctx context.Context) ([]corev1.Pod, error) {
+	var all []corev1.Pod
+	for i := range 20 {
+		node := fmt.Sprintf("node-a-stuck-%02d", i)
+		pods, err := s.PodsOnNode(ctx, node, "")
+		if err != nil {
+			return nil, err
+		}
+		pods[0].Spec.NodeName = node
+		all = append(all, pods...)
+	}
+	return all, nil
+}
+
 func (s *silent) Evict(ctx context.Context, pod *corev1.Pod) error {
 	s.mutex.Lock()
 	s.asked = append(s.asked, pod.Name)

@@ -13,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/shared/cluster/lean"
@@ -125,6 +126,19 @@ func (c *Client) Node(ctx context.Context, name string, cached bool) (*corev1.No
 		return nil, fmt.Errorf("reading node %q: %w", name, err)
 	}
 	return node, nil
+}
+
+// NodeNow reads one node as it is now, by the right to list nodes. It returns IsGone when there is none.
+func (c *Client) NodeNow(ctx context.Context, name string) (*corev1.Node, error) {
+	var list corev1.NodeList
+	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	if err := c.list(ctx, "/api/v1/nodes", &list, "fieldSelector", selector, versionParameter, ""); err != nil {
+		return nil, err
+	}
+	if len(list.Items) != 1 {
+		return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
+	}
+	return &list.Items[0], nil
 }
 
 // Namespaces lists every namespace.

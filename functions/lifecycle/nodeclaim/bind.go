@@ -31,13 +31,41 @@ const (
 	mostAttempts = 3
 )
 
-// IsReserved reports whether the claim's node has the reserved taint: what is on it decides which pods are bound.
+// IsReserved reports whether the claim's node has the reserved taint, and pods wait that may be bound to it.
 func (v *View) IsReserved() bool {
 	if !v.expectsBindings() {
 		return false
 	}
 	_, reserved := api.ReservationOf(v.Nodes[0].Spec.Taints)
 	return reserved
+}
+
+// WantsPlace reports whether this pass binds pods to the node, if it knows what is there.
+func (v *View) WantsPlace(now time.Time) bool {
+	return v.IsReserved() && !begin(*v, now).reserves()
+}
+
+// Again returns the view with its node as it was read again, after this pass has bound the pods, or nothing. It
+// returns false if another pass has worked on the node meanwhile, or it is another node: the pods on it were
+// read before.
+func (v View) Again(node *corev1.Node, bound bool) (View, bool) {
+	before, was := api.ReservationOf(v.Nodes[0].Spec.Taints)
+	now, is := api.ReservationOf(node.Spec.Taints)
+	if bound {
+		before.Attempts++ // by bindStep
+		v.Expected, v.Place = nil, nil
+	}
+	untouched := was == is && now.Attempts == before.Attempts && now.Since.Equal(before.Since) &&
+		node.Labels[api.NodeRegisteredLabelKey] == v.Nodes[0].Labels[api.NodeRegisteredLabelKey]
+	if !untouched || node.UID != v.Nodes[0].UID || node.DeletionTimestamp != nil {
+		return v, false
+	}
+	v.Nodes = []*corev1.Node{node}
+	if v.Place != nil {
+		place := *v.Place
+		place.Node, v.Place = node, &place
+	}
+	return v, true
 }
 
 // expectsBindings reports whether the node has joined, and pods wait that may be bound to it.

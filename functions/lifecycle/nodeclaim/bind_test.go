@@ -121,6 +121,66 @@ func TestANodeIsReservedUntilItsPodsAreBound(t *testing.T) {
 	}
 }
 
+// TestANodeThatChangesWhileItJoinsIsReadAgain has a kubelet write its node, and others do more, between a pass's
+// reading of the node and its patch.
+func TestANodeThatChangesWhileItJoinsIsReadAgain(t *testing.T) {
+	none := func(*corev1.Node) {}
+	ready := func(n *corev1.Node) {
+		n.ResourceVersion = "8"
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	}
+	counted := func(attempts int) func(*corev1.Node) {
+		return func(n *corev1.Node) {
+			reservation, _ := api.ReservationOf(n.Spec.Taints)
+			reservation.Attempts = attempts
+			n.Spec.Taints = []corev1.Taint{reservation.Taint()}
+		}
+	}
+	free := func(n *corev1.Node) { n.Spec.Taints = nil }
+	for name, test := range map[string]struct {
+		reserved bool // before the pass
+		bound    bool
+		change   func(*corev1.Node)
+		want     bool
+	}{
+		"a kubelet writes the node that joins":           {false, false, ready, true},
+		"another pass reserves it":                       {false, false, counted(0), false},
+		"a kubelet writes the reserved node":             {true, false, ready, true},
+		"another pass begins to bind":                    {true, false, counted(1), false},
+		"another pass registers it":                      {true, false, free, false},
+		"a kubelet writes the node after the bindings":   {true, true, counted(1), true},
+		"another pass begins to bind after the bindings": {true, true, counted(2), false},
+		"another pass registers it after the bindings":   {true, true, free, false},
+		"the taint says nothing of the bindings":         {true, true, none, false},
+		"another node of the name":                       {true, false, func(n *corev1.Node) { n.UID = "other" }, false},
+		"a node that leaves":                             {true, false, func(n *corev1.Node) { n.DeletionTimestamp = &metav1.Time{} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := joiningToBind()
+			if test.reserved {
+				reserved(time.Second)(&view)
+			}
+			node := view.Nodes[0].DeepCopy()
+			test.change(node)
+			fresh, is := view.Again(node, test.bound)
+			if is != test.want {
+				t.Fatalf("it is worked on again: %t", is)
+			}
+			if !is {
+				return
+			}
+			if fresh.Nodes[0] != node || fresh.Place != nil && fresh.Place.Node != node {
+				t.Error("the view has the node as it was")
+			}
+			for _, step := range nodeclaim.Next(fresh, noon).Steps {
+				if _, binds := step.(nodeclaim.Bind); binds && test.bound {
+					t.Error("pods are bound twice")
+				}
+			}
+		})
+	}
+}
+
 // TestPodsThatAreNotUnderstoodAreNominated binds one pod and leaves the other to the scheduler, with a word in the log.
 func TestPodsThatAreNotUnderstoodAreNominated(t *testing.T) {
 	view := joiningToBind()

@@ -87,13 +87,17 @@ func drainMessage(pods int) string {
 // four minutes it exceeds what messages are sent for: the tick of each minute looks then.
 func pauseAfter(unchanged time.Duration) time.Duration { return max(unchanged/4, drainPause) }
 
-// markedFor is the least time for which the node has been marked. The condition is written with the
-// mark. Without the condition somebody else marked the node before the claim was deleted.
+// markedFor is the least time for which the node had been marked when its pods were read. The condition is
+// written with the mark. Without the condition somebody else marked the node before the claim was deleted.
 func (p *pass) markedFor() time.Duration {
-	if api.GetCondition(p.view.Claim.Status.Conditions, api.ConditionTypeDrained) != nil {
-		return p.since(api.ConditionTypeDrained)
+	read := p.now
+	if at := p.view.PodsRead; !at.IsZero() && at.Before(read) {
+		read = at
 	}
-	return p.now.Sub(p.claim.DeletionTimestamp.Time)
+	if drained := api.GetCondition(p.view.Claim.Status.Conditions, api.ConditionTypeDrained); drained != nil {
+		return read.Sub(drained.LastTransitionTime.Time)
+	}
+	return read.Sub(p.claim.DeletionTimestamp.Time)
 }
 
 // mark keeps pods and load balancers off the node, and reports whether the mark is new.

@@ -95,10 +95,11 @@ type View struct {
 	Expected []*corev1.Pod
 	// Binds is set where Whittle binds them.
 	Binds bool
-	// Place is what is on the node, read where IsReserved. Without it nothing is bound.
+	// Place is what is on the node, read where WantsPlace. Without it nothing is bound.
 	Place *binding.Place
 	// The following fields are read for a claim with a node, if WantsPods.
 	Pods        []*corev1.Pod // on the node, read after the node
+	PodsRead    time.Time     // when Pods were those: other pods may have come since
 	Attachments []storagev1.VolumeAttachment
 	// HeldVolumes are the names of the persistent volumes of pods that do not leave the node. The
 	// drain does not wait for their detachment.

@@ -21,6 +21,14 @@ func lifecycleScenarios() []Scenario {
 		}
 		return tickFor(s.world)
 	}
+	endingTwo := func(s *stage) any {
+		claims, err := s.world.client.NodeClaims(s.ctx)
+		if s.try(err) {
+			s.delete(&claims[0])
+			s.delete(&claims[1])
+		}
+		return tickFor(s.world)
+	}
 	alone := []string{"lifecycle"}
 	return []Scenario{
 		{
@@ -63,6 +71,18 @@ func lifecycleScenarios() []Scenario {
 				s.node("spare")
 				s.pods("guest", 2, "1500m")
 				s.budget("guest", 1)
+			},
+		},
+		{
+			// One list has the pods of both nodes.
+			Function: "lifecycle", Name: "drains of two nodes", Ticked: alone, Done: claims(1), Event: endingTwo,
+			Arrange: func(s *stage) {
+				s.learned()
+				s.pool(nil)
+				s.node("old")
+				s.node("other")
+				s.node("spare")
+				s.pods("guest", 2, "700m")
 			},
 		},
 		{
