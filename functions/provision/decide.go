@@ -23,10 +23,13 @@ import (
 // statuses of NodeOverlays, and the summary of the last plan. Package attempt decides about
 // launches, and package intent about claims.
 
-// maximumPodEvents bounds the events about pods that have a place, and those about pods that have
-// none, in one pass. A thousand pods that wait for the same reason are explained by the first, and each
-// namespace has its turn.
+// maximumPodEvents bounds the events about pods that have no place, in one pass. A thousand pods that wait
+// for the same reason are explained by the first, and each namespace has its turn.
 const maximumPodEvents = 50
+
+// maximumNominated bounds the events about pods that have a place: Karpenter's number for a moment
+// (NominatePod in sigs.k8s.io/karpenter's pkg/controllers/provisioning/scheduling). Each is a request.
+const maximumNominated = 10
 
 // unplacedEvents explain to the owners of unplaced pods what keeps the pods out of each pool, and
 // what to change.

@@ -131,7 +131,7 @@ func TestAClassInUseOutlivesABusyEC2(t *testing.T) {
 
 func TestAPassWritesABoundedNumberOfPodEvents(t *testing.T) {
 	pods := []plan.PodRef{{Namespace: "default", Name: "one"}, {Namespace: "default", Name: "two"}}
-	full := &pass{Handler: &Handler{now: time.Now}, nominated: maximumPodEvents - 1}
+	full := &pass{Handler: &Handler{now: time.Now}, nominated: maximumNominated - 1}
 	full.nominate(pods, "a")
 	var written countedEvents
 	full.pending.Flush(t.Context(), &written, 1, time.Now())

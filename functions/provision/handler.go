@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
@@ -72,11 +73,14 @@ type Handler struct {
 	// observe gets each plan with what it was made from, before anything is done. It is nil but in tests.
 	observe func(*sight.View, *plan.Plan)
 
-	// The rest is a warm container's cache: the events of the last minutes, the last message to
-	// its own queue, and the free addresses of subnets.
-	events    recentEvents
-	asked     queue.Asked
-	addresses launching.Addresses
+	// The rest is a warm container's cache: the events of the last minutes, the last messages to
+	// its own queue, the free addresses of subnets, and what nodes must know of the cluster.
+	known  knownCluster
+	events recentEvents
+	asked  queue.Asked
+	// askedForChange is the last message that follows from a change.
+	askedForChange queue.Asked
+	addresses      launching.Addresses
 }
 
 // handle answers a batch with one pass.
@@ -112,7 +116,7 @@ func (h *Handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSE
 		if err != nil {
 			return err
 		}
-		if _, err := h.measurePending(ctx, client); err != nil {
+		if _, _, err := h.measurePending(ctx, client); err != nil {
 			return err
 		}
 		return h.again(ctx, wake)
@@ -137,7 +141,7 @@ func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 	recent := true
 	if !isInterruption(wake) {
 		var needed bool
-		if needed, recent, err = h.isNeeded(ctx, client); err != nil || !needed {
+		if needed, recent, err = h.isNeeded(ctx, client, wake); err != nil || !needed {
 			return err
 		}
 	}
@@ -183,11 +187,22 @@ func (h *Handler) reportTick(ctx context.Context, client *cluster.Client) {
 // isNeeded is the whole cost of most idle ticks: one list of the unbound pods, and one of the pools,
 // because a pool with spec.replicas may lack nodes that no pod waits for. Recent reports whether the
 // work is new, so that more may follow.
-func (h *Handler) isNeeded(ctx context.Context, client *cluster.Client) (needed, recent bool, err error) {
-	pending, err := h.measurePending(ctx, client)
+//
+// A change that is about pods needs no pass while a node is on its way for each of them: the scheduler
+// tries pods again with each node that joins. The ticks plan for them all the same.
+func (h *Handler) isNeeded(
+	ctx context.Context, client *cluster.Client, wake queue.Message,
+) (needed, recent bool, err error) {
+	pods, pending, err := h.measurePending(ctx, client)
 	now := h.now()
-	if err != nil || pending.Count > 0 {
-		return pending.Count > 0, h.watch.IsRecent(now.Add(-pending.Youngest), now), err
+	switch {
+	case err != nil:
+		return false, false, err
+	case pending.Count > 0 && wake.Reason == queue.ReasonChange:
+		claims, err := client.NodeClaims(ctx)
+		return err == nil && !intent.AllAwaited(pods, claims), true, err
+	case pending.Count > 0:
+		return true, h.watch.IsRecent(now.Add(-pending.Youngest), now), nil
 	}
 	for _, due := range []func(context.Context, *cluster.Client) (bool, error){h.requestsDue, h.buffersDue} {
 		if due, err := due(ctx, client); err != nil || due {
@@ -199,11 +214,14 @@ func (h *Handler) isNeeded(ctx context.Context, client *cluster.Client) (needed,
 	return off, off, err
 }
 
-// measurePending counts the pending pods, and writes the count and the age of the oldest.
-func (h *Handler) measurePending(ctx context.Context, client *cluster.Client) (intent.PendingPods, error) {
+// measurePending counts the pending pods, and writes the count and the age of the oldest. It returns all
+// pods without a node beside.
+func (h *Handler) measurePending(
+	ctx context.Context, client *cluster.Client,
+) ([]corev1.Pod, intent.PendingPods, error) {
 	pods, err := client.UnboundPods(ctx)
 	if err != nil {
-		return intent.PendingPods{}, err
+		return nil, intent.PendingPods{}, err
 	}
 	pending := intent.Pending(pods, h.now())
 	h.waited.Store(max(h.waited.Load(), int64(pending.Oldest)))
@@ -214,7 +232,7 @@ func (h *Handler) measurePending(ctx context.Context, client *cluster.Client) (i
 			Head: own.HeadOf(h.cluster), Pods: pending.Count, OldestSeconds: math.Round(pending.Oldest.Seconds()),
 		})
 	}
-	return pending, nil
+	return pods, pending, nil
 }
 
 // underLease looks at the cluster until nobody has asked for another look, or the time is up.
@@ -258,7 +276,7 @@ func release(ctx context.Context, lease *cluster.Lease, mayRepeat bool) (again b
 // the Lease to look once more. The holder may be unable to, or die, so that a message comes back as
 // well.
 func (h *Handler) later(ctx context.Context, client *cluster.Client, wake queue.Message) error {
-	if isEvent(wake) && wake.Reason != queue.ReasonContinue {
+	if isEvent(wake) && !cameAgain(wake) {
 		if err := client.AskHolder(ctx, leaseName, h.now()); err != nil {
 			slog.WarnContext(ctx, "the pass under way is not asked to look once more", "lease", leaseName, "error", err)
 		}
@@ -266,16 +284,25 @@ func (h *Handler) later(ctx context.Context, client *cluster.Client, wake queue.
 	return h.again(ctx, wake)
 }
 
-// again sends an event to this function again, unless a message on its way covers it.
+// cameAgain reports whether the message follows from one that met a pass, whose holder was asked then.
+func cameAgain(wake queue.Message) bool {
+	return wake.Reason == queue.ReasonContinue || wake.Reason == queue.ReasonChange && wake.Hop > 0
+}
+
+// again sends an event to this function again, unless a message on its way covers it. A change stays one,
+// so that it leads to no pass once its pods are awaited. It covers no other event.
 func (h *Handler) again(ctx context.Context, wake queue.Message) error {
-	now := h.now()
-	next, ok := wake.Next(queue.ReasonContinue, now.Add(lookAgain*time.Duration(wake.Hop+1)))
-	if !ok || !isEvent(wake) || h.asked.Covers(next, now) {
+	now, reason, asked := h.now(), queue.ReasonContinue, &h.asked
+	if wake.Reason == queue.ReasonChange {
+		reason, asked = queue.ReasonChange, &h.askedForChange
+	}
+	next, ok := wake.Next(reason, now.Add(lookAgain*time.Duration(wake.Hop+1)))
+	if !ok || !isEvent(wake) || h.asked.Covers(next, now) || asked.Covers(next, now) {
 		return nil
 	}
 	if err := h.sender.Send(ctx, h.provision, next); err != nil {
 		return err
 	}
-	h.asked.Remember(next)
+	asked.Remember(next)
 	return nil
 }

@@ -90,6 +90,74 @@ func TestAnInterruptionThatMeetsAPassComesAgain(t *testing.T) {
 	}
 }
 
+// TestAChangeThatMeetsAPassComesAgainAsOne has messages meet a pass. A change on its way covers no interruption,
+// because it leads to no plan where nothing waits.
+func TestAChangeThatMeetsAPassComesAgainAsOne(t *testing.T) {
+	e := newEnvironment(t)
+	now := time.Now()
+	held, err := e.client.AcquireLease(t.Context(), leaseName, "another", now, now.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.pod("one", "1", nil)
+	handler := e.handler(alive())
+	handle := func(reason string, hop int) {
+		t.Helper()
+		body := fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":%q,"hop":%d}`, clusterName, now.Format(time.RFC3339Nano), reason, hop)
+		batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: body}}}
+		if _, err := handler.handle(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, wake := range []string{"change", "change", "interruption", "change"} {
+		e.sent.messages = nil
+		handle(wake, 0)
+		reasons := ""
+		for _, message := range e.sent.messages {
+			reasons += string(message.Reason)
+		}
+		got = append(got, reasons)
+	}
+	if fmt.Sprint(got) != "[change  continue ]" {
+		t.Errorf("sent %q", got)
+	}
+	if asked, err := held.ReleaseUnlessAsked(t.Context()); err != nil || !asked {
+		t.Errorf("the holder was asked: %t, %v", asked, err)
+	}
+	handle("change", 1)
+	if asked, err := held.ReleaseUnlessAsked(t.Context()); err != nil || asked {
+		t.Errorf("the holder was asked once more: %t, %v", asked, err)
+	}
+}
+
+// TestAChangeNeedsNoPassForPodsThatAreAwaited launches for a pod, and then tells of changes.
+func TestAChangeNeedsNoPassForPodsThatAreAwaited(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "1", nil)
+	count := alive()
+	handler := e.handler(count)
+	change := func() events.SQSEvent {
+		body := fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":"change"}`, clusterName, time.Now().Format(time.RFC3339Nano))
+		return events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: body}}}
+	}
+	for i, plans := range []bool{true, false, true} {
+		if i == 2 {
+			e.pod("two", "6", nil)
+		}
+		count.calls = nil
+		if _, err := handler.handle(t.Context(), change()); err != nil {
+			t.Fatal(err)
+		}
+		if planned := len(count.calls) > 3; planned != plans {
+			t.Errorf("change %d made the calls %q", i+1, count.calls)
+		}
+	}
+	if launched := len(e.instances()); launched != 2 {
+		t.Errorf("%d instances", launched)
+	}
+}
+
 // A pass looks once more for an interruption that arrives during it.
 func TestAPassLooksAgainForAnInterruptionThatMetIt(t *testing.T) {
 	e := newEnvironment(t)

@@ -402,7 +402,7 @@ func (r *pass) explain(ctx context.Context, decided *plan.Plan) {
 
 // nominate records on the pods where they will run.
 func (r *pass) nominate(pods []plan.PodRef, claim string) {
-	for _, pod := range pods[:min(len(pods), maximumPodEvents-r.nominated)] {
+	for _, pod := range pods[:min(len(pods), maximumNominated-r.nominated)] {
 		r.nominated++
 		r.record(nominatedEvent(pod, claim))
 	}

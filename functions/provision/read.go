@@ -2,6 +2,8 @@ package provision
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -30,11 +32,37 @@ func (r *pass) join(ctx context.Context) error {
 	if r.joined != nil {
 		return nil
 	}
-	joined, err := readJoined(ctx, r.client)
+	joined, err := r.known.read(ctx, r.client, r.now())
 	if err == nil {
 		r.joined = &joined
 	}
 	return err
+}
+
+// knownFor is how long a warm container believes what nodes must know of the cluster: as long as the
+// cluster's endpoint.
+const knownFor = 5 * time.Minute
+
+// knownCluster is what a warm container knows for new nodes. The zero value knows nothing.
+type knownCluster struct {
+	mutex  sync.Mutex
+	client *cluster.Client // a client of another endpoint is another one
+	at     time.Time
+	joined nodeclass.Cluster
+}
+
+// read returns what is known, and reads what is not.
+func (k *knownCluster) read(ctx context.Context, client *cluster.Client, now time.Time) (nodeclass.Cluster, error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if k.client == client && now.Sub(k.at) < knownFor {
+		return k.joined, nil
+	}
+	joined, err := readJoined(ctx, client)
+	if err == nil && joined.DNS != "" { // a cluster that is being set up gets its DNS soon
+		k.client, k.at, k.joined = client, now, joined
+	}
+	return joined, err
 }
 
 // readJoined reads what every node must know of the cluster.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
@@ -60,6 +61,57 @@ func TestPendingPodsAreThoseThatANodeMayHelp(t *testing.T) {
 	want := intent.PendingPods{Count: 2, Oldest: time.Minute, Youngest: time.Second}
 	if got := intent.Pending(pods, now); got != want {
 		t.Errorf("pending are %+v, want %+v", got, want)
+	}
+}
+
+// TestPodsAreAwaited has two pods that wait, and claims that list them.
+func TestPodsAreAwaited(t *testing.T) {
+	waits := func(uid string) corev1.Pod {
+		made := corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), CreationTimestamp: metav1.NewTime(now)}}
+		made.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+		}}
+		return made
+	}
+	listing := func(instance, uids string, change func(*api.NodeClaim)) api.NodeClaim {
+		made := claim("c", "default", instance)
+		made.Annotations = map[string]string{api.NominatedPodsAnnotationKey: uids}
+		if change != nil {
+			change(&made)
+		}
+		return made
+	}
+	leaves := func(c *api.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: now} }
+	initialized := func(c *api.NodeClaim) {
+		c.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue}}
+	}
+	foreign := func(c *api.NodeClaim) { c.Spec.NodeClassRef = classRef("example.com") }
+	one, two, unseen, bound := waits("1"), waits("2"), waits("3"), waits("4")
+	unseen.Status.Conditions, unseen.Spec.SchedulerName = nil, corev1.DefaultSchedulerName
+	bound.Spec.NodeName, bound.Status.Conditions = "node", nil
+	nominated := one
+	nominated.Status.NominatedNodeName = "node"
+	for name, test := range map[string]struct {
+		pods   []corev1.Pod
+		claims []api.NodeClaim
+		want   bool
+	}{
+		"a node for each":                  {[]corev1.Pod{one, two}, []api.NodeClaim{listing("i-1", "1,2", nil)}, true},
+		"several nodes":                    {[]corev1.Pod{one, two}, []api.NodeClaim{listing("i-1", "1", nil), listing("i-2", "2", nil)}, true},
+		"a nominated pod":                  {[]corev1.Pod{nominated}, []api.NodeClaim{listing("i-1", "1", nil)}, true},
+		"a pod that has its node":          {[]corev1.Pod{one, bound}, []api.NodeClaim{listing("i-1", "1", nil)}, true},
+		"a pod without one":                {[]corev1.Pod{one, two}, []api.NodeClaim{listing("i-1", "1", nil)}, false},
+		"a pod that no scheduler has seen": {[]corev1.Pod{one, unseen}, []api.NodeClaim{listing("i-1", "1", nil)}, false},
+		"a nominated pod without one":      {[]corev1.Pod{nominated}, nil, false},
+		"a node that leaves":               {[]corev1.Pod{one}, []api.NodeClaim{listing("i-1", "1", leaves)}, false},
+		"a node that is there":             {[]corev1.Pod{one}, []api.NodeClaim{listing("i-1", "1", initialized)}, false},
+		"a node of another controller":     {[]corev1.Pod{one}, []api.NodeClaim{listing("i-1", "1", foreign)}, false},
+		"a claim without an instance": {[]corev1.Pod{one},
+			[]api.NodeClaim{listing("i-1", "1", nil), listing("", "2", nil)}, false},
+	} {
+		if got := intent.AllAwaited(test.pods, test.claims); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

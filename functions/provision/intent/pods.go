@@ -1,10 +1,12 @@
 package intent
 
 import (
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -40,4 +42,31 @@ func Pending(unbound []corev1.Pod, now time.Time) PendingPods {
 		pending.Count++
 	}
 	return pending
+}
+
+// AllAwaited reports whether every pod that waits is one for which a node is on its way, so that a plan
+// would only repeat that. It is false where a claim has no instance yet, because that has to be launched.
+func AllAwaited(unbound []corev1.Pod, claims []api.NodeClaim) bool {
+	awaited := map[string]bool{}
+	for i := range claims {
+		claim := &claims[i]
+		switch {
+		case !claim.Spec.NodeClassRef.IsEC2NodeClass(), claim.DeletionTimestamp != nil,
+			api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized):
+			continue
+		case claim.Status.ProviderID == "":
+			return false
+		}
+		for uid := range strings.SplitSeq(claim.Annotations[api.NominatedPodsAnnotationKey], ",") {
+			awaited[uid] = true
+		}
+	}
+	for i := range unbound {
+		pod := unbound[i]
+		pod.Status.NominatedNodeName = ""
+		if (scheduling.IsProvisionable(&pod) || scheduling.IsUnseen(&pod)) && !awaited[string(pod.UID)] {
+			return false
+		}
+	}
+	return true
 }
