@@ -200,7 +200,7 @@ func (h *Handler) isNeeded(
 		return false, false, err
 	case pending.Count > 0 && wake.Reason == queue.ReasonChange:
 		claims, err := client.NodeClaims(ctx)
-		return err == nil && !intent.AllAwaited(pods, claims), true, err
+		return err == nil && !intent.AllAwaited(pods, claims, now), true, err
 	case pending.Count > 0:
 		return true, h.watch.IsRecent(now.Add(-pending.Youngest), now), nil
 	}

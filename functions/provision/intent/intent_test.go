@@ -82,8 +82,12 @@ func TestPodsAreAwaited(t *testing.T) {
 		return made
 	}
 	leaves := func(c *api.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: now} }
-	initialized := func(c *api.NodeClaim) {
-		c.Status.Conditions = []metav1.Condition{{Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue}}
+	initialized := func(ago time.Duration) func(*api.NodeClaim) {
+		return func(c *api.NodeClaim) {
+			c.Status.Conditions = []metav1.Condition{{
+				Type: api.ConditionTypeInitialized, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-ago)),
+			}}
+		}
 	}
 	foreign := func(c *api.NodeClaim) { c.Spec.NodeClassRef = classRef("example.com") }
 	one, two, unseen, bound := waits("1"), waits("2"), waits("3"), waits("4")
@@ -104,12 +108,15 @@ func TestPodsAreAwaited(t *testing.T) {
 		"a pod that no scheduler has seen": {[]corev1.Pod{one, unseen}, []api.NodeClaim{listing("i-1", "1", nil)}, false},
 		"a nominated pod without one":      {[]corev1.Pod{nominated}, nil, false},
 		"a node that leaves":               {[]corev1.Pod{one}, []api.NodeClaim{listing("i-1", "1", leaves)}, false},
-		"a node that is there":             {[]corev1.Pod{one}, []api.NodeClaim{listing("i-1", "1", initialized)}, false},
-		"a node of another controller":     {[]corev1.Pod{one}, []api.NodeClaim{listing("i-1", "1", foreign)}, false},
+		"a node that is there": {[]corev1.Pod{one},
+			[]api.NodeClaim{listing("i-1", "1", initialized(10*time.Second))}, false},
+		"a node that has just become ready": {[]corev1.Pod{one},
+			[]api.NodeClaim{listing("i-1", "1", initialized(9*time.Second))}, true},
+		"a node of another controller": {[]corev1.Pod{one}, []api.NodeClaim{listing("i-1", "1", foreign)}, false},
 		"a claim without an instance": {[]corev1.Pod{one},
 			[]api.NodeClaim{listing("i-1", "1", nil), listing("", "2", nil)}, false},
 	} {
-		if got := intent.AllAwaited(test.pods, test.claims); got != test.want {
+		if got := intent.AllAwaited(test.pods, test.claims, now); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -44,15 +45,20 @@ func Pending(unbound []corev1.Pod, now time.Time) PendingPods {
 	return pending
 }
 
-// AllAwaited reports whether every pod that waits is one for which a node is on its way, so that a plan
-// would only repeat that. It is false where a claim has no instance yet, because that has to be launched.
-func AllAwaited(unbound []corev1.Pod, claims []api.NodeClaim) bool {
+// justReady is how long a pod counts as awaited after its node has become ready: until the next tick.
+const justReady = 10 * time.Second
+
+// AllAwaited reports whether every pod that waits is one for which a node is on its way, or has just become
+// ready, so that a plan would only repeat that. It is false where a claim has no instance yet, because that has
+// to be launched.
+func AllAwaited(unbound []corev1.Pod, claims []api.NodeClaim, now time.Time) bool {
 	awaited := map[string]bool{}
 	for i := range claims {
 		claim := &claims[i]
+		ready := api.GetCondition(claim.Status.Conditions, api.ConditionTypeInitialized)
 		switch {
 		case !claim.Spec.NodeClassRef.IsEC2NodeClass(), claim.DeletionTimestamp != nil,
-			api.ConditionTrue(claim.Status.Conditions, api.ConditionTypeInitialized):
+			ready != nil && ready.Status == metav1.ConditionTrue && now.Sub(ready.LastTransitionTime.Time) >= justReady:
 			continue
 		case claim.Status.ProviderID == "":
 			return false
