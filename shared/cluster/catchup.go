@@ -114,7 +114,7 @@ func compare[T any](ctx context.Context, c *Client, k kind[T], known, next *stat
 		missing = append(missing, absent{len(next.objects), string(namespace), string(name), string(version)})
 		next.objects = append(next.objects, kept[T]{})
 	}
-	version, err := c.eachPage(ctx, k.path, identitiesOnly, identitiesSize,
+	version, err := c.eachPage(ctx, k.path, identitiesOnly, identitiesSize, intoOne(),
 		func(body []byte) (metav1.ListMeta, error) { return lean.Identities(body, visit) })
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -49,7 +51,7 @@ func readPages[T any](
 ) (list listed[T], err error) {
 	for range maximumStarts {
 		list = listed[T]{}
-		list.version, err = c.eachPage(ctx, path, accept, pageSize, func(body []byte) (metav1.ListMeta, error) {
+		list.version, err = c.eachPage(ctx, path, accept, pageSize, wholePage, func(body []byte) (metav1.ListMeta, error) {
 			items, meta, err := decode(body)
 			list.items = append(list.items, items...)
 			list.bytes += len(body)
@@ -65,10 +67,40 @@ func readPages[T any](
 	return listed[T]{}, err
 }
 
+// pageReader returns the body of an answer.
+type pageReader func(context.Context, *rest.Request) ([]byte, error)
+
+// wholePage reads a page into memory of its own.
+func wholePage(ctx context.Context, request *rest.Request) ([]byte, error) {
+	result := request.Do(ctx)
+	body, err := result.Raw()
+	if err != nil {
+		// The error of Result.Error has the server's message and reason; Raw's has not.
+		return nil, cmp.Or(result.Error(), err)
+	}
+	return body, nil
+}
+
+// intoOne reads each page into the memory of the page before, which nobody may use any more. The pages of a large
+// collection else take more time to get their memory than to be visited.
+func intoOne() pageReader {
+	var buffer bytes.Buffer
+	return func(ctx context.Context, request *rest.Request) ([]byte, error) {
+		stream, err := request.Stream(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = stream.Close() }() // it was read to its end, or its error is known
+		buffer.Reset()
+		_, err = buffer.ReadFrom(stream)
+		return buffer.Bytes(), err
+	}
+}
+
 // eachPage visits the pages of a collection once, and returns the collection's version. visit
 // returns the metadata of a page.
 func (c *Client) eachPage(
-	ctx context.Context, path, accept string, size int, visit func(body []byte) (metav1.ListMeta, error),
+	ctx context.Context, path, accept string, size int, read pageReader, visit func(body []byte) (metav1.ListMeta, error),
 ) (version string, err error) {
 	token := ""
 	for range maximumPages {
@@ -76,11 +108,9 @@ func (c *Client) eachPage(
 		if token != "" {
 			request = request.Param("continue", token) // it contains the version
 		}
-		result := request.Do(ctx)
-		body, err := result.Raw()
+		body, err := read(ctx, request)
 		if err != nil {
-			// The error of Result.Error has the server's message and reason; Raw's has not.
-			return "", fmt.Errorf("listing %s: %w", path, cmp.Or(result.Error(), err))
+			return "", fmt.Errorf("listing %s: %w", path, err)
 		}
 		meta, err := visit(body)
 		if err != nil {
