@@ -89,11 +89,14 @@ func fullNode(n int, since metav1.Time) (api.NodeClaim, corev1.Node) {
 func fullPod(n int, node string, since metav1.Time) corev1.Pod {
 	yes := true
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: fmt.Sprintf("team-%02d", n%50), Name: fmt.Sprintf("service-%d", n), UID: types.UID(fmt.Sprint("pod-", n)),
-		ResourceVersion: "1", Generation: 1, CreationTimestamp: since,
-		Labels: map[string]string{"app.kubernetes.io/name": fmt.Sprint("service-", n%200), "pod-template-hash": "5d9667dfc7"},
-		OwnerReferences: []metav1.OwnerReference{
-			{Kind: "ReplicaSet", Name: fmt.Sprint("service-", n%200), UID: types.UID(fmt.Sprint("set-", n%200)), Controller: &yes}},
+		Namespace: fmt.Sprintf("team-%02d", n%50), Name: fmt.Sprintf("service-%d", n),
+		UID: types.UID(fmt.Sprint("pod-", n)), ResourceVersion: "1", Generation: 1, CreationTimestamp: since,
+		Labels: map[string]string{
+			"app.kubernetes.io/name": fmt.Sprint("service-", n%200), "pod-template-hash": "5d9667dfc7",
+		},
+		OwnerReferences: []metav1.OwnerReference{{
+			Kind: "ReplicaSet", Name: fmt.Sprint("service-", n%200), UID: types.UID(fmt.Sprint("set-", n%200)), Controller: &yes,
+		}},
 	}}
 	pod.Spec.NodeName = node
 	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{

@@ -44,7 +44,9 @@ func described(o *snapshot.Objects) string {
 func TestAFleetIsUnchangedWhereItsDescriptionIs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	o := fullFleet(4)
-	o.PodDisruptionBudgets = []policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{UID: "b", ResourceVersion: "1"}}}
+	o.PodDisruptionBudgets = []policyv1.PodDisruptionBudget{
+		{ObjectMeta: metav1.ObjectMeta{UID: "b", ResourceVersion: "1"}},
+	}
 	some := func() *corev1.Pod { return &o.Pods[random.IntN(len(o.Pods))] }
 	node := func() *corev1.Node { return &o.Nodes[random.IntN(len(o.Nodes))] }
 	set := func(values map[string]string) map[string]string {
@@ -77,7 +79,8 @@ func TestAFleetIsUnchangedWhereItsDescriptionIs(t *testing.T) {
 			random.Shuffle(len(o.Nodes), func(i, j int) { o.Nodes[i], o.Nodes[j] = o.Nodes[j], o.Nodes[i] })
 		},
 		func() {
-			node().Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(noon.Add(time.Duration(random.Int64N(1000)) * time.Second))
+			beat := noon.Add(time.Duration(random.Int64N(1000)) * time.Second)
+			node().Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(beat)
 		},
 	}
 	byDescription, byFingerprint := map[string]uint64{}, map[uint64]string{}

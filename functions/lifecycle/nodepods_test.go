@@ -83,7 +83,8 @@ func TestOneListServesTheNodesOfAPass(t *testing.T) {
 func TestManyNodesOfALargeClusterAreReadOneByOne(t *testing.T) {
 	client := &counted{}
 	pods := newNodePods(client, time.Now, mostListed+1, mostListed+1)
-	if _, _, err := pods.on(t.Context(), "node-1"); err != nil || !slices.Equal(client.reads, []string{"version", "node@7"}) {
+	_, _, err := pods.on(t.Context(), "node-1")
+	if err != nil || !slices.Equal(client.reads, []string{"version", "node@7"}) {
 		t.Errorf("read %v, error %v", client.reads, err)
 	}
 }

@@ -103,7 +103,8 @@ func TestAChangeThatMeetsAPassComesAgainAsOne(t *testing.T) {
 	handler := e.handler(alive())
 	handle := func(reason string, hop int) {
 		t.Helper()
-		body := fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":%q,"hop":%d}`, clusterName, now.Format(time.RFC3339Nano), reason, hop)
+		body := fmt.Sprintf(`{"cluster":%q,"at":%q,"reason":%q,"hop":%d}`,
+			clusterName, now.Format(time.RFC3339Nano), reason, hop)
 		batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: body}}}
 		if _, err := handler.handle(t.Context(), batch); err != nil {
 			t.Fatal(err)

@@ -137,6 +137,7 @@ func TestANodeThatChangesWhileItJoinsIsReadAgain(t *testing.T) {
 		}
 	}
 	free := func(n *corev1.Node) { n.Spec.Taints = nil }
+	leaves := func(n *corev1.Node) { n.DeletionTimestamp = &metav1.Time{} }
 	for name, test := range map[string]struct {
 		reserved bool // before the pass
 		bound    bool
@@ -153,7 +154,7 @@ func TestANodeThatChangesWhileItJoinsIsReadAgain(t *testing.T) {
 		"another pass registers it after the bindings":   {true, true, free, false},
 		"the taint says nothing of the bindings":         {true, true, none, false},
 		"another node of the name":                       {true, false, func(n *corev1.Node) { n.UID = "other" }, false},
-		"a node that leaves":                             {true, false, func(n *corev1.Node) { n.DeletionTimestamp = &metav1.Time{} }, false},
+		"a node that leaves":                             {true, false, leaves, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := joiningToBind()

@@ -43,23 +43,24 @@ func steady(n int) nodeclaim.View {
 	}
 	claim.Status.Capacity, claim.Status.Allocatable = size, size
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: claim.Status.NodeName, UID: "node", ResourceVersion: "1", Labels: maps.Clone(labels), CreationTimestamp: since,
-		Annotations: map[string]string{"csi.volume.kubernetes.io/nodeid": `{"ebs.csi.aws.com":"` + id + `"}`},
-		Finalizers:  []string{api.TerminationFinalizer},
+		Name: claim.Status.NodeName, UID: "node", ResourceVersion: "1", Labels: maps.Clone(labels),
+		CreationTimestamp: since,
+		Annotations:       map[string]string{"csi.volume.kubernetes.io/nodeid": `{"ebs.csi.aws.com":"` + id + `"}`},
+		Finalizers:        []string{api.TerminationFinalizer},
 	}}
 	node.Spec.ProviderID, node.Status.Capacity, node.Status.Allocatable = claim.Status.ProviderID, size, size
-	for _, condition := range []corev1.NodeConditionType{"MemoryPressure", "DiskPressure", "PIDPressure", corev1.NodeReady} {
-		status := corev1.ConditionFalse
-		if condition == corev1.NodeReady {
-			status = corev1.ConditionTrue
-		}
+	for condition, status := range map[corev1.NodeConditionType]corev1.ConditionStatus{
+		"DiskPressure": corev1.ConditionFalse, corev1.NodeReady: corev1.ConditionTrue,
+	} {
 		node.Status.Conditions = append(node.Status.Conditions,
 			corev1.NodeCondition{Type: condition, Status: status, LastTransitionTime: since})
 	}
-	instance := nodeclaim.Instance{ID: id, State: "running", LaunchTime: since.Time, HostName: node.Name, Tags: map[string]string{
-		api.NameTagKey: node.Name, api.NodeClaimTagKey: claim.Name, api.EKSClusterNameTagKey: "prod",
-		api.ClusterTagKey("prod"): "owned", api.NodePoolTagKey: "default",
-	}}
+	instance := nodeclaim.Instance{
+		ID: id, State: "running", LaunchTime: since.Time, HostName: node.Name, Tags: map[string]string{
+			api.NameTagKey: node.Name, api.NodeClaimTagKey: claim.Name, api.EKSClusterNameTagKey: "prod",
+			api.ClusterTagKey("prod"): "owned", api.NodePoolTagKey: "default",
+		},
+	}
 	for _, condition := range []string{
 		api.ConditionTypeConsistentStateFound, api.ConditionTypeInitialized, api.ConditionTypeLaunched, "Ready",
 		api.ConditionTypeRegistered,
@@ -123,10 +124,11 @@ func TestATickChangesNothingInWhatItWasGiven(t *testing.T) {
 		func(v *nodeclaim.View) { v.Nodes = nil },
 		func(v *nodeclaim.View) {
 			taints := make([]corev1.Taint, 0, 8) // with room that an append would use
-			v.Nodes[0].Spec.Taints = append(taints, api.UnregisteredNoExecuteTaint(), corev1.Taint{Key: "team", Effect: "NoSchedule"})
+			team := corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoSchedule}
+			v.Nodes[0].Spec.Taints = append(taints, api.UnregisteredNoExecuteTaint(), team)
 		},
 		func(v *nodeclaim.View) { v.Nodes[0].Spec.Taints = []corev1.Taint{api.DisruptedNoScheduleTaint()} },
-		func(v *nodeclaim.View) { v.Nodes[0].Status.Conditions[3].Status = corev1.ConditionFalse },
+		func(v *nodeclaim.View) { v.Nodes[0].Status.Conditions = nil },
 	}
 	acted := 0
 	for n := range 2000 {
@@ -143,7 +145,8 @@ func TestATickChangesNothingInWhatItWasGiven(t *testing.T) {
 			before.Nodes = append(before.Nodes, node.DeepCopy())
 		}
 		first := nodeclaim.Next(view, noon)
-		if !equality.Semantic.DeepEqual(before.Claim, view.Claim) || !equality.Semantic.DeepEqual(before.Nodes, view.Nodes) {
+		if !equality.Semantic.DeepEqual(before.Claim, view.Claim) ||
+			!equality.Semantic.DeepEqual(before.Nodes, view.Nodes) {
 			t.Fatalf("the claim or the node is changed by the steps %v", first.Steps)
 		}
 		if second := nodeclaim.Next(before, noon); !equality.Semantic.DeepEqual(second, first) {

@@ -100,8 +100,9 @@ func TestPodsAreAwaited(t *testing.T) {
 		claims []api.NodeClaim
 		want   bool
 	}{
-		"a node for each":                  {[]corev1.Pod{one, two}, []api.NodeClaim{listing("i-1", "1,2", nil)}, true},
-		"several nodes":                    {[]corev1.Pod{one, two}, []api.NodeClaim{listing("i-1", "1", nil), listing("i-2", "2", nil)}, true},
+		"a node for each": {[]corev1.Pod{one, two}, []api.NodeClaim{listing("i-1", "1,2", nil)}, true},
+		"several nodes": {[]corev1.Pod{one, two},
+			[]api.NodeClaim{listing("i-1", "1", nil), listing("i-2", "2", nil)}, true},
 		"a nominated pod":                  {[]corev1.Pod{nominated}, []api.NodeClaim{listing("i-1", "1", nil)}, true},
 		"a pod that has its node":          {[]corev1.Pod{one, bound}, []api.NodeClaim{listing("i-1", "1", nil)}, true},
 		"a pod without one":                {[]corev1.Pod{one, two}, []api.NodeClaim{listing("i-1", "1", nil)}, false},
