@@ -105,6 +105,7 @@ func better(candidate, chosen queue.Message) bool {
 // pass reads once, decides on everything, and carries it out. A claim that fails keeps no other
 // waiting.
 func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
+	h.asked.Arrived(wake)
 	work, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connect(work)

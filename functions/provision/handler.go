@@ -126,6 +126,8 @@ func (h *Handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSE
 // pass plans and launches when pods are pending, or when a pool with spec.replicas has another
 // number of nodes.
 func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
+	h.asked.Arrived(wake)
+	h.askedForChange.Arrived(wake)
 	ctx, cancel := function.WithReserve(ctx)
 	defer cancel()
 	client, err := h.connection.Client(ctx)

@@ -49,3 +49,13 @@ func (a *Asked) Remember(next Message) {
 	a.next = next
 	a.next.At = next.At.Round(0) // by the wall clock, because Lambda may freeze the container
 }
+
+// Arrived notes that a message has come. It may have come before its time, because SQS delays by whole seconds, and
+// would else seem to be on its way.
+func (a *Asked) Arrived(message Message) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.next.Reason == message.Reason && a.next.Hop == message.Hop && a.next.At.Equal(message.At) {
+		a.next = Message{}
+	}
+}

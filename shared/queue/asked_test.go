@@ -53,3 +53,21 @@ func TestAMessageThatWasNotSentIsStillWanted(t *testing.T) {
 		}
 	}
 }
+
+// TestAMessageThatArrivedEarlyIsNotOnItsWay has a pass before the moment that it was asked for. It asks again.
+func TestAMessageThatArrivedEarlyIsNotOnItsWay(t *testing.T) {
+	var asked Asked
+	due := time.Date(2026, time.March, 1, 12, 0, 9, 0, time.UTC)
+	early := due.Add(-100 * time.Millisecond)
+	sent := Message{Cluster: "prod", Reason: ReasonContinue, Hop: 3, At: due}
+	again := Message{Cluster: "prod", Reason: ReasonContinue, Hop: 4, At: due.Add(time.Second)}
+	asked.Remember(sent)
+	asked.Arrived(Message{Cluster: "prod", Reason: ReasonTick, At: early})
+	if !asked.Covers(again, early) {
+		t.Error("another message has come, and the one on its way covers nothing any more")
+	}
+	asked.Arrived(sent)
+	if asked.Covers(again, early) {
+		t.Error("the message that has come counts as one on its way")
+	}
+}
