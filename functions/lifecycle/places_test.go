@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -65,7 +66,7 @@ func TestThePodsThatAConstraintCountsAreReadOnce(t *testing.T) {
 		client.pods = append(client.pods, *pod)
 		s.claims, s.expected[name] = append(s.claims, claim), []*corev1.Pod{pod}
 	}
-	from := &places{client: client, seen: s}
+	from := &places{client: client, seen: s, pods: newNodePods(client, time.Now, 1, len(s.nodes))}
 	for i := range s.nodes {
 		claim := s.nodes[i].Name[len("node-"):]
 		place, err := from.place(t.Context(), &nodeclaim.View{Nodes: []*corev1.Node{&s.nodes[i]}, Expected: s.expected[claim]})
