@@ -69,7 +69,8 @@ func TestThePodsThatAConstraintCountsAreReadOnce(t *testing.T) {
 	from := &places{client: client, seen: s, pods: newNodePods(client, time.Now, 1, len(s.nodes))}
 	for i := range s.nodes {
 		claim := s.nodes[i].Name[len("node-"):]
-		place, err := from.place(t.Context(), &nodeclaim.View{Nodes: []*corev1.Node{&s.nodes[i]}, Expected: s.expected[claim]})
+		view := &nodeclaim.View{Nodes: []*corev1.Node{&s.nodes[i]}, Expected: s.expected[claim]}
+		place, err := from.place(t.Context(), view)
 		if err != nil {
 			t.Fatal(err)
 		}

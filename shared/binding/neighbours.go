@@ -181,14 +181,9 @@ func (n *Neighbours) count(c *constraint, pod *corev1.Pod, domain string) (at co
 	if n == nil {
 		return at, false
 	}
-	spread := c.maxSkew > 0
+	admits := c.admits(pod)
 	at = counted{domain: domain, domains: map[string]int{}}
-	admits := func(*corev1.Node) bool { return true }
-	if spread && !c.anyNode {
-		affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
-		admits = func(node *corev1.Node) bool { matches, err := affinity.Match(node); return err == nil && matches }
-	}
-	if spread {
+	if c.isSpread() {
 		for _, node := range n.Nodes {
 			if value, has := node.Labels[c.key]; has && admits(node) {
 				at.domains[value] = 0
@@ -201,21 +196,37 @@ func (n *Neighbours) count(c *constraint, pod *corev1.Pod, domain string) (at co
 			return at, false
 		}
 		for _, other := range pods {
-			if other.UID == pod.UID || !c.matches(other) || scheduling.IsTerminal(other) || spread && other.DeletionTimestamp != nil {
-				continue
-			}
-			node := n.nodeOf(other)
-			if node == nil || !admits(node) {
-				continue
-			}
-			at.all++
-			if value, has := node.Labels[c.key]; has {
-				at.domains[value]++
+			if node := n.nodeOf(other); node != nil && c.counts(other, pod) && admits(node) {
+				at.add(node, c.key)
 			}
 		}
 	}
 	at.here = at.domains[domain]
 	return at, true
+}
+
+func (at *counted) add(node *corev1.Node, key string) {
+	at.all++
+	if value, has := node.Labels[key]; has {
+		at.domains[value]++
+	}
+}
+
+func (c *constraint) isSpread() bool { return c.maxSkew > 0 }
+
+// admits tells which nodes the constraint of the pod counts.
+func (c *constraint) admits(pod *corev1.Pod) func(*corev1.Node) bool {
+	if !c.isSpread() || c.anyNode {
+		return func(*corev1.Node) bool { return true }
+	}
+	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
+	return func(node *corev1.Node) bool { matches, err := affinity.Match(node); return err == nil && matches }
+}
+
+// counts reports whether the constraint of the pod counts the other one.
+func (c *constraint) counts(other, pod *corev1.Pod) bool {
+	return other.UID != pod.UID && c.matches(other) && !scheduling.IsTerminal(other) &&
+		!(c.isSpread() && other.DeletionTimestamp != nil)
 }
 
 // nodeOf returns the node that the pod has or is planned for; nil for none.

@@ -97,12 +97,11 @@ func TestPodsThatCameSinceThePlanCount(t *testing.T) {
 	zone, host := corev1.LabelTopologyZone, corev1.LabelHostname
 	inA := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{zone: "a"} }
 	ignore, honor, four := corev1.NodeInclusionPolicyIgnore, corev1.NodeInclusionPolicyHonor, int32(4)
-	type change = func(*corev1.TopologySpreadConstraint)
-	everyNode := change(func(c *corev1.TopologySpreadConstraint) { c.NodeAffinityPolicy = &ignore })
-	taints := change(func(c *corev1.TopologySpreadConstraint) { c.NodeTaintsPolicy = &honor })
-	domains := change(func(c *corev1.TopologySpreadConstraint) { c.MinDomains = &four })
-	soft := change(func(c *corev1.TopologySpreadConstraint) { c.WhenUnsatisfiable = corev1.ScheduleAnyway })
-	revision := change(func(c *corev1.TopologySpreadConstraint) { c.MatchLabelKeys = []string{"hash"} })
+	everyNode := func(c *corev1.TopologySpreadConstraint) { c.NodeAffinityPolicy = &ignore }
+	taints := func(c *corev1.TopologySpreadConstraint) { c.NodeTaintsPolicy = &honor }
+	domains := func(c *corev1.TopologySpreadConstraint) { c.MinDomains = &four }
+	soft := func(c *corev1.TopologySpreadConstraint) { c.WhenUnsatisfiable = corev1.ScheduleAnyway }
+	revision := func(c *corev1.TopologySpreadConstraint) { c.MatchLabelKeys = []string{"hash"} }
 	everything := func(p *corev1.Pod) {
 		p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector =
 			&metav1.LabelSelector{}

@@ -107,7 +107,9 @@ func (p *planning) placesInTurns() bool {
 
 // spreadsOverDomains reports whether the pods have a spread over anything but hosts.
 func spreadsOverDomains(g *workload.Group) bool {
-	return slices.ContainsFunc(g.Topology.Spread, func(t workload.SpreadTerm) bool { return t.Key != corev1.LabelHostname })
+	return slices.ContainsFunc(g.Topology.Spread, func(t workload.SpreadTerm) bool {
+		return t.Key != corev1.LabelHostname
+	})
 }
 
 // choosesOnce reports whether more than the search for whole nodes has decided what the plan costs:

@@ -70,21 +70,8 @@ func Read(pool *api.NodePool) (Settings, error) {
 	if pool.Spec.Disruption.ChoosesConsolidateAfter() {
 		s.Settle = 0
 	}
-	if text, ok := pool.Annotations[MinimumSavingsAnnotationKey]; ok {
-		value, err := strconv.ParseFloat(text, 64)
-		if err != nil || value < 0 || math.IsInf(value, 0) || math.IsNaN(value) {
-			return s, fmt.Errorf("annotation %s is %q: write US dollars an hour for each pod moved, such as %q",
-				MinimumSavingsAnnotationKey, text, "0.001")
-		}
-		s.PerPod = value
-	}
-	if text, ok := pool.Annotations[MinimumSavingsPercentAnnotationKey]; ok {
-		value, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(value >= 0 && value <= 100) {
-			return s, fmt.Errorf("annotation %s is %q: write a number from 0 to 100, such as %q",
-				MinimumSavingsPercentAnnotationKey, text, "10")
-		}
-		s.Part = value / 100
+	if err := s.readSavings(pool); err != nil {
+		return s, err
 	}
 	if text, ok := pool.Annotations[SettleTimeAnnotationKey]; ok {
 		value, err := time.ParseDuration(text)
@@ -93,17 +80,38 @@ func Read(pool *api.NodePool) (Settings, error) {
 		}
 		s.Settle = value
 	}
-	if text, ok := pool.Annotations[JobSavingsAnnotationKey]; ok {
-		value, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(value >= 0) || math.IsInf(value, 0) {
-			return s, fmt.Errorf("annotation %s is %q: write a multiple of the price of restarted Jobs, such as %q",
-				JobSavingsAnnotationKey, text, "2")
-		}
-		s.JobSavings = value
-	}
 	var err error
 	s.KeepJobs, err = readKeepJobs(pool)
 	return s, err
+}
+
+// readSavings reads what a move must save.
+func (s *Settings) readSavings(pool *api.NodePool) error {
+	part := s.Part * 100
+	for _, number := range []struct {
+		key     string
+		into    *float64
+		most    float64
+		meaning string
+	}{
+		{MinimumSavingsAnnotationKey, &s.PerPod, math.MaxFloat64,
+			`US dollars an hour for each pod moved, such as "0.001"`},
+		{MinimumSavingsPercentAnnotationKey, &part, 100, `a number from 0 to 100, such as "10"`},
+		{JobSavingsAnnotationKey, &s.JobSavings, math.MaxFloat64,
+			`a multiple of the price of restarted Jobs, such as "2"`},
+	} {
+		text, ok := pool.Annotations[number.key]
+		if !ok {
+			continue
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(value >= 0 && value <= number.most) { // not a number compares with nothing
+			return fmt.Errorf("annotation %s is %q: write %s", number.key, text, number.meaning)
+		}
+		*number.into = value
+	}
+	s.Part = part / 100
+	return nil
 }
 
 func readKeepJobs(pool *api.NodePool) (bool, error) {

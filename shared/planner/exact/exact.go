@@ -136,8 +136,6 @@ type solver struct {
 	lower               float64
 	fill                filling
 	work                int
-	// exhausted says that the work is used up.
-	exhausted bool
 }
 
 // node is a way to buy a node, with what fills it.
