@@ -66,8 +66,8 @@ func layers() []layer {
 		},
 		{
 			path: "shared/planner",
-			imports: "shared/api shared/catalog shared/fairness shared/guard shared/plan shared/scheduling shared/spread " +
-				"shared/volumes",
+			imports: "shared/api shared/catalog shared/fairness shared/guard shared/nearest shared/plan " +
+				"shared/scheduling shared/spread shared/volumes",
 			deciding: true,
 		},
 		{path: "shared/planning", imports: "shared/api shared/catalog shared/plan shared/planner", deciding: true},

@@ -2,11 +2,15 @@ package instancetypes
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/functions/console/faults"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/nearest"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -61,8 +65,8 @@ func (t *Table) lacking(o *snapshot.Objects) []string {
 		for _, value := range values {
 			if known[key] != nil && !known[key][value] && !named[key+value] && len(gaps) < gapsNamed {
 				named[key+value] = true
-				gaps = append(gaps, fmt.Sprintf("%s names %s %s: the built-in table lacks it; use -prices aws, or correct the name",
-					subject, key, value))
+				gaps = append(gaps, fmt.Sprintf("%s names %s %s: the built-in table lacks it; use -prices aws, or correct the name%s",
+					subject, key, value, faults.Question(nearest.To(value, slices.Sorted(maps.Keys(known[key]))))))
 			}
 		}
 	}

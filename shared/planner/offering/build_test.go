@@ -237,6 +237,9 @@ func TestProblems(t *testing.T) {
 		{"unknown type", func(_ *plan.Snapshot, p *api.NodePool) {
 			requiring(instanceType, corev1.NodeSelectorOpIn, "none")(p)
 		}, "none of 1 known instance types has"},
+		{"misspelled type", func(s *plan.Snapshot, p *api.NodePool) {
+			requiring(instanceType, corev1.NodeSelectorOpIn, s.InstanceTypes["default"][0].Name+"e")(p)
+		}, "(did you mean \""},
 		{"zone without offerings", func(_ *plan.Snapshot, p *api.NodePool) {
 			requiring(zone, corev1.NodeSelectorOpIn, "b")(p)
 		}, "no offering available"},

@@ -3,12 +3,15 @@ package offering
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/nearest"
+	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // poolProblem says why a NodePool launches no nodes, whatever the pods. It is empty if there is no
@@ -67,15 +70,38 @@ func (ix *Index) explainNoTypes(p *Pool) string {
 			return !ok || have.Intersects(want)
 		}) {
 			return fmt.Sprintf(
-				"none of %d known instance types has %s: change spec.template.spec.requirements",
-				len(p.types.all),
-				want,
+				"none of %d known instance types has %s: change spec.template.spec.requirements%s",
+				len(p.types.all), want, p.meant(want),
 			)
 		}
 	}
 	return fmt.Sprintf(
 		"none of %d known instance types meets all of spec.template.spec.requirements together", len(p.types.all))
 }
+
+// meant asks whether a value of the types is meant that is nearly one of the wanted ones.
+func (p *Pool) meant(want scheduling.Requirement) string {
+	values, _ := want.Values()
+	var known, near []string
+	for _, t := range p.types.all {
+		of, _ := t.Requirements[want.Key()].Values()
+		known = append(known, of...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for _, value := range values {
+		if word := nearest.To(value, known); word != "" && !slices.Contains(near, strconv.Quote(word)) {
+			near = append(near, strconv.Quote(word))
+		}
+	}
+	if len(near) == 0 || len(near) > meantNamed {
+		return ""
+	}
+	return " (did you mean " + strings.Join(near, " or ") + "?)"
+}
+
+// meantNamed is the most values that a question names.
+const meantNamed = 3
 
 // reservationsNamed is the most capacity reservations that a reason names.
 const reservationsNamed = 8
