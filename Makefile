@@ -16,7 +16,7 @@ gotestsum := gotest.tools/gotestsum@v1.13.0
 # Runs go test, prints a line for each package and the output of what fails, and keeps each test's time.
 tested = mkdir -p $(CURDIR)/build && go run $(gotestsum) --format pkgname --hide-summary skipped --jsonfile $(CURDIR)/build/$@.json -- -timeout 20m
 # Nested modules that the linters check too. The build checks those of the control plane and of Karpenter.
-nested := testdata/lab shared/catalog/builtin/generate testdata/peer testdata/formats
+nested := testdata/lab shared/catalog/builtin/generate testdata/peer testdata/formats testdata/churn
 
 # Every fuzz test with its folder, such as "FuzzDecode events": decoders of outside input, and arithmetic.
 fuzzed = git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | \
@@ -50,7 +50,7 @@ experiments := contract compare day kueue chaos bench bench-launch bench-month b
 
 .PHONY: help run up down experiment $(experiments) build functions zips deploy release templates rebuild uninstall clean local test \
   quick pages lint generate fuzz synth browser conformance crash attacks simulate bench-peer bench-consolidation \
-  bench-windows shortages optimum gangs test-product test-world FORCE
+  bench-windows bench-churn shortages optimum gangs test-product test-world FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' \
@@ -227,6 +227,7 @@ conformance: ## check clients and local AWS against moto, service models and Kar
 	go test -C testdata/peer -timeout 15m ./instancetypes ./events
 	go test -C testdata/peer -timeout 15m -run 'Hash|Kubelet|Answer|Interface|CapacityBuffer' . ./answers
 	go test -C testdata/formats -timeout 15m ./...
+	go test -C testdata/churn -timeout 15m ./...
 
 chaos: ## let everything go wrong for 30 minutes; minutes=1 for fewer, seed=N to repeat
 
@@ -274,6 +275,10 @@ bench-windows: ## plans and prices, by how long the watch gathers pods
 
 shortages: ## launch on an EC2 that lacks 70 % of its offerings, and on one that throttles 90 % of the calls
 	@go test -count=1 -timeout 20m -v -run '^(TestAShortEC2|TestABusyEC2)$$' ./functions/provision | \
+	  grep -E '_test.go:|^(---|FAIL|ok)'
+
+bench-churn: ## live through days in which Jobs and web pods come and go, about 15 minutes; jobs=1000 for shorter ones
+	@go test -C testdata/churn -count=1 -timeout 3h -v -run '^TestDays$$' . -args -jobs $(or $(jobs),10000) | \
 	  grep -E '_test.go:|^(---|FAIL|ok)'
 
 optimum: ## compare 1,000 small plans with the cheapest nodes that HiGHS finds, about an hour; plans=60 for fewer; needs python3 with venv

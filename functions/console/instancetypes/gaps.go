@@ -65,8 +65,9 @@ func (t *Table) lacking(o *snapshot.Objects) []string {
 		for _, value := range values {
 			if known[key] != nil && !known[key][value] && !named[key+value] && len(gaps) < gapsNamed {
 				named[key+value] = true
-				gaps = append(gaps, fmt.Sprintf("%s names %s %s: the built-in table lacks it; use -prices aws, or correct the name%s",
-					subject, key, value, faults.Question(nearest.To(value, slices.Sorted(maps.Keys(known[key]))))))
+				meant := faults.Question(nearest.To(value, slices.Sorted(maps.Keys(known[key]))))
+				gaps = append(gaps, fmt.Sprintf(
+					"%s names %s %s: the built-in table lacks it; use -prices aws, or correct the name%s", subject, key, value, meant))
 			}
 		}
 	}
