@@ -164,7 +164,7 @@ func atTheTerminal(t *testing.T, w *world.World, setup scenario.Setup) {
 			return !strings.Contains(text, spot), text, nil
 		})
 		n.says("after a spot warning", "events -A", []string{"SpotInterrupted", "Terminated"}, nil)
-		n.shows("after a spot warning", []string{"terminating default", "draining default"}, []string{"RequestID"})
+		n.shows("after a spot warning", []string{"draining default"}, []string{"RequestID"})
 	}
 
 	// Two minutes without progress are a problem that names its cause.

@@ -250,6 +250,8 @@ func chance() map[string]string {
 func wide() map[string]string {
 	const where = "writes events where their objects are, and pods are in every namespace"
 	return map[string]string{
+		"lifecycle get persistentvolumeclaims": "pods of every namespace mount volumes; whether one is bound to a node " +
+			"that joins depends on time",
 		"provision create events":        where,
 		"disrupt create events":          where,
 		"lifecycle create events":        where,
