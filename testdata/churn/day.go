@@ -71,7 +71,8 @@ func (d *Day) Run(t testing.TB) Result {
 	}
 	c := &cluster{base: consolidationtest.Cluster(t), scheduler: scheduler}
 	c.base.NodePools[0].Annotations = d.Annotations
-	c.base.InstanceTypes[poolName] = slices.DeleteFunc(c.base.InstanceTypes[poolName], func(kind catalog.InstanceType) bool {
+	sold := c.base.InstanceTypes[poolName]
+	c.base.InstanceTypes[poolName] = slices.DeleteFunc(sold, func(kind catalog.InstanceType) bool {
 		return len(d.InstanceTypes) > 0 && !slices.Contains(d.InstanceTypes, kind.Name)
 	})
 	load := newLoad(d)
@@ -209,10 +210,10 @@ func goesFirst(pods []*pod) int {
 	return first
 }
 
-// KeepJobs, as annotations of a NodePool, keeps nodes on which Jobs run.
+// KeepJobs returns annotations of a NodePool that keep nodes on which Jobs run.
 func KeepJobs() map[string]string { return map[string]string{api.KeepJobsAnnotationKey: "true"} }
 
-// JobSavings, as annotations of a NodePool, has another multiple than the default.
+// JobSavings returns annotations of a NodePool with another multiple than the default.
 func JobSavings(multiple string) map[string]string {
 	return map[string]string{api.JobSavingsAnnotationKey: multiple}
 }
