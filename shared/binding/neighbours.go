@@ -39,9 +39,8 @@ type constraint struct {
 	anyNode             bool
 }
 
-// counted is how many pods a constraint counts.
+// counted is how many pods a constraint counts: in the node's domain, in all, and in each domain.
 type counted struct {
-	domain  string
 	here    int
 	all     int
 	domains map[string]int
@@ -182,7 +181,7 @@ func (n *Neighbours) count(c *constraint, pod *corev1.Pod, domain string) (at co
 		return at, false
 	}
 	admits := c.admits(pod)
-	at = counted{domain: domain, domains: map[string]int{}}
+	at = counted{domains: map[string]int{}}
 	if c.isSpread() {
 		for _, node := range n.Nodes {
 			if value, has := node.Labels[c.key]; has && admits(node) {

@@ -11,7 +11,7 @@ import (
 
 func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"operation error EC2: CreateFleet, https response error StatusCode: 403, RequestID: 5f8d-1, api error X: no right": "operation error EC2: CreateFleet, api error X: no right",
+		"EC2: Run, https response error StatusCode: 403, RequestID: 5f8d-1, api error X: no": "EC2: Run, api error X: no",
 		"two\n lines\tand a tab":          "two lines and a tab",
 		"\x1b[2J\x1b]0;title\aready":      "[2J]0;titleready",
 		"\u009b31mred\u202ereversed\x7f":  "31mredreversed",
