@@ -183,7 +183,8 @@ lint: ## run gofmt, go vet and golangci-lint
 # The files of the working tree with their hashes. A deleted file has none.
 hashes = git ls-files -co --exclude-standard -z | xargs -0 sha256sum 2>/dev/null || true
 
-generate: ## run go generate wherever a file asks for it, and fail if a file was stale; needs python3 with venv
+generate: ## run go generate wherever a file asks for it, and fail if a file or a page of rows was stale; needs python3 with venv
+	go test -C testdata/peer ./events
 	@before="$$($(hashes))"; \
 	for folder in $$(git grep --untracked -l '^//go:generate' -- '*.go' | xargs dirname | sort -u); do \
 	  go generate -C $$folder . || exit 1; \
@@ -224,7 +225,7 @@ conformance: ## check clients and local AWS against moto, service models and Kar
 	go vet -C testdata/lab -tags conformance ./conformance
 	go test -C testdata/lab -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' ./conformance
 	go test -count=1 -timeout 15m -tags conformance -run 'Conformance|Exception|Rich|Moto' $(contract)
-	go test -C testdata/peer -timeout 15m ./instancetypes ./events
+	go test -C testdata/peer -timeout 15m ./instancetypes
 	go test -C testdata/peer -timeout 15m -run 'Hash|Kubelet|Answer|Interface|CapacityBuffer' . ./answers
 	go test -C testdata/formats -timeout 15m ./...
 	go test -C testdata/churn -timeout 15m ./...
