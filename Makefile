@@ -261,7 +261,7 @@ bench-month: ## the cost of a month, idle and with 500 nodes; MONTH_NODES=20 for
 bench-scale: ## each function's memory and time with 5,000 nodes and 100,000 pods; SCALE_NODES=100 for fewer
 bench-reaction: ## pending pods to CreateFleet, and nodes to registered; REACTION_BURSTS=20 for fewer, REACTION=poll to compare
 storm: ## send 1,000 spot warnings in a minute to 500 nodes; STORM_NODES=100 for fewer
-fidelity: ## run bursts of pods, and count those that run where the plan has them; FIDELITY_BURSTS=10 for fewer
+fidelity: ## run bursts of pods, and count those that run where the plan has them; FIDELITY_BURSTS=10 for fewer, FIDELITY_SEED=51 for others
 # Their control planes have enough memory. A lazier collector leaves more processor time.
 storm fidelity: export GOGC := 400
 

@@ -322,6 +322,7 @@ func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 			r.nominate(pods[name], name)
 		}
 	}
+	r.extend(ctx, intent.Latecomers(snapshot, decided.Nominations))
 	// A gang that has no place now gets none in a later round, which has fewer offerings.
 	failed := errors.Join(unwritten, unlaunched, r.returnParts(ctx, returned, decided))
 	if !short {

@@ -92,7 +92,11 @@ func experiments() map[string]experiment {
 				if err := forbidNominations(ctx, t.setup.Client); err != nil {
 					return nil, err
 				}
-				seen, err := fidelity.Run(ctx, t.setup, t.number, 1, os.Stdout)
+				first, err := firstBurst()
+				if err != nil {
+					return nil, err
+				}
+				seen, err := fidelity.Run(ctx, t.setup, t.number, first, os.Stdout)
 				return &seen, err
 			},
 		},

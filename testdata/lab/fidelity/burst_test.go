@@ -8,7 +8,8 @@ import (
 )
 
 func TestBurstsAreRandomAndRepeatable(t *testing.T) {
-	sizes, spread, affine, apart := map[int]bool{}, 0, 0, 0
+	sizes, spread, affine, apart, urgent := map[int]bool{}, 0, 0, 0, 0
+	agents := map[fidelity.Agent]int{}
 	for seed := range uint64(200) {
 		pods := fidelity.Pods("b", seed)
 		if len(pods) < 20 || len(pods) > 500 {
@@ -18,11 +19,15 @@ func TestBurstsAreRandomAndRepeatable(t *testing.T) {
 			t.Errorf("seed %d makes another burst the second time", seed)
 		}
 		sizes[len(pods)] = true
+		agents[fidelity.AgentOf(seed)]++
 		names := map[string]bool{}
 		for _, pod := range pods {
 			names[pod.Name] = true
 			if pod.Labels[fidelity.BurstLabel] != "b" || pod.Spec.NodeSelector[fidelity.BurstLabel] != "b" {
 				t.Fatalf("pod %s is not of the burst alone", pod.Name)
+			}
+			if pod.Spec.PriorityClassName != "" {
+				urgent++
 			}
 			affinity := pod.Spec.Affinity
 			switch {
@@ -38,7 +43,10 @@ func TestBurstsAreRandomAndRepeatable(t *testing.T) {
 			t.Errorf("seed %d gives %d names to %d pods", seed, len(names), len(pods))
 		}
 	}
-	if len(sizes) < 100 || spread == 0 || affine == 0 || apart == 0 {
-		t.Errorf("%d sizes, %d spread pods, %d with affinity, %d apart", len(sizes), spread, affine, apart)
+	if len(sizes) < 100 || spread == 0 || affine == 0 || apart == 0 || urgent == 0 {
+		t.Errorf("%d sizes, %d spread pods, %d with affinity, %d apart, %d urgent", len(sizes), spread, affine, apart, urgent)
+	}
+	if agents[fidelity.NoAgent] < 80 || agents[fidelity.AgentInTime] < 60 || agents[fidelity.LateAgent] < 10 {
+		t.Errorf("agents of 200 bursts: %v", agents)
 	}
 }

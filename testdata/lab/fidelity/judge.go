@@ -27,6 +27,8 @@ type Result struct {
 	Unplaced int
 	// Refused counts the pods that a kubelet did not admit.
 	Refused int
+	// Preempted counts the pods that the scheduler deleted for others.
+	Preempted int
 	// Planned is the price of the first plans' nodes, and Paid that of all nodes, in dollars an hour.
 	Planned, Paid float64
 }
@@ -77,6 +79,6 @@ func (r *Result) Add(other Result) {
 	r.AsPlanned, r.Relaunched = r.AsPlanned+other.AsPlanned, r.Relaunched+other.Relaunched
 	r.Nodes, r.SecondLaunches = r.Nodes+other.Nodes, r.SecondLaunches+other.SecondLaunches
 	r.OnTheirNode, r.Unplaced = r.OnTheirNode+other.OnTheirNode, r.Unplaced+other.Unplaced
-	r.Refused += other.Refused
+	r.Refused, r.Preempted = r.Refused+other.Refused, r.Preempted+other.Preempted
 	r.Planned, r.Paid = r.Planned+other.Planned, r.Paid+other.Paid
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -24,39 +25,41 @@ const (
 	namespace = "default"
 	// atOnce is the number of bursts at a time. They share nothing but the plan: each has nodes of its
 	// own. Their waits for machines overlap.
-	atOnce = 2
+	atOnce = 4
 	// patience is how long a burst may take. Then its pods without a node are counted.
 	patience = 3 * time.Minute
 	// pollEvery is the time between two looks at a burst.
 	pollEvery = 200 * time.Millisecond
 	// planned is how long after its last pod a burst is surely planned. Machines take longer to boot.
 	planned = 4 * time.Second
+	// lateAgent is how long after its last pod a late DaemonSet comes.
+	lateAgent = 2 * time.Second
 	// creators is the number of pods of a burst that are created at a time.
 	creators = 16
 )
 
 // Run creates bursts, those of the seeds from the first on, and judges each. It prints a line for
 // each burst.
-func Run(ctx context.Context, setup scenario.Setup, bursts int, first uint64, out io.Writer) (Result, error) {
+func Run(ctx context.Context, setup scenario.Setup, bursts int, first uint64, out io.Writer) (Report, error) {
+	var total Report
 	if err := scenario.WaitForCatalog(ctx, setup.Cluster); err != nil {
-		return Result{}, err
+		return total, err
 	}
 	known, err := inventory.Catalog(ctx, setup.Cluster)
 	if err != nil {
-		return Result{}, err
+		return total, err
 	}
 	role, err := setup.World.NodeRole()
 	if err != nil {
-		return Result{}, err
+		return total, err
 	}
 	manifest := filepath.Join(setup.Root, "testdata", "manifests", "fidelity.yaml")
 	variables := map[string]string{"CLUSTER_NAME": setup.Name, "NODE_ROLE": role}
 	if err := setup.Client.Apply(ctx, manifest, variables); err != nil {
-		return Result{}, err
+		return total, err
 	}
 	var (
 		mutex sync.Mutex
-		total Result
 		group errgroup.Group
 	)
 	group.SetLimit(atOnce)
@@ -71,12 +74,7 @@ func Run(ctx context.Context, setup scenario.Setup, bursts int, first uint64, ou
 			}
 			mutex.Lock()
 			defer mutex.Unlock()
-			total.Add(result)
-			_, err = fmt.Fprintf(out, "%-10s %4d pods on %3d nodes, %3d pods on another node than planned, "+
-				"%d second launches, %d without a place, %5.1f s\n", b.name, result.Pods, result.Nodes,
-				result.Pods-result.OnTheirNode-result.Unplaced, result.SecondLaunches, result.Unplaced,
-				time.Since(began).Seconds())
-			return err
+			return total.add(out, b, AgentOf(seed) == LateAgent, result, time.Since(began))
 		})
 	}
 	err = group.Wait()
@@ -107,6 +105,11 @@ func (b *burst) run(ctx context.Context, seed uint64) (Result, error) {
 	if err := b.own(ctx, pods); err != nil {
 		return Result{}, err
 	}
+	if AgentOf(seed) == AgentInTime {
+		if err := b.startAgent(ctx); err != nil {
+			return Result{}, err
+		}
+	}
 	var group errgroup.Group
 	group.SetLimit(creators)
 	for _, pod := range pods {
@@ -119,29 +122,44 @@ func (b *burst) run(ctx context.Context, seed uint64) (Result, error) {
 		return Result{}, err
 	}
 	b.began = time.Now()
+	if err := b.follow(ctx, len(pods), AgentOf(seed) == LateAgent); err != nil {
+		return Result{}, err
+	}
+	result := Judge(b.claims, b.nodes)
+	result.Refused, result.Preempted = b.refused, len(pods)-len(b.nodes)
+	return result, b.end(ctx)
+}
+
+// follow looks at the burst until each pod has a node, or has been preempted. It creates the late agent.
+func (b *burst) follow(ctx context.Context, pods int, late bool) error {
 	waited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
+		if late && time.Since(b.began) > lateAgent {
+			if err := b.startAgent(ctx); err != nil {
+				return err
+			}
+			late = false
+		}
 		placed, err := b.look(ctx)
 		if err != nil {
-			return Result{}, err
+			return err
 		}
-		if placed == len(pods) && b.joined() || waited.Err() != nil {
-			break
+		if placed == min(pods, len(b.nodes)) && b.joined() || waited.Err() != nil {
+			return ctx.Err()
 		}
 		select {
 		case <-ticker.C:
 		case <-waited.Done():
 		}
 	}
-	if ctx.Err() != nil {
-		return Result{}, ctx.Err()
-	}
-	result := Judge(b.claims, b.nodes)
-	result.Refused = b.refused
-	return result, b.end(ctx)
+}
+
+func (b *burst) startAgent(ctx context.Context) error {
+	_, err := b.client.Core.AppsV1().DaemonSets(namespace).Create(ctx, daemonSet(b.name), metav1.CreateOptions{})
+	return err
 }
 
 // own gives the pods a controller, because a pod that nobody makes again waits for its kubelet. The controller is
@@ -212,13 +230,17 @@ func (b *burst) note(claim *api.NodeClaim) {
 	}
 }
 
-// end deletes the pods and the claims.
+// end deletes the pods, their agent and the claims.
 func (b *burst) end(ctx context.Context) error {
 	now := int64(0)
 	options := metav1.DeleteOptions{GracePeriodSeconds: &now}
 	defer func() {
 		_ = b.client.Core.CoreV1().ConfigMaps(namespace).Delete(ctx, b.name, metav1.DeleteOptions{})
 	}()
+	err := b.client.Core.AppsV1().DaemonSets(namespace).Delete(ctx, b.name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
 	if err := b.client.Core.CoreV1().Pods(namespace).DeleteCollection(ctx, options, b.selector()); err != nil {
 		return err
 	}
