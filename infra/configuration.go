@@ -120,6 +120,10 @@ type clusterConfiguration struct {
 	capacityBuffers bool
 	// podDeletionCost makes disrupt write the deletion costs of pods.
 	podDeletionCost bool
+	// commitments makes Reserved Instances and Savings Plans count in prices.
+	commitments bool
+	// commitmentPercent is the part of each commitment that the cluster may use; empty for all.
+	commitmentPercent string
 	// rebootForRepair makes functions reboot an unhealthy node where that may help.
 	rebootForRepair bool
 	// eventBus is the name or the ARN of the bus that gets the functions' own events; empty for none.

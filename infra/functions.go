@@ -98,6 +98,7 @@ type functionProperties struct {
 func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 	dryRun, podCosts := enabled(c.configuration.dryRun), enabled(c.configuration.podDeletionCost)
 	buffers, requests := enabled(c.configuration.capacityBuffers), enabled(c.configuration.provisioningRequests)
+	commitments := enabled(c.configuration.commitments)
 	karpenter, written := jsii.String(c.configuration.karpenterServiceAccounts), jsii.String("")
 	if c.configuration.metrics != metrics.DetailFew {
 		written = jsii.String(string(c.configuration.metrics))
@@ -108,6 +109,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 		environment: given(map[string]*string{
 			"RESERVED_ENIS":              jsii.String(c.configuration.reservedENIs),
 			"VM_MEMORY_OVERHEAD_PERCENT": jsii.String(c.configuration.vmMemoryOverheadPercent),
+			"COMMITMENTS":                commitments,
 		}),
 		statements: catalogStatements(c),
 	})
@@ -136,6 +138,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"DEFAULT_TOPOLOGY_SPREAD":    jsii.String(c.configuration.defaultTopologySpread),
 				"DISABLE_DRY_RUN":            jsii.String(c.configuration.disableDryRun),
 				"POD_DELETION_COST":          podCosts,
+				"COMMITMENTS":                commitments,
 				"CAPACITY_BUFFERS":           buffers,
 				"PROVISIONING_REQUESTS":      requests,
 				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
@@ -171,6 +174,8 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"PROVISION_QUEUE_URL":        q.provision.QueueUrl(),
 				"LIFECYCLE_QUEUE_URL":        q.lifecycle.QueueUrl(),
 				"BINDING":                    jsii.String(c.configuration.binding),
+				"COMMITMENTS":                commitments,
+				"COMMITMENT_PERCENT":         jsii.String(c.configuration.commitmentPercent),
 				"NODE_CLASS_CEL":             jsii.String(c.configuration.nodeClassCEL),
 				"DRY_RUN":                    dryRun,
 				"EVENT_BUS":                  eventBusOf(c),
@@ -198,6 +203,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 				"POD_DELETION_COST":          podCosts,
+				"COMMITMENTS":                commitments,
 				"CAPACITY_BUFFERS":           buffers,
 				"PROVISIONING_REQUESTS":      requests,
 				"TERMINATE_FIRST":            jsii.String(strings.Join(c.configuration.terminateFirst, ",")),

@@ -113,13 +113,25 @@ func startWatch(c *cluster) []awsiam.PolicyStatement {
 }
 
 func catalogStatements(c *cluster) []awsiam.PolicyStatement {
-	return []awsiam.PolicyStatement{
+	facts := []string{"InstanceTypes", "InstanceTypeOfferings", "AvailabilityZones", "SpotPriceHistory"}
+	if c.configuration.commitments {
+		facts = append(facts, "ReservedInstances")
+	}
+	statements := []awsiam.PolicyStatement{
 		describeCluster(c),
-		describeRegion("InstanceTypes", "InstanceTypeOfferings", "AvailabilityZones", "SpotPriceHistory"),
+		describeRegion(facts...),
 		// The price list has no resources and answers in few regions, so no condition names the
 		// region.
 		allow("Prices", jsii.Strings("pricing:GetProducts"), []*string{jsii.String("*")}, nil),
 	}
+	if !c.configuration.commitments {
+		return statements
+	}
+	// Lists have no resources, and the service answers in one region for all of a partition.
+	// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssavingsplans.html
+	return append(statements, allow("SavingsPlans",
+		jsii.Strings("savingsplans:DescribeSavingsPlans", "savingsplans:DescribeSavingsPlanRates"),
+		[]*string{jsii.String("*")}, nil))
 }
 
 func installStatements(c *cluster, q queues, catalog function) []awsiam.PolicyStatement {

@@ -36,6 +36,12 @@ const (
 	bindByScheduler = "scheduler"
 )
 
+// Which commitments count in prices.
+const (
+	commitmentsOff       = "off"
+	commitmentsOfAccount = "account"
+)
+
 // stackSettings returns the settings of the whole stack.
 func stackSettings() []setting[configuration] {
 	return []setting[configuration]{
@@ -284,6 +290,27 @@ func clusterSettings() []setting[clusterConfiguration] {
 			meaning: "`true` writes `controller.kubernetes.io/pod-deletion-cost` on pods of ReplicaSets, so that Deployments " +
 				"that shrink empty the nodes that go next: Karpenter's gate PodDeletionCostManagement",
 			set: func(c *cluster, value any) (err error) { c.podDeletionCost, err = truth(value); return err },
+		},
+		{
+			key: "commitments", fallback: "`off`", example: commitmentsOfAccount,
+			meaning: "`account` counts the account's Reserved Instances and Savings Plans [in " +
+				"prices](../functions/catalog/README.md#commitments): what they pay for costs a plan nothing more",
+			set: func(c *cluster, value any) error {
+				chosen, err := oneOf(value, commitmentsOff, commitmentsOfAccount)
+				c.commitments = chosen == commitmentsOfAccount
+				return err
+			},
+		},
+		{
+			key: "commitmentPercent", fallback: "`100`", example: "50",
+			meaning: "part of each Reserved Instance and Savings Plan that this cluster may use, where others use the rest",
+			set: func(c *cluster, value any) (err error) {
+				c.commitmentPercent, err = number(value, "a percentage from 0 to 100", func(text string) bool {
+					percent, err := strconv.ParseFloat(text, 64)
+					return err == nil && percent >= 0 && percent <= 100
+				})
+				return err
+			},
 		},
 		{
 			key: "provisioningRequests", fallback: "`false`", example: "true",

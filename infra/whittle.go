@@ -71,6 +71,15 @@ const (
 	BindingScheduler Binding = bindByScheduler
 )
 
+// Commitments is whose Reserved Instances and Savings Plans count in prices.
+type Commitments string
+
+// CommitmentsAccount counts those of the account, and CommitmentsOff none.
+const (
+	CommitmentsAccount Commitments = commitmentsOfAccount
+	CommitmentsOff     Commitments = commitmentsOff
+)
+
 // PreferencePolicy is whether plans follow preferences of pods.
 type PreferencePolicy string
 
@@ -187,6 +196,10 @@ type WhittleProps struct {
 	Binding Binding
 	// PodDeletionCost writes deletion costs on pods of ReplicaSets. The default is false.
 	PodDeletionCost *bool
+	// Commitments is whose Reserved Instances and Savings Plans count in prices. The default is CommitmentsOff.
+	Commitments Commitments
+	// CommitmentPercent is the part of each of them that the cluster may use. The default is 100.
+	CommitmentPercent *float64
 	// ProvisioningRequests launches nodes for ProvisioningRequests. The default is false.
 	ProvisioningRequests *bool
 	// CapacityBuffers keeps room on nodes for the pods of CapacityBuffers. The default is false.

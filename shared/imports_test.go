@@ -93,6 +93,7 @@ func layers() []layer {
 				"shared/scheduling",
 			deciding: true,
 		},
+		{path: "shared/commitment", imports: "shared/api shared/catalog", deciding: true},
 		{path: "shared/binding", imports: "shared/api shared/disruption shared/scheduling", deciding: true},
 		{path: "shared/nodestate", imports: "shared/api shared/disruption shared/scheduling", deciding: true},
 		// Consolidation, in the order of its pipeline.
@@ -161,12 +162,15 @@ func layers() []layer {
 		{path: "shared/queue"},
 		{path: "shared/cluster", imports: "shared/api shared/cluster/lean shared/spread"},
 		{path: "shared/cluster/lean", imports: "shared/spread"},
-		{path: "shared/fleet", imports: "shared/api shared/catalog shared/launch shared/nodeclass"},
-		{path: "shared/inventory", imports: "shared/api shared/catalog shared/cluster shared/kubelet shared/misfit"},
+		{path: "shared/fleet", imports: "shared/api shared/catalog shared/commitment shared/launch shared/nodeclass"},
+		{
+			path:    "shared/inventory",
+			imports: "shared/api shared/catalog shared/cluster shared/commitment shared/kubelet shared/misfit",
+		},
 		{path: "shared/status", imports: "shared/api shared/cluster"},
 		{
 			path: "shared/sight",
-			imports: "shared/api shared/buffer shared/catalog shared/cluster shared/consolidation shared/disruption " +
+			imports: "shared/api shared/buffer shared/catalog shared/cluster shared/commitment shared/consolidation shared/disruption " +
 				"shared/fairness shared/function shared/inventory shared/kubelet shared/membership shared/misfit shared/plan shared/planner/gang shared/planning " +
 				"shared/provisioningrequest shared/quota shared/scheduling shared/snapshot shared/spread shared/status " +
 				"shared/virtual",
@@ -186,7 +190,7 @@ func layers() []layer {
 		},
 		{path: "shared/reaction", imports: "shared/function"},
 		{path: "shared/publish", imports: "events/own"},
-		{path: "shared/ec2catalog", imports: "shared/catalog"},
+		{path: "shared/ec2catalog", imports: "shared/catalog shared/commitment"},
 
 		// Test support: packages that only tests and other packages of this layer import.
 		{path: "shared/catalog/catalogtest", imports: "shared/api shared/catalog"},

@@ -15,7 +15,9 @@ import (
 // which may be throttled and time out. EC2 takes none beside the ids of what it describes.
 // https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-pagination.html
 func TestListsOfEC2HavePages(t *testing.T) {
-	whole := []string{"DescribeAvailabilityZonesInput", "DescribePlacementGroupsInput"} // without such a parameter
+	whole := []string{ // without such a parameter
+		"DescribeAvailabilityZonesInput", "DescribePlacementGroupsInput", "DescribeReservedInstancesInput",
+	}
 	found := 0
 	for _, root := range []string{".", "../functions", "../infra"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -19,6 +19,8 @@ type Handler struct {
 		Client(context.Context) (*cluster.Client, error)
 	}
 	now func() time.Time
+	// commitments is set where Reserved Instances and Savings Plans count in prices.
+	commitments bool
 }
 
 // Summary is the function's answer and its log line.
@@ -51,12 +53,38 @@ func (h *Handler) Handle(ctx context.Context, _ any) (Summary, error) {
 	if err := inventory.PutCatalog(ctx, client, snapshot); err != nil {
 		return Summary{}, err
 	}
+	if h.commitments {
+		if err := h.readCommitments(ctx, client, snapshot); err != nil {
+			return Summary{}, err
+		}
+	}
 	summary := summarize(snapshot, h.now().Sub(start))
 	slog.InfoContext(ctx, "read the catalogue", "instance-types", summary.InstanceTypes, "zones", summary.Zones,
 		"offerings", summary.Offerings,
 		"without-price", summary.WithoutPrice, "spot-prices", summary.SpotPrices, "prices", snapshot.PriceAges(h.now()),
 		"duration", summary.Duration)
 	return summary, nil
+}
+
+// readCommitments replaces the account's commitments. What cannot be read keeps its last value: a commitment ends on a
+// day that is known.
+func (h *Handler) readCommitments(ctx context.Context, store inventory.Store, snapshot *catalog.Catalog) error {
+	previous, err := inventory.CommitmentFacts(ctx, store)
+	if err != nil {
+		return err
+	}
+	facts, err := h.reader.Commitments(ctx, snapshot.Time, previous)
+	if err != nil {
+		slog.WarnContext(ctx, "cannot read all commitments, those of the last run count", "error", err)
+	}
+	facts.OnDemand = map[string]float64{}
+	for _, info := range snapshot.InstanceTypes {
+		if info.OnDemandPrice > 0 {
+			facts.OnDemand[info.InstanceType] = info.OnDemandPrice
+		}
+	}
+	slog.InfoContext(ctx, "read the commitments", "reserved", len(facts.Reserved), "plans", len(facts.Plans))
+	return inventory.PutCommitmentFacts(ctx, store, facts)
 }
 
 func summarize(snapshot *catalog.Catalog, took time.Duration) Summary {

@@ -15,7 +15,7 @@ import (
 func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	settings := deps.Settings()
 	name, nodes := settings.Required("CLUSTER_NAME"), readSettings(settings)
-	h := &Handler{now: deps.Clock()}
+	h := &Handler{now: deps.Clock(), commitments: settings.Enabled("COMMITMENTS")}
 	if err := settings.Err(); err != nil {
 		return nil, err
 	}

@@ -67,6 +67,10 @@ type Handler struct {
 	publisher            *publish.Publisher // nil where no bus gets events
 	watch                *reaction.Starter  // nil in the mode poll
 	prices               prices
+	// usage is nil where commitments do not count in prices. commitmentShare is the part of each that the cluster
+	// may use.
+	usage           usage
+	commitmentShare float64
 	// binds is set where Whittle binds the pods that a node was launched for.
 	binds bool
 	// expressions allows expressions in the kubelet settings of classes.
@@ -130,6 +134,7 @@ func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 			p.published.Flush(work, h.publisher)
 			h.learn(work, client, p.seen)
 			h.measure(work, client, p.seen)
+			h.countCommitments(work, client, p.seen)
 			h.startWatch(work, client, wake, p.seen)
 		}
 		if !again {

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -40,6 +41,8 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 		ClusterName: h.cluster, InstanceProfile: settings.Optional("DEFAULT_INSTANCE_PROFILE"),
 		Role: settings.Optional("NODE_ROLE"), WindowsRole: settings.Optional("WINDOWS_NODE_ROLE"),
 	}
+	commitments := settings.Enabled("COMMITMENTS")
+	h.commitmentShare = share(settings)
 	watch := reaction.ReadSettings(settings)
 	karpenter := function.KarpenterAccounts(settings)
 	h.metrics = deps.Recorder(settings, h.cluster)
@@ -57,6 +60,9 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h.shifts = shiftsOf(zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now), connection)
 	client := fleet.New(ec2.NewFromConfig(loaded), h.cluster)
 	h.fleet = client
+	if commitments {
+		h.usage = client.OnDemand
+	}
 	h.leftovers = awsLeftovers{
 		Client:   client,
 		profiles: fleet.Profiles{IAM: fleet.NewIAM(loaded), Cluster: h.cluster, Region: loaded.Region},
@@ -66,6 +72,21 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now, h.metrics.Denied)
 	h.serve = function.Standby(connection, h.metrics, h.handle, h.aside)
 	return h, nil
+}
+
+// share reads the part of each commitment that the cluster may use: all of it by default.
+func share(settings *function.Settings) float64 {
+	const name = "COMMITMENT_PERCENT"
+	if settings.Optional(name) == "" {
+		return 1
+	}
+	return function.Parsed(settings, name, "write a percentage from 0 to 100, such as 50", func(text string) (float64, error) {
+		percent, err := strconv.ParseFloat(text, 64)
+		if err == nil && !(percent >= 0 && percent <= 100) {
+			err = strconv.ErrRange
+		}
+		return percent / 100, err
+	})
 }
 
 // Handle answers a batch of messages with one pass over all claims, nodes and instances. During

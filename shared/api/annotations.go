@@ -143,6 +143,9 @@ const (
 	// BatchAnnotationKey is a claim's place in a batch of equal claims that one call launches:
 	// id/size/index. The batch's id and the attempt make the client token of that call.
 	BatchAnnotationKey = OwnGroup + "/batch"
+	// CommitmentAnnotationKey, on a claim whose instance a commitment pays for, is the Reserved Instance or the
+	// Savings Plan, and how many of its units the instance takes: id=units.
+	CommitmentAnnotationKey = OwnGroup + "/commitment"
 	// GangAnnotationKey, on a claim that was planned for pods of one gang alone, is the gang's
 	// namespace and name. The gang has no pod to spare, so that a part of its claims is of no use.
 	GangAnnotationKey = OwnGroup + "/gang"

@@ -111,6 +111,8 @@ func functionsAnnotations() []Annotation {
 		{Key: UnseenSinceAnnotationKey, On: claims, Meaning: "Time since which EC2 does not say whether it launched."},
 		{Key: BatchAnnotationKey, On: claims, Meaning: "Place in a batch that one call launches: id/size/index."},
 		{Key: GangAnnotationKey, On: claims, Meaning: "Gang that the claim was planned for. It needs all of its claims."},
+		{Key: CommitmentAnnotationKey, On: claims,
+			Meaning: "Commitment that pays for the instance, and the units that it takes: id=units."},
 		{Key: NominatedPodsAnnotationKey, On: claims, Meaning: "UIDs of the pods that the claim was planned for."},
 		{Key: EmptySinceAnnotationKey, On: claims, Meaning: "Time at which the node was first seen empty."},
 		{

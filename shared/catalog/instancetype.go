@@ -51,6 +51,8 @@ type Offering struct {
 	// free instances. Offerings with the same reservation share these instances.
 	ReservationID       string `json:"reservationID,omitempty"`
 	ReservationCapacity int    `json:"reservationCapacity,omitempty"`
+	// Coverage says which commitment pays for a node of the offering; nil for none.
+	Coverage *Coverage `json:"coverage,omitempty"`
 	// Requirements are further labels of a node of this offering. Most offerings have none.
 	Requirements scheduling.Requirements `json:"requirements,omitempty"`
 	// Price is in US dollars an hour. PriceOverlay is true where a NodeOverlay set the instance's.

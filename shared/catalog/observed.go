@@ -16,6 +16,8 @@ type Observed struct {
 	Unavailable *Unavailable
 	// Reservations are the free instances of each capacity reservation, by id.
 	Reservations map[string]int
+	// Covers are what is left of commitments: Reserved Instances and Savings Plans.
+	Covers []Cover
 	// Learned holds the observed capacities of nodes; nil is none.
 	Learned *Learned
 	// Kubelet holds the values of the classes' kubelet expressions. A type without them cannot be

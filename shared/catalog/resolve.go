@@ -46,6 +46,7 @@ func Resolve(s *Catalog, class *api.EC2NodeClass, observed Observed, now time.Ti
 		}
 		suits := m.suits(info)
 		offerings := m.offerings(s, info, zones, suits)
+		offerings = append(offerings, m.coveredOfferings(info, offerings)...)
 		reserved := m.reservedOfferings(info, reservations[info.InstanceType], zones, suits)
 		if len(offerings)+len(reserved) == 0 {
 			continue

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/savingsplans"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -24,6 +25,7 @@ type Reader struct {
 	supplement builtin.Supplement
 	ec2        *ec2.Client
 	pricing    *pricing.Client
+	savings    *savingsplans.Client
 }
 
 // NewReader returns a Reader for the configuration's region and credentials. The settings describe
@@ -38,6 +40,9 @@ func NewReader(config aws.Config, settings catalog.Settings) (*Reader, error) {
 		pricing: pricing.NewFromConfig(config, func(options *pricing.Options) {
 			// Nothing asks the price list where none serves the region.
 			options.Region = cmp.Or(priceListRegion(config.Region), config.Region)
+		}),
+		savings: savingsplans.NewFromConfig(config, func(options *savingsplans.Options) {
+			options.Region = savingsPlansRegion(config.Region)
 		}),
 	}, nil
 }

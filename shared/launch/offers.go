@@ -79,7 +79,8 @@ func (in *Input) available(requirements scheduling.Requirements) []offer {
 		for j := range instanceType.Offerings {
 			offering := &instanceType.Offerings[j]
 			subnet, has := subnets[offering.Zone]
-			if !has || !offering.Available || !offering.AllowedBy(requirements) || in.short(instanceType.Name, offering) {
+			// What a commitment pays for is the same on-demand instance once more.
+			if !has || offering.Coverage != nil || !offering.Available || !offering.AllowedBy(requirements) || in.short(instanceType.Name, offering) {
 				continue
 			}
 			offers = append(offers, offer{
@@ -175,7 +176,8 @@ func (c *chosen) onDemandPrice() map[string]float64 {
 	for _, offer := range c.offers {
 		for _, offering := range offer.of.Offerings {
 			known, has := prices[offer.InstanceType]
-			if offering.CapacityType == api.CapacityTypeOnDemand && offering.Price > 0 && (!has || offering.Price < known) {
+			if offering.CapacityType == api.CapacityTypeOnDemand && offering.Coverage == nil && offering.Price > 0 &&
+				(!has || offering.Price < known) {
 				prices[offer.InstanceType] = offering.Price
 			}
 		}

@@ -20,6 +20,8 @@ type Node struct {
 	Pods []corev1.Pod `json:"pods,omitempty"`
 	// Rank orders nodes that are equally far with starting: lower ranks are filled first, then names.
 	Rank int `json:"rank,omitempty"`
+	// Paid is the part of the instance's price that commitments pay for, between zero and one.
+	Paid float64 `json:"paid,omitempty"`
 
 	// prepared holds Requirements after Prepare.
 	prepared scheduling.Requirements

@@ -63,6 +63,8 @@ type Choice struct {
 	CapacityType string `json:"capacityType"`
 	// ReservationID is the capacity reservation that the instance comes from; empty for none.
 	ReservationID string `json:"reservationID,omitempty"`
+	// Commitment is the Reserved Instance or Savings Plan that pays for the instance; empty for none.
+	Commitment string `json:"commitment,omitempty"`
 	// Price is in US dollars an hour.
 	Price float64 `json:"price"`
 	// Extras is the part of Price that the node costs beside its instance.

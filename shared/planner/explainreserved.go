@@ -22,15 +22,15 @@ func (p *planning) explainReservations(fitting dense.Set) string {
 	}
 	var full []string
 	for j := range fitting.All() {
-		number := p.offers.Offerings[j].Reservation
+		number := p.offers.Offerings[j].Stock
 		if number < 0 {
 			return ""
 		}
-		reservation := &p.offers.Reservations[number]
-		if taken[reservation.ID] < reservation.Capacity {
+		reservation := &p.offers.Stocks[number]
+		if taken[reservation.ID] < reservation.Left {
 			return ""
 		}
-		if text := fmt.Sprintf("%s (%d free)", reservation.ID, reservation.Capacity); !slices.Contains(full, text) {
+		if text := fmt.Sprintf("%s (%d free)", reservation.ID, reservation.Left); !slices.Contains(full, text) {
 			full = append(full, text)
 		}
 	}

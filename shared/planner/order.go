@@ -10,7 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/workload"
 )
 
-// Packing starts with the pods that are hardest to place. Where limits or reservations leave pods
+// Packing starts with the pods that are hardest to place. Where limits or stocks leave pods
 // out, those would be the wrong ones: the pods of the highest priority must get the nodes, and among
 // equals the oldest. Then the pods are planned again in tranches, the most important ones first. A
 // tranche is packed as a whole, so the plan stays nearly as cheap.
@@ -47,7 +47,7 @@ func (p *planning) inTranches(tranches [][]*workload.Group) *planning {
 	return again
 }
 
-// leavesOutTheWrongPods reports whether limits or reservations leave out a pod that is more important
+// leavesOutTheWrongPods reports whether limits or stocks leave out a pod that is more important
 // than one on a new node.
 func (p *planning) leavesOutTheWrongPods() bool {
 	var out *corev1.Pod
@@ -73,14 +73,14 @@ func (p *planning) leavesOutTheWrongPods() bool {
 	return false
 }
 
-// isScarce reports whether a limit or a reservation may be all that keeps the demand from a node.
+// isScarce reports whether a limit or a stock may be all that keeps the demand from a node.
 func (p *planning) isScarce(d *placement.Demand) bool {
 	if d.Feasibility == nil {
 		return false
 	}
 	set := d.Feasibility.Offerings.Clone()
 	p.offers.KeepRoom(set, d.Need)
-	return set.Intersects(p.offers.Limited) || set.Intersects(p.offers.Reserved)
+	return set.Intersects(p.offers.Limited) || set.Intersects(p.offers.Stocked)
 }
 
 // podsOnNewNodes lists the pods that the plan's new nodes get.

@@ -84,6 +84,9 @@ func (f *Fleet) Without(ctx context.Context, leaving []*api.NodeClaim, now time.
 		return nil, err
 	}
 	made := gang.Keep(offer.Assemble(without, now))
+	if f.facts != nil {
+		f.facts.pay(made, now)
+	}
 	snapshot.AddUnlaunched(made, without)
 	f.Settings.apply(made)
 	return made, f.addDetails(ctx, made)
@@ -148,7 +151,7 @@ func (f *Fleet) offer(ctx context.Context, o *snapshot.Objects, now time.Time) (
 	if f.facts == nil {
 		known := &facts{}
 		group, reading := errgroup.WithContext(ctx)
-		known.read(reading, group, f.reader)
+		known.read(reading, group, f.reader, &f.Settings)
 		if err := group.Wait(); err != nil {
 			return nil, err
 		}
@@ -160,6 +163,7 @@ func (f *Fleet) offer(ctx context.Context, o *snapshot.Objects, now time.Time) (
 	observed := f.facts.observed
 	observed.Unavailable = observed.Unavailable.Clone()
 	observed.Unavailable.Merge(&f.marks)
+	observed.Covers = f.facts.paid.Covers(o.NodeClaims, now)
 	return snapshot.NewOffer(o, f.facts.catalog, observed, now), nil
 }
 

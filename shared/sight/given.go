@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/commitment"
 	"github.com/whittle-dev/whittle/shared/kubelet"
 	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/snapshot"
@@ -149,6 +150,9 @@ func (g *Given) Learned(context.Context) (*catalog.Learned, error) { return nil,
 func (g *Given) Reservations(context.Context) (map[string]catalog.ReservationCount, error) {
 	return nil, nil
 }
+
+// Commitments returns nothing.
+func (g *Given) Commitments(context.Context) (*commitment.Reading, error) { return nil, nil }
 
 // KubeletValues returns nothing.
 func (g *Given) KubeletValues(context.Context, []api.EC2NodeClass) (kubelet.Evaluations, error) {

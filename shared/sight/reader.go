@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/commitment"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/kubelet"
 	"github.com/whittle-dev/whittle/shared/misfit"
@@ -60,6 +61,8 @@ type FactReader interface {
 	Unavailable(context.Context) (*catalog.Unavailable, error)
 	Learned(context.Context) (*catalog.Learned, error)
 	Reservations(context.Context) (map[string]catalog.ReservationCount, error)
+	// Commitments returns nil before they have been counted.
+	Commitments(context.Context) (*commitment.Reading, error)
 	// KubeletValues are needed for classes with expressions only.
 	KubeletValues(context.Context, []api.EC2NodeClass) (kubelet.Evaluations, error)
 	// Misfits are the known ones, by the pods' UIDs.
@@ -95,6 +98,11 @@ func (c Cluster) Learned(ctx context.Context) (*catalog.Learned, error) {
 // Reservations is inventory.Reservations.
 func (c Cluster) Reservations(ctx context.Context) (map[string]catalog.ReservationCount, error) {
 	return inventory.Reservations(ctx, c.Client)
+}
+
+// Commitments is inventory.Commitments.
+func (c Cluster) Commitments(ctx context.Context) (*commitment.Reading, error) {
+	return inventory.Commitments(ctx, c.Client)
 }
 
 // KubeletValues is inventory.KubeletValuesOf.

@@ -17,6 +17,8 @@ type Settings struct {
 	CapacityBuffers, ProvisioningRequests bool
 	// ManagedDeletionCosts says that Whittle writes the deletion costs of pods.
 	ManagedDeletionCosts bool
+	// Commitments says that Reserved Instances and Savings Plans count in prices.
+	Commitments bool
 	// Market sells other instance types than the cluster's catalogue. It is nil for the catalogue.
 	Market Market
 	// AllDetails says that volumes and namespaces are read even where no waiting pod needs them, for
@@ -45,6 +47,7 @@ func SettingsOf(told *status.Deployment) Settings {
 		CapacityBuffers:       told.CapacityBuffers,
 		ProvisioningRequests:  told.ProvisioningRequests,
 		ManagedDeletionCosts:  told.ManagedDeletionCosts,
+		Commitments:           told.Commitments,
 	}
 }
 
@@ -53,7 +56,7 @@ func (s *Settings) Tell(told *status.Deployment) {
 	told.PreferencePolicy, told.MinValuesPolicy = string(s.PreferencePolicy), string(s.MinValuesPolicy)
 	told.DefaultTopologySpread = s.DefaultTopologySpread
 	told.CapacityBuffers, told.ProvisioningRequests = s.CapacityBuffers, s.ProvisioningRequests
-	told.ManagedDeletionCosts = s.ManagedDeletionCosts
+	told.ManagedDeletionCosts, told.Commitments = s.ManagedDeletionCosts, s.Commitments
 }
 
 // apply sets the policies of the snapshot.

@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/commitment"
 	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/provisioningrequest"
@@ -77,6 +78,8 @@ type facts struct {
 	catalog  *catalog.Catalog
 	observed catalog.Observed
 	misfits  map[string]misfit.Misfit
+	// paid is how commitments pay for the nodes, or nil.
+	paid *commitment.Reading
 }
 
 // Read reads the cluster and puts together what a plan for its waiting pods is made from. Without a view
@@ -88,7 +91,7 @@ func Read(ctx context.Context, reader Reader, settings Settings, now time.Time) 
 	group.Go(func() (err error) { v.Objects, err = settings.objects(reading, reader); return err })
 	group.Go(func() (err error) { known.misfits, err = reader.Misfits(reading); return err })
 	if settings.Market == nil {
-		known.read(reading, group, reader)
+		known.read(reading, group, reader, &settings)
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
@@ -98,6 +101,7 @@ func Read(ctx context.Context, reader Reader, settings Settings, now time.Time) 
 	}
 	successors(ctx, reader, v.Objects, scheduling.IsLeaving)
 	v.Snapshot = v.Offer.Assemble(v.Objects, now)
+	known.pay(v.Snapshot, now)
 	snapshot.AddUnlaunched(v.Snapshot, v.Objects)
 	settings.apply(v.Snapshot)
 	incomplete := []error{v.addRequests(ctx, reader), v.addBuffers(ctx, reader)}
@@ -119,7 +123,10 @@ func (s *Settings) objects(ctx context.Context, reader Reader) (*snapshot.Object
 }
 
 // read reads the facts that do not depend on the cluster's objects.
-func (f *facts) read(ctx context.Context, group *errgroup.Group, reader Reader) {
+func (f *facts) read(ctx context.Context, group *errgroup.Group, reader Reader, settings *Settings) {
+	if settings.Commitments {
+		group.Go(func() (err error) { f.paid, err = reader.Commitments(ctx); return err })
+	}
 	group.Go(func() (err error) { f.catalog, err = reader.Catalog(ctx); return err })
 	group.Go(func() (err error) { f.observed.Unavailable, err = reader.Unavailable(ctx); return err })
 	group.Go(func() (err error) { f.observed.Learned, err = reader.Learned(ctx); return err })
@@ -139,6 +146,13 @@ func (f *facts) complete(ctx context.Context, reader Reader, o *snapshot.Objects
 	return group.Wait()
 }
 
+// pay notes on the nodes which part of their price commitments pay.
+func (f *facts) pay(s *plan.Snapshot, now time.Time) {
+	for i := range s.Nodes {
+		s.Nodes[i].Paid = f.paid.Paid(s.Nodes[i].NodeClaim, now)
+	}
+}
+
 func hasReservations(class api.EC2NodeClass) bool { return len(class.Status.CapacityReservations) > 0 }
 
 // offer decides which pools may get nodes, and of which types.
@@ -150,6 +164,7 @@ func (v *View) offer(ctx context.Context, reader Reader, known *facts) (err erro
 	if err := known.complete(ctx, reader, v.Objects); err != nil {
 		return err
 	}
+	known.observed.Covers = known.paid.Covers(v.Objects.NodeClaims, v.Now)
 	v.Catalog = known.catalog
 	v.Offer = snapshot.NewOffer(v.Objects, known.catalog, known.observed, v.Now)
 	return nil

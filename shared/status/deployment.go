@@ -26,6 +26,8 @@ type Deployment struct {
 	ProvisioningRequests bool `json:"provisioningRequests,omitempty"`
 	// ManagedDeletionCosts says that Whittle writes the deletion costs of pods.
 	ManagedDeletionCosts bool `json:"managedDeletionCosts,omitempty"`
+	// Commitments says that Reserved Instances and Savings Plans count in prices.
+	Commitments bool `json:"commitments,omitempty"`
 	// Headroom is what they keep, as of the last plan; nil without a buffer.
 	Headroom *Headroom `json:"headroom,omitempty"`
 }

@@ -14,13 +14,28 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// launch adds the cheapest node that the claim may become, and takes it off its reservation.
+// launch adds the cheapest node that the claim may become, and takes it off its stock: its reservation, or the
+// commitment that pays for it.
 func (f *Fleet) launch(planned *plan.PlannedNodeClaim, g *group) *Node {
 	n := f.NewLaunched(planned)
 	n.group = g
 	f.Nodes = append(f.Nodes, n)
-	if reservation := planned.Offerings[0].ReservationID; reservation != "" {
-		f.types = withoutReserved(f.types, reservation)
+	switch choice := planned.Offerings[0]; {
+	case choice.ReservationID != "":
+		f.types = changeOfferings(f.types, func(o catalog.Offering) bool { return o.ReservationID == choice.ReservationID },
+			func(o *catalog.Offering) {
+				o.ReservationCapacity--
+				o.Available = o.Available && o.ReservationCapacity > 0
+			})
+		clear(f.below)
+	case choice.Commitment != "":
+		_, offering := n.Pool.offeringOf(choice)
+		f.types = changeOfferings(f.types, func(o catalog.Offering) bool { return o.Commitment() == choice.Commitment },
+			func(o *catalog.Offering) {
+				coverage := *o.Coverage
+				coverage.Left -= offering.Coverage.Units
+				o.Coverage, o.Available = &coverage, o.Available && coverage.Left >= coverage.Units
+			})
 		clear(f.below)
 	}
 	return n
@@ -71,9 +86,11 @@ func labelsOf(
 	return labels
 }
 
-// withoutReserved are the instance types after one more instance of the reservation is taken. Pools
-// that share a list still share one.
-func withoutReserved(lists map[string][]catalog.InstanceType, id string) map[string][]catalog.InstanceType {
+// changeOfferings are the instance types with some of their offerings changed. Pools that share a list still share
+// one.
+func changeOfferings(
+	lists map[string][]catalog.InstanceType, which func(catalog.Offering) bool, change func(*catalog.Offering),
+) map[string][]catalog.InstanceType {
 	made := make(map[string][]catalog.InstanceType, len(lists))
 	copies := map[*catalog.InstanceType][]catalog.InstanceType{}
 	for pool, list := range lists {
@@ -84,9 +101,8 @@ func withoutReserved(lists map[string][]catalog.InstanceType, id string) map[str
 		if changed == nil {
 			changed = slices.Clone(list)
 			for i := range changed {
-				isReserved := func(o catalog.Offering) bool { return o.ReservationID == id }
-				if slices.ContainsFunc(changed[i].Offerings, isReserved) {
-					changed[i].Offerings = oneLess(changed[i].Offerings, id)
+				if slices.ContainsFunc(changed[i].Offerings, which) {
+					changed[i].Offerings = changeEach(changed[i].Offerings, which, change)
 				}
 			}
 			copies[&list[0]] = changed
@@ -96,12 +112,14 @@ func withoutReserved(lists map[string][]catalog.InstanceType, id string) map[str
 	return made
 }
 
-func oneLess(offerings []catalog.Offering, id string) []catalog.Offering {
+// changeEach returns a copy in which those offerings are changed.
+func changeEach(
+	offerings []catalog.Offering, which func(catalog.Offering) bool, change func(*catalog.Offering),
+) []catalog.Offering {
 	changed := slices.Clone(offerings)
 	for i := range changed {
-		if o := &changed[i]; o.ReservationID == id {
-			o.ReservationCapacity--
-			o.Available = o.Available && o.ReservationCapacity > 0
+		if which(changed[i]) {
+			change(&changed[i])
 		}
 	}
 	return changed

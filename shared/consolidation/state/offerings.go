@@ -25,7 +25,8 @@ func (p *Pool) priceOf(n *Node) (price, extras float64) {
 	reservation := n.Label(api.LabelCapacityReservationID)
 	for i := range typ.Offerings {
 		o := &typ.Offerings[i]
-		if o.Zone == zone && o.CapacityType == capacityType && o.ReservationID == reservation && !o.Unpriced {
+		if o.Zone == zone && o.CapacityType == capacityType && o.ReservationID == reservation && o.Coverage == nil &&
+			!o.Unpriced {
 			return o.Price, o.Extras
 		}
 	}
@@ -40,7 +41,8 @@ func (p *Pool) offeringOf(choice plan.Choice) (*catalog.InstanceType, *catalog.O
 	}
 	for i := range typ.Offerings {
 		o := &typ.Offerings[i]
-		if o.Zone == choice.Zone && o.CapacityType == choice.CapacityType && o.ReservationID == choice.ReservationID {
+		if o.Zone == choice.Zone && o.CapacityType == choice.CapacityType && o.ReservationID == choice.ReservationID &&
+			o.Commitment() == choice.Commitment {
 			return typ, o
 		}
 	}

@@ -30,8 +30,8 @@ func LowerBound(state *placement.State, placed []int, last *Dual, price float64)
 	for n, price := range dual.Prices {
 		total += float64(price * float64(units[n].Count))
 	}
-	for at, price := range dual.ReservationPrices {
-		total -= float64(price * float64(state.Offers.Reservations[at].Capacity))
+	for at, price := range dual.StockPrices {
+		total -= float64(price * float64(state.Offers.Stocks[at].Left) / dual.unit(at))
 	}
 	total *= roundingMargin
 	for n, d := range demands {
@@ -83,7 +83,7 @@ func countBound(
 		return total
 	}
 	cheapest := state.Offers.CheapestWithRoom(*units.Offerings, d.Need)
-	if cheapest < 0 || offerings[cheapest].Reservation >= 0 {
+	if cheapest < 0 || offerings[cheapest].Stock >= 0 {
 		return total
 	}
 	return max(total, nodes*offerings[cheapest].Price)

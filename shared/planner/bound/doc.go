@@ -15,23 +15,23 @@
 // Take for each offering j any non-negative weights w(j) of the axes, such that all that its empty
 // node has weighs no more than the node costs:
 //
-//	w(j).free(j) <= price(j) + reservationPrice(j)
+//	w(j).free(j) <= price(j) + takes(j) * stockPrice(j)
 //
-// The reservation price is zero, except for offerings that take from a capacity reservation. All
-// offerings of one reservation share it. Give a unit s the dual price
+// A stock is a capacity reservation, or what is left of a commitment. takes(j) is what a node takes of
+// its stock, zero without one. All offerings of one stock share its price. Give a unit s the dual price
 //
 //	dualPrice(s) = min over the offerings j that can hold s of w(j).need(s).
 //
 // The units on a node of offering j need no more than free(j) of each axis together. So
 //
 //	sum of dualPrice(s) <= sum of w(j).need(s) = w(j).(sum of need(s)) <= w(j).free(j)
-//	                    <= price(j) + reservationPrice(j).
+//	                    <= price(j) + takes(j) * stockPrice(j).
 //
 // Add this up over the nodes of any fleet that holds all units. The dual prices together are at
-// most the fleet's price and the reservation prices of its reserved nodes. It has at most as many
-// of those as the reservations have left. So any such weights give a lower bound:
+// most the fleet's price and the prices of what it takes of stocks. It takes at most what they have
+// left. So any such weights give a lower bound:
 //
-//	sum of dualPrice(s) - sum over reservations of reservationPrice * capacity left
+//	sum of dualPrice(s) - sum over stocks of stockPrice * left
 //
 // An offering gets no weights if another one dominates it: that one costs no more, has no less of
 // anything and can hold all the same units. The weights of the other one serve for both.
@@ -59,7 +59,7 @@
 //	slot               what a node has one of, and units share because constraints keep them apart
 //	step               an axis that counts the large units on a node: see Step
 //	dual price         a unit's share of the lower bound, in US dollars an hour
-//	reservation price  what a reserved node is worth beyond its price, in US dollars an hour
+//	stock price        what a unit of a stock is worth beyond the node's price, in US dollars an hour
 //	uniform weights    the best weights that are the same for all offerings
 //
 // # Invariants

@@ -55,13 +55,13 @@ type Dual struct {
 	BucketOf []int
 	// Offerings are those that matter, with their weights.
 	Offerings []WeightedOffering
-	// program has a row for each bucket, then one for each reservation: reservationRows.
-	program         *lp.Program
-	reservationRows []int32
+	// program has a row for each bucket, then one for each stock: stockRows.
+	program   *lp.Program
+	stockRows []int32
 	// uniform are the uniform weights, by axis.
 	uniform []float64
-	// ReservationPrices are, by reservation, what one of its nodes is worth beyond its price.
-	ReservationPrices []float64
+	// StockPrices are, by stock, what the node that takes most of it is worth beyond its price.
+	StockPrices []float64
 	// Prices are the dual prices: for each of the units what one is worth. Best is the position of the
 	// offering on which it weighs just that; -1 without one.
 	Prices []float64
@@ -81,7 +81,7 @@ type memory struct {
 
 // Solve finds weights for the units, and their dual prices.
 func Solve(index *offering.Index, units []Units) *Dual {
-	d := &Dual{index: index, units: units, ReservationPrices: make([]float64, len(index.Reservations))}
+	d := &Dual{index: index, units: units, StockPrices: make([]float64, len(index.Stocks))}
 	d.readAxes()
 	d.readKinds()
 	for _, buckets := range dualBuckets {

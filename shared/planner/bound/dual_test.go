@@ -144,8 +144,8 @@ func checkContents(t *testing.T, s *plan.Snapshot, seed uint64) (contents, full 
 		number := random.IntN(len(state.Offers.Offerings))
 		o := &state.Offers.Offerings[number]
 		price := o.Price
-		if o.Reservation >= 0 {
-			price += dual.ReservationPrices[o.Reservation]
+		if o.Stock >= 0 {
+			price += dual.StockPrices[o.Stock]
 		}
 		value := fillAtRandom(state.Offers, number, units, dual.Prices, random)
 		// A price of zero counts as a billionth of a dollar.

@@ -85,6 +85,8 @@ type dominance struct {
 	key   []byte
 	// kept are, by mask, the offerings that may dominate later ones.
 	kept [][]int
+	// stocked are, by stock and mask, those that may dominate later ones of the same stock.
+	stocked map[dominanceKey][]int
 	// poolTypes are those seen, where there is one set only; seen has the others.
 	poolTypes dense.Set
 	seen      map[dominanceKey]bool
@@ -93,15 +95,15 @@ type dominance struct {
 
 // dominanceKey identifies offerings of which the first dominates the others.
 type dominanceKey struct {
-	poolType, reservation int32
-	mask                  int
+	poolType, stock int32
+	mask            int
 }
 
 func newDominance(index *offering.Index, sets []*dense.Set) *dominance {
 	f := &dominance{
 		index: index, sets: sets, masks: map[string]int{}, key: make([]byte, (len(sets)+7)/8),
 		poolTypes: dense.NewSet(len(index.PoolTypes)), seen: map[dominanceKey]bool{},
-		last: dominanceKey{poolType: -1},
+		stocked: map[dominanceKey][]int{}, last: dominanceKey{poolType: -1},
 	}
 	if len(sets) == 1 {
 		f.kept = make([][]int, 1)
@@ -117,14 +119,14 @@ func (f *dominance) dominated(j int) bool {
 	if len(f.sets) > 1 {
 		mask = f.mask(j)
 	}
-	if len(f.sets) == 1 && o.Reservation < 0 {
+	if len(f.sets) == 1 && o.Stock < 0 {
 		// Most programs have thousands of offerings that all units may use.
 		if f.poolTypes.Has(int(o.PoolType)) {
 			return true
 		}
 		f.poolTypes.Add(int(o.PoolType))
 	} else {
-		key := dominanceKey{o.PoolType, o.Reservation, mask}
+		key := dominanceKey{o.PoolType, o.Stock, mask}
 		if key == f.last || f.seen[key] {
 			return true
 		}
@@ -136,10 +138,22 @@ func (f *dominance) dominated(j int) bool {
 			return true
 		}
 	}
-	// Reservations run out, so their offerings dominate no others.
-	if o.Reservation < 0 {
+	// Stocks run out, so their offerings dominate no others but those that take no less of the same. A reservation has
+	// one instance type only.
+	switch {
+	case o.Stock < 0:
 		f.kept[mask] = append(f.kept[mask], j)
+		return false
+	case o.Source.Coverage == nil:
+		return false
 	}
+	key := dominanceKey{poolType: -1, stock: o.Stock, mask: mask}
+	for _, other := range f.stocked[key] {
+		if f.index.Offerings[other].Units <= o.Units && f.index.PoolTypeOf(other).Free.AtLeast(free) {
+			return true
+		}
+	}
+	f.stocked[key] = append(f.stocked[key], j)
 	return false
 }
 

@@ -105,7 +105,7 @@ func (d *Dual) FloorPrices() []float64 {
 		least := math.Inf(1)
 		for i := range d.Offerings {
 			number := d.Offerings[i].Offering
-			if free := d.Offerings[i].Free[a]; free > 0 && d.index.Offerings[number].Reservation < 0 {
+			if free := d.Offerings[i].Free[a]; free > 0 && d.index.Offerings[number].Stock < 0 {
 				least = min(least, d.price(number)/free)
 			}
 		}
@@ -119,7 +119,7 @@ func (d *Dual) FloorPrices() []float64 {
 // Surcharge is the factor by which the overhead that packing counts for each node makes the
 // offering dearer. With it, the largest comes first of the offerings on which units weigh the same.
 func (d *Dual) Surcharge(number int) float64 {
-	if d.index.Offerings[number].Reservation >= 0 {
+	if d.index.Offerings[number].Stock >= 0 {
 		return 1
 	}
 	return 1 + offering.NodePricePerHour/d.price(number)

@@ -13,14 +13,14 @@ func (d *Dual) start() {
 	for _, b := range d.Buckets {
 		d.program.AddRow(b.count, false)
 	}
-	d.reservationRows = make([]int32, len(d.index.Reservations))
-	for i := range d.reservationRows {
-		d.reservationRows[i] = d.program.AddRow(float64(d.index.Reservations[i].Capacity), true)
+	d.stockRows = make([]int32, len(d.index.Stocks))
+	for i := range d.stockRows {
+		d.stockRows[i] = d.program.AddRow(float64(d.index.Stocks[i].Left)/d.unit(i), true)
 	}
 	best, most := make([]int, len(d.Buckets)), make([]float64, len(d.Buckets))
 	for j := range d.Offerings {
 		o := &d.Offerings[j]
-		if d.index.Offerings[o.Offering].Reservation >= 0 {
+		if d.index.Offerings[o.Offering].Stock >= 0 {
 			continue
 		}
 		cost := d.cost(o.Offering)
@@ -41,8 +41,8 @@ func (d *Dual) start() {
 
 // addFilling adds a filling of the offering to the program.
 func (d *Dual) addFilling(o *WeightedOffering, rows []int32, entries []float64) {
-	if at := d.index.Offerings[o.Offering].Reservation; at >= 0 {
-		rows, entries = append(rows, d.reservationRows[at]), append(entries, 1)
+	if at := d.index.Offerings[o.Offering].Stock; at >= 0 {
+		rows, entries = append(rows, d.stockRows[at]), append(entries, d.takes(o.Offering))
 	}
 	column := lp.Column{Cost: d.cost(o.Offering), Rows: rows, Entries: entries}
 	d.program.Columns = append(d.program.Columns, column)
@@ -57,8 +57,8 @@ type generator struct {
 	// targets are the buckets' prices that offerings are filled for.
 	targets []float64
 	// prices are the buckets' dual prices by the last weights, bestPrices by the best ones so far.
-	prices, bestPrices    []float64
-	bestReservationPrices []float64
+	prices, bestPrices []float64
+	bestStockPrices    []float64
 	// bound is the greatest so far.
 	bound float64
 }
@@ -70,7 +70,7 @@ func (d *Dual) solve() bool {
 	buckets := len(d.Buckets)
 	g := &generator{
 		Dual: d, targets: make([]float64, buckets), prices: make([]float64, buckets),
-		bestPrices: make([]float64, buckets), bestReservationPrices: slices.Clone(d.ReservationPrices),
+		bestPrices: make([]float64, buckets), bestStockPrices: slices.Clone(d.StockPrices),
 		bound: math.Inf(-1),
 	}
 	// The program's prices swing, so targets lie between them and the best prices so far.
@@ -115,8 +115,8 @@ func (g *generator) readTargets(smooth float64) {
 			g.targets[i] = 0
 		}
 	}
-	for i, row := range g.reservationRows {
-		g.ReservationPrices[i] = float64(smooth*g.bestReservationPrices[i]) +
+	for i, row := range g.stockRows {
+		g.StockPrices[i] = float64(smooth*g.bestStockPrices[i]) +
 			float64((1-smooth)*max(-g.program.DualPrices[row], 0))
 	}
 }
@@ -149,8 +149,8 @@ func (g *generator) fillOfferings() bool {
 func (g *generator) pays(o *WeightedOffering) bool {
 	value := g.knapsack.ValueAt(&o.Bin, g.program.DualPrices)
 	cost := g.cost(o.Offering)
-	if at := g.index.Offerings[o.Offering].Reservation; at >= 0 {
-		cost -= g.program.DualPrices[g.reservationRows[at]]
+	if at := g.index.Offerings[o.Offering].Stock; at >= 0 {
+		cost -= float64(g.takes(o.Offering) * g.program.DualPrices[g.stockRows[at]])
 	}
 	return value > cost*(1+dualGap/8)
 }
@@ -162,7 +162,7 @@ func (g *generator) keepBest(bound float64) {
 		return
 	}
 	g.bound, g.prices, g.bestPrices = bound, g.bestPrices, g.prices
-	copy(g.bestReservationPrices, g.ReservationPrices)
+	copy(g.bestStockPrices, g.StockPrices)
 	for j := range g.Offerings {
 		o := &g.Offerings[j]
 		factor := g.price(o.Offering) / o.Value
@@ -175,7 +175,7 @@ func (g *generator) keepBest(bound float64) {
 
 // restoreBest gives the offerings the weights of the greatest bound.
 func (g *generator) restoreBest() {
-	copy(g.ReservationPrices, g.bestReservationPrices)
+	copy(g.StockPrices, g.bestStockPrices)
 	for j := range g.Offerings {
 		o := &g.Offerings[j]
 		copy(o.Weights, o.best)
@@ -184,8 +184,7 @@ func (g *generator) restoreBest() {
 }
 
 // evaluate fills in the dual prices of the buckets: the least that a unit weighs on an offering
-// that can hold it. It returns the bound: what all units are worth, less the prices of all reserved
-// nodes.
+// that can hold it. It returns the bound: what all units are worth, less the price of all stocks.
 func (d *Dual) evaluate(prices []float64) float64 {
 	for i := range prices {
 		prices[i] = math.Inf(1)
@@ -205,8 +204,8 @@ func (d *Dual) evaluate(prices []float64) float64 {
 		}
 		total += float64(prices[i] * b.count)
 	}
-	for at, price := range d.ReservationPrices {
-		total -= float64(price * float64(d.index.Reservations[at].Capacity))
+	for at, price := range d.StockPrices {
+		total -= float64(price * float64(d.index.Stocks[at].Left) / d.unit(at))
 	}
 	return total
 }
@@ -216,11 +215,21 @@ func (d *Dual) cost(offering int) float64 {
 	return max(d.index.Offerings[offering].Price, 1e-9)
 }
 
-// price is the offering's price with the price of its reservation.
+// price is the offering's price with the price of what it takes of its stock.
 func (d *Dual) price(offering int) float64 {
 	price := d.cost(offering)
-	if at := d.index.Offerings[offering].Reservation; at >= 0 {
-		price += d.ReservationPrices[at]
+	if at := d.index.Offerings[offering].Stock; at >= 0 {
+		price += float64(d.takes(offering) * d.StockPrices[at])
 	}
 	return price
 }
+
+// takes is what a node of the offering takes of its stock, in the units of the stock's row: one for the offering that
+// takes most.
+func (d *Dual) takes(offering int) float64 {
+	o := &d.index.Offerings[offering]
+	return float64(o.Units) / d.unit(int(o.Stock))
+}
+
+// unit is how many units of the stock one is in the stock's row.
+func (d *Dual) unit(stock int) float64 { return float64(max(d.index.Stocks[stock].Most, 1)) }

@@ -4,9 +4,9 @@ import "github.com/whittle-dev/whittle/shared/planner/lp"
 
 // solveUniform finds the uniform weights by which all units together are worth most. It gives them
 // to the offerings, fills in the dual prices of the buckets, and returns the bound. With slots or
-// reservations it does nothing and returns zero, because their value differs between offerings.
+// stocks it does nothing and returns zero, because their value differs between offerings.
 func (d *Dual) solveUniform(prices []float64) float64 {
-	if len(d.reservationRows)+len(d.slotAxes) > 0 {
+	if len(d.stockRows)+len(d.slotAxes) > 0 {
 		return 0
 	}
 	width := d.Width()

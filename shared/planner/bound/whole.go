@@ -186,7 +186,7 @@ func (d *Dual) noted(w *Whole) float64 {
 // wholeBound is the price that no whole nodes undercut which hold the units, if the search for it
 // has a result; otherwise zero. The price of nodes that hold the units bounds the search.
 func wholeBound(state *placement.State, dual *Dual, units []Units, demands []*placement.Demand, price float64) float64 {
-	if len(state.Offers.Reservations) > 0 {
+	if len(state.Offers.Stocks) > 0 {
 		return 0
 	}
 	w := NewWhole(state.Offers, units, demands)

@@ -25,18 +25,15 @@ const (
 )
 
 // keepAlternatives chooses the offerings of a node's claim, the cheapest first. fits are the node's
-// alternatives, and open are those whose reservation has an instance left for the node. A node of a
-// reservation may become one of any open reservation, and no other node may. slack is what each
+// alternatives, and open are those whose stock has enough left for the node. slack is what each
 // limit of the NodePool leaves beyond the node's own use. Offerings that exceed the slack are left
 // out.
 func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits, open dense.Set, slack []int64) []int {
 	offers := state.Offers
 	own := offers.PoolTypeOf(n.Offering)
-	reserved := offers.Reserved.Has(n.Offering)
 	affordable := func(yield func(int) bool) {
 		for j := range open.All() {
-			if offers.Reserved.Has(j) == reserved &&
-				withinSlack(offers.PoolTypeOf(j).LimitUse, own.LimitUse, slack) && !yield(j) {
+			if mayBecome(offers, n.Offering, j) && withinSlack(offers.PoolTypeOf(j).LimitUse, own.LimitUse, slack) && !yield(j) {
 				return
 			}
 		}
@@ -52,6 +49,17 @@ func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits, op
 		}
 	}
 	return kept
+}
+
+// mayBecome reports whether a node that is planned for one offering may be launched with the other. A node of a
+// reservation may become one of any reservation. One that a commitment pays for stays with that, and takes no more
+// of it. No other node takes of a stock.
+func mayBecome(offers *offering.Index, own, other int) bool {
+	from, to := &offers.Offerings[own], &offers.Offerings[other]
+	if covered := from.Source.Coverage != nil; covered || to.Source.Coverage != nil {
+		return from.Stock == to.Stock && to.Units <= from.Units
+	}
+	return (from.Stock < 0) == (to.Stock < 0)
 }
 
 // mostTypes is the greatest number of instance types of a claim.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 )
@@ -15,12 +16,14 @@ func (w *claimWriter) choose(n *placement.PlannedNode) *choices {
 	own := offers.PoolTypeOf(n.Offering)
 	fits := w.state.AlternativesFor(n)
 	open := fits
-	if offers.Reserved.Has(n.Offering) {
+	if offers.Stocked.Has(n.Offering) {
 		open = fits.Clone()
-		w.ledger.KeepUnreserved(open, n.Offering)
+		w.ledger.KeepInStock(open, n.Offering)
 	}
 	if len(own.LimitUse) == 0 {
-		w.key = open.AppendKey(binary.AppendVarint(w.key[:0], int64(offers.Offerings[n.Offering].Reservation)))
+		o := &offers.Offerings[n.Offering]
+		w.key = binary.AppendVarint(binary.AppendVarint(w.key[:0], int64(o.Stock)), int64(o.Units))
+		w.key = open.AppendKey(w.key)
 		if number, isNew := w.choiceKeys.Number(w.key); !isNew {
 			return w.choices[number]
 		}
@@ -59,7 +62,11 @@ func (w *claimWriter) newChoices(n *placement.PlannedNode, numbers []int) *choic
 		}
 		c.offerings[i] = plan.Choice{
 			InstanceType: poolType.Type.Name, Zone: o.Source.Zone, CapacityType: o.Source.CapacityType,
-			ReservationID: o.Source.ReservationID, Price: o.Source.Price, Extras: o.Source.Extras,
+			ReservationID: o.Source.ReservationID, Commitment: o.Source.Commitment(),
+			Price: o.Source.Price, Extras: o.Source.Extras,
+		}
+		if coverage := o.Source.Coverage; coverage != nil && i == 0 {
+			c.commitment = api.CommitmentText(coverage.Commitment, coverage.Units)
 		}
 		c.priceOverlay = c.priceOverlay || o.Source.PriceOverlay
 		c.capacityOverlay = c.capacityOverlay || poolType.Type.CapacityOverlay

@@ -60,6 +60,9 @@ func (w *claimWriter) fillClaim(
 	if text := nominatedText(pods); text != "" {
 		annotations[api.NominatedPodsAnnotationKey] = text
 	}
+	if c.commitment != "" {
+		annotations[api.CommitmentAnnotationKey] = c.commitment
+	}
 	if len(pool.MinValues) > 0 {
 		annotations[api.NodeClaimMinValuesRelaxedAnnotationKey] = strconv.FormatBool(r.minValuesLowered)
 	}

@@ -18,7 +18,7 @@ import (
 // from equal input: choices, requirements, requests and templates.
 type claimWriter struct {
 	state *placement.State
-	// ledger is what the planned nodes leave of limits and reservations, and later their choices.
+	// ledger is what the planned nodes leave of limits and stocks, and later their choices.
 	ledger *placement.Ledger
 	// choices are numbered by choiceKeys, of a node's alternatives.
 	choiceKeys *dense.Table
@@ -54,6 +54,8 @@ type choices struct {
 	priceOverlay, capacityOverlay bool
 	// limitUse is the most that one of them takes of each limit of the NodePool.
 	limitUse []int64
+	// commitment is the text that names the commitment which pays for the node; empty for none.
+	commitment string
 }
 
 // Write writes the claims of the planned nodes, in their order. It assigns the pods of each demand
@@ -109,8 +111,8 @@ func (w *claimWriter) write(planned *plan.PlannedNodeClaim, n *placement.Planned
 	for i := range own.LimitUse {
 		left[i] -= c.limitUse[i] - own.LimitUse[i]
 	}
-	if offers.Reserved.Has(n.Offering) {
-		w.ledger.TakeReservations(c.numbers, n.Offering)
+	if offers.Stocked.Has(n.Offering) {
+		w.ledger.TakeStocks(c.numbers, n.Offering)
 	}
 	planned.PricePerHour, planned.ExtrasPerHour = c.offerings[0].Price, c.offerings[0].Extras
 	planned.Offerings, planned.InstanceTypes = c.offerings, c.types

@@ -567,16 +567,16 @@ func TestReservations(t *testing.T) {
 	capacity := map[string]int{}
 	for j := range ix.Offerings {
 		o := &ix.Offerings[j]
-		if reserved := o.Source.CapacityType == api.CapacityTypeReserved; reserved != ix.Reserved.Has(j) ||
-			reserved != (o.Reservation >= 0) {
-			t.Errorf("%s: reservation %d, in the set: %v", describe(ix, j), o.Reservation, ix.Reserved.Has(j))
+		if reserved := o.Source.CapacityType == api.CapacityTypeReserved; reserved != ix.Stocked.Has(j) ||
+			reserved != (o.Stock >= 0) {
+			t.Errorf("%s: reservation %d, in the set: %v", describe(ix, j), o.Stock, ix.Stocked.Has(j))
 			continue
 		}
-		if o.Reservation >= 0 {
-			capacity[o.Source.ReservationID] = ix.Reservations[o.Reservation].Capacity
+		if o.Stock >= 0 {
+			capacity[o.Source.ReservationID] = ix.Stocks[o.Stock].Left
 		}
 	}
-	if want := map[string]int{"cr-1": 3, "cr-2": 5}; !maps.Equal(capacity, want) || len(ix.Reservations) != 2 {
+	if want := map[string]int{"cr-1": 3, "cr-2": 5}; !maps.Equal(capacity, want) || len(ix.Stocks) != 2 {
 		t.Errorf("the capacities are %v, want %v", capacity, want)
 	}
 }

@@ -16,7 +16,7 @@ type Index struct {
 	typeLists  typeLists
 	market
 	offeringSets
-	Reservations []Reservation
+	Stocks []Stock
 	// Sizes orders the offerings by their free amount of each resource axis.
 	Sizes         []sizes
 	Feasibilities *Feasibilities
@@ -45,7 +45,7 @@ func Build(work *workload.Workload, exclusions []Exclusion) *Index {
 	ix.readPools()
 	ix.sortOfferings()
 	ix.listOfferings()
-	ix.readReservations()
+	ix.readStocks()
 	ix.readSets()
 	ix.readSizes()
 	ix.Feasibilities = newFeasibilities(ix)

@@ -19,22 +19,25 @@ type Offering struct {
 	Price float64
 	// PoolType is a position in Index.PoolTypes.
 	PoolType int32
-	// Reservation is a position in Index.Reservations. A node takes one instance of it. It is -1 for
-	// offerings without a reservation.
-	Reservation int32
+	// Stock is a position in Index.Stocks, and Units what a node takes of it. Stock is -1 for offerings that can be
+	// bought without end.
+	Stock int32
+	Units int
 	// zone and capacityType are positions in market.zones and market.capacityTypes.
 	zone, capacityType int16
 }
 
-// Reservation is a capacity reservation that offerings buy from.
-type Reservation struct {
+// Stock is what offerings share that ends: the instances of a capacity reservation, or what is left of a commitment.
+type Stock struct {
 	ID string
-	// Capacity is how many more nodes the reservation has for this plan.
-	Capacity int
+	// Left is how many more units it has for this plan. A unit of a reservation is an instance.
+	Left int
+	// Most is the most units that an offering takes.
+	Most int
 }
 
 // sortOfferings numbers the offerings by price. Among equal prices, spot comes before on-demand,
-// and then the order is by pool type, zone and reservation.
+// and then the order is by pool type, zone and stock.
 func (ix *Index) sortOfferings() {
 	n := len(ix.Offerings)
 	if n == 0 {
@@ -95,22 +98,35 @@ func (ix *Index) listOfferings() {
 	}
 }
 
-// readReservations lists the capacity reservations, and fills in which offering buys from which.
-func (ix *Index) readReservations() {
+// readStocks lists the stocks, and fills in which offering buys from which.
+func (ix *Index) readStocks() {
 	byID := map[string]int{}
 	for j := range ix.Offerings {
 		o := &ix.Offerings[j]
-		if o.Reservation = -1; ix.capacityTypes[o.capacityType] != api.CapacityTypeReserved {
+		id, units, left := stockOf(o.Source)
+		if o.Stock = -1; id == "" {
 			continue
 		}
-		i, ok := byID[o.Source.ReservationID]
+		i, ok := byID[id]
 		if !ok {
-			i = len(ix.Reservations)
-			byID[o.Source.ReservationID] = i
-			ix.Reservations = append(ix.Reservations, Reservation{ID: o.Source.ReservationID})
+			i = len(ix.Stocks)
+			byID[id] = i
+			ix.Stocks = append(ix.Stocks, Stock{ID: id})
 		}
-		o.Reservation = int32(i)
-		// NodePools may see the same reservation with different counts. The greatest one counts.
-		ix.Reservations[i].Capacity = max(ix.Reservations[i].Capacity, o.Source.ReservationCapacity)
+		o.Stock, o.Units = int32(i), units
+		// NodePools may see the same stock with different counts. The greatest one counts.
+		ix.Stocks[i].Left, ix.Stocks[i].Most = max(ix.Stocks[i].Left, left), max(ix.Stocks[i].Most, units)
 	}
+}
+
+// stockOf tells what the offering buys from, what a node takes of it, and what it has left. The id is empty for
+// none.
+func stockOf(source *catalog.Offering) (id string, units, left int) {
+	switch {
+	case source.CapacityType == api.CapacityTypeReserved:
+		return source.ReservationID, 1, source.ReservationCapacity
+	case source.Coverage != nil:
+		return source.Coverage.Commitment, source.Coverage.Units, source.Coverage.Left
+	}
+	return "", 0, 0
 }

@@ -6,8 +6,8 @@ import "github.com/whittle-dev/whittle/shared/planner/dense"
 type offeringSets struct {
 	// Exotic are the offerings of exotic instance types.
 	Exotic dense.Set
-	// Reserved are the offerings that take instances of capacity reservations.
-	Reserved dense.Set
+	// Stocked are the offerings that take from a stock.
+	Stocked dense.Set
 	// Limited are the offerings of NodePools with limits.
 	Limited dense.Set
 	// Tiers are the offerings of the NodePools of each weight, heaviest first.
@@ -17,7 +17,7 @@ type offeringSets struct {
 // readSets fills in the sets. It needs the lists of offerings and the reservations.
 func (ix *Index) readSets() {
 	n := len(ix.Offerings)
-	ix.Exotic, ix.Reserved, ix.Limited = dense.NewSet(n), dense.NewSet(n), dense.NewSet(n)
+	ix.Exotic, ix.Stocked, ix.Limited = dense.NewSet(n), dense.NewSet(n), dense.NewSet(n)
 	for i := range ix.PoolTypes {
 		t := &ix.PoolTypes[i]
 		exotic, limited := t.Type.Exotic, len(t.Pool.Limits) > 0
@@ -34,8 +34,8 @@ func (ix *Index) readSets() {
 		}
 	}
 	for j := range ix.Offerings {
-		if ix.Offerings[j].Reservation >= 0 {
-			ix.Reserved.Add(j)
+		if ix.Offerings[j].Stock >= 0 {
+			ix.Stocked.Add(j)
 		}
 	}
 	for i, pool := range ix.Pools {

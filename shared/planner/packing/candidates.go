@@ -3,6 +3,7 @@ package packing
 import (
 	"math"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/planner/bound"
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
@@ -30,7 +31,7 @@ type candidate struct {
 	// free is what an empty node has; cpu and memory are the first two of it.
 	free        resource.Vector
 	cpu, memory int64
-	// scarce says that a limit or a reservation may forbid a node.
+	// scarce says that a limit or a stock may forbid a node.
 	scarce, exotic bool
 	// plain says that the pool has neither minValues nor types with labels of their own.
 	plain bool
@@ -164,7 +165,7 @@ func (p *packer) newCandidate(number int) candidate {
 		price:    p.price(number),
 		scale:    min(max(scale, 0), priceScales-1),
 		free:     poolType.Free, cpu: poolType.Free[resource.CPU], memory: poolType.Free[resource.Memory],
-		scarce: offers.Limited.Has(number) || offers.Reserved.Has(number),
+		scarce: offers.Limited.Has(number) || offers.Stocked.Has(number),
 		exotic: offers.Exotic.Has(number),
 		plain:  len(poolType.Pool.MinValues) == 0 && len(offers.Feasibilities.CustomKeys(poolType.Pool)) == 0,
 	}
@@ -222,7 +223,7 @@ func (p *packer) sortCandidates(list *candidateList) {
 			continue
 		}
 		by := c.dual.Offerings[i].Weigh(list.need, math.Inf(1)) * c.dual.Surcharge(number)
-		if p.state.Offers.Offerings[number].Reservation >= 0 {
+		if p.state.Offers.Offerings[number].Source.CapacityType == api.CapacityTypeReserved {
 			by = -1
 		}
 		c.ranked = append(c.ranked, dense.Ranked{By: by, Item: int32(i)})

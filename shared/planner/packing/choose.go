@@ -189,11 +189,11 @@ func (c *candidate) holds(n *placement.PlannedNode, own *candidate, feasibilitie
 // cheapestAlternative is the cheapest offering that the node may have.
 func (p *packer) cheapestAlternative(n *placement.PlannedNode) int {
 	offers := p.state.Offers
-	// A claim keeps to one reservation, so the types of others do not count for minValues.
+	// A claim keeps to one stock, so the types of others do not count for minValues.
 	strict := offers.StrictMinValues(offers.PoolTypeOf(n.Offering).Pool)
-	reservation := offers.Offerings[n.Offering].Reservation
+	stock := offers.Offerings[n.Offering].Stock
 	for j := range p.state.AlternativesFor(n).All() {
-		if strict && offers.Offerings[j].Reservation != reservation {
+		if strict && offers.Offerings[j].Stock != stock {
 			continue
 		}
 		if j == n.Offering || p.Allows(j) {

@@ -18,7 +18,7 @@
 //
 // # Invariants
 //
-//   - Every planned node can hold its fills, and the limits and reservations allow all nodes.
+//   - Every planned node can hold its fills, and the limits and stocks allow all nodes.
 //   - Effort is bounded by counted work and not by time, so every machine gives the same plan.
 //   - The order of demands and offerings decides ties. No map is iterated.
 //
@@ -29,6 +29,6 @@
 //   - seed: the demand that a node is chosen for. Its unit comes onto the node first.
 //   - candidate: an offering that is worth trying, with its price and its weights.
 //   - weight: what a unit's need costs on an offering, by the weights of package bound.
-//   - scarce offering: one that a limit or a reservation may forbid.
+//   - scarce offering: one that a limit or a stock may forbid.
 //   - pattern: the units on a node, by demand, as a column of the linear program.
 package packing

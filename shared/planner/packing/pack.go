@@ -77,7 +77,7 @@ func (p *packer) packTier(tier dense.Set) {
 	p.planNodes(q)
 }
 
-// canBuy reports whether limits and reservations leave any offering of the tier for one of the
+// canBuy reports whether limits and stocks leave any offering of the tier for one of the
 // demands. Otherwise the units can only go to nodes that are planned already. Package correction puts
 // them there, which is quicker for many demands.
 func (p *packer) canBuy(tier dense.Set, waiting []int32) bool {
@@ -200,7 +200,7 @@ func (p *packer) pack(q *queue, how order) {
 	}
 }
 
-// planCopies plans the node as many times as the waiting units, limits and reservations allow.
+// planCopies plans the node as many times as the waiting units, limits and stocks allow.
 func (p *packer) planCopies(n *placement.PlannedNode) {
 	times := math.MaxInt
 	for _, f := range n.Fills {

@@ -1,8 +1,6 @@
 package packing
 
 import (
-	"slices"
-
 	"github.com/whittle-dev/whittle/shared/planner/bound"
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/lp"
@@ -19,8 +17,8 @@ type unitPrices struct {
 	size, memoryShare []float64
 	// axis is the average price of one of each resource, by axis.
 	axis []float64
-	// reservation is by reservation.
-	reservation []float64
+	// stock is the price of a unit, by stock.
+	stock []float64
 }
 
 // solveDual solves the bound's linear program for the waiting units.
@@ -49,7 +47,10 @@ func (p *packer) unitsOf(waiting []int32) []bound.Units {
 // readPrices fills in the prices of the waiting units.
 func (p *packer) readPrices(dual *bound.Dual, waiting []int32) {
 	prices := &p.prices
-	prices.reservation = slices.Clone(dual.ReservationPrices)
+	prices.stock = make([]float64, len(dual.StockPrices))
+	for i, price := range dual.StockPrices {
+		prices.stock[i] = price / float64(max(p.state.Offers.Stocks[i].Most, 1))
+	}
 	if prices.unit == nil {
 		demands := len(p.state.Demands)
 		all := make([]float64, 4*demands)
@@ -98,13 +99,12 @@ func (p *packer) readUnitPrices(dual *bound.Dual, waiting []int32) {
 	}
 }
 
-// price is what packing counts for a node of the offering, in US dollars an hour. Most of a
-// reservation's price counts too, so that packing does not waste reserved instances.
+// price is what packing counts for a node of the offering, in US dollars an hour. Most of the price of what it takes
+// of its stock counts too, so that packing does not waste that.
 func (p *packer) price(number int) float64 {
 	price := p.state.Offers.Cost(number)
-	reservation := int(p.state.Offers.Offerings[number].Reservation)
-	if reservation >= 0 && reservation < len(p.prices.reservation) {
-		price += float64(0.9 * p.prices.reservation[reservation])
+	if o := &p.state.Offers.Offerings[number]; o.Stock >= 0 && int(o.Stock) < len(p.prices.stock) {
+		price += float64(0.9 * p.prices.stock[o.Stock] * float64(o.Units))
 	}
 	return price
 }

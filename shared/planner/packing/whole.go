@@ -144,7 +144,7 @@ func (w *whole) readNodes(units []bound.Units) bool {
 		}
 		numbers = slices.Collect(all.All())
 	}
-	reservations := map[int32]int{}
+	stocks := map[int32]int{}
 	for _, j := range numbers {
 		n := w.problem.AddNode(w.state.Offers, j)
 		if n == nil {
@@ -156,19 +156,19 @@ func (w *whole) readNodes(units []bound.Units) bool {
 				n.Uses = append(n.Uses, exact.Use{Limit: l.row, Amount: float64(t.LimitUse[l.at])})
 			}
 		}
-		at := w.state.Offers.Offerings[j].Reservation
-		if at < 0 {
+		o := &w.state.Offers.Offerings[j]
+		if o.Stock < 0 {
 			continue
 		}
-		row, known := reservations[at]
+		row, known := stocks[o.Stock]
 		if !known {
-			row = w.problem.AddLimit(w.ReservedLeft(int(at)))
-			reservations[at] = row
+			row = w.problem.AddLimit(w.StockLeft(int(o.Stock)))
+			stocks[o.Stock] = row
 		}
 		if row < 0 {
 			return false
 		}
-		n.Uses = append(n.Uses, exact.Use{Limit: row, Amount: 1})
+		n.Uses = append(n.Uses, exact.Use{Limit: row, Amount: float64(o.Units)})
 	}
 	return len(w.problem.Nodes) > 0
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // AlternativesFor are the offerings of the node's pool that can hold its fills. Exotic types
-// replace only exotic ones. It ignores limits and reservations. The next call overwrites the
+// replace only exotic ones. It ignores limits and stocks. The next call overwrites the
 // result.
 func (s *State) AlternativesFor(n *PlannedNode) dense.Set {
 	pool := s.Offers.PoolTypeOf(n.Offering).Pool

@@ -8,7 +8,7 @@
 //
 // The package keeps all constraints that concern one node: resources, labels, taints, host ports,
 // volume limits, anti-affinity and spread over host names. It also keeps NodePool limits, capacity
-// reservations and minValues. Constraints over zones and other labels belong to package topology.
+// stocks and minValues. Constraints over zones and other labels belong to package topology.
 //
 // Invariants:
 //
@@ -25,7 +25,7 @@
 //   - fill: units of one demand on one node.
 //   - planned node, existing node: a node to launch; a node that exists or is in flight.
 //   - leftovers: pods that found no place in this round.
-//   - ledger: the part of limits and reservations that is left for further nodes.
+//   - ledger: the part of limits and stocks that is left for further nodes.
 //   - alternatives of a node: the offerings that could replace its own, since they hold its fills.
 //   - expressible: said of offerings that a NodeClaim can allow without allowing unfit ones.
 //   - to grow a node: to give it a larger offering of the same NodePool.

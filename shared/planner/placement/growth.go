@@ -6,7 +6,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// growth remembers what limits and reservations allow beside the planned nodes.
+// growth remembers what limits and stocks allow beside the planned nodes.
 type growth struct {
 	// ledger counts the planned nodes. It is nil until it is needed. changes counts its changes.
 	ledger  *Ledger
@@ -16,7 +16,7 @@ type growth struct {
 	scratch dense.Set
 }
 
-// larger are the offerings to which a planned node can grow. While no limit or reservation is
+// larger are the offerings to which a planned node can grow. While no limit or stock is
 // released, other nodes only make the set smaller. So it stays a superset until its own node changes.
 type larger struct {
 	offerings dense.Set
@@ -53,7 +53,8 @@ func (g *growth) changed(offers *offering.Index, n *PlannedNode, before int) {
 	g.ledger.Take(before, -1)
 	g.ledger.Take(n.Offering, 1)
 	old, now := offers.PoolTypeOf(before), offers.PoolTypeOf(n.Offering)
-	released := offers.Offerings[before].Reservation != offers.Offerings[n.Offering].Reservation
+	was, is := &offers.Offerings[before], &offers.Offerings[n.Offering]
+	released := was.Stock != is.Stock || was.Units > is.Units
 	for i, use := range old.LimitUse {
 		released = released || use > now.LimitUse[i]
 	}
@@ -70,7 +71,7 @@ func (s *State) plannedLedger() *Ledger {
 	return s.growth.ledger
 }
 
-// offeringsToGrowTo are the alternatives of the planned node that limits and reservations allow in
+// offeringsToGrowTo are the alternatives of the planned node that limits and stocks allow in
 // its place. If none has room for the need, the set may have others too.
 func (s *State) offeringsToGrowTo(n *PlannedNode, need resource.Vector) *larger {
 	known, ok := s.growth.to[n]

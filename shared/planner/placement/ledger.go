@@ -5,22 +5,22 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 )
 
-// Ledger is what the planned nodes leave of NodePool limits and capacity reservations.
+// Ledger is what the planned nodes leave of NodePool limits and of stocks.
 type Ledger struct {
 	index *offering.Index
 	// Limits is what is left of each limit of a pool, in the order of Pool.Limits. Variants of a
 	// NodePool share it. Pools without limits have no entry.
 	Limits map[*offering.Pool][]int64
-	// reserved is how many instances each reservation has left.
-	reserved []int
+	// stocks is how many units each stock has left.
+	stocks []int
 }
 
 // NewLedger counts the planned nodes. Pool.LimitsLeft has counted the existing ones.
 func (s *State) NewLedger(planned []*PlannedNode) *Ledger {
 	l := &Ledger{
-		index:    s.Offers,
-		Limits:   make(map[*offering.Pool][]int64, len(s.Offers.Pools)),
-		reserved: make([]int, len(s.Offers.Reservations)),
+		index:  s.Offers,
+		Limits: make(map[*offering.Pool][]int64, len(s.Offers.Pools)),
+		stocks: make([]int, len(s.Offers.Stocks)),
 	}
 	for _, variants := range s.Offers.ByNodePool() {
 		left := variants[0].LimitsLeft()
@@ -30,10 +30,10 @@ func (s *State) NewLedger(planned []*PlannedNode) *Ledger {
 			}
 		}
 	}
-	for i := range l.reserved {
-		l.reserved[i] = s.Offers.Reservations[i].Capacity
+	for i := range l.stocks {
+		l.stocks[i] = s.Offers.Stocks[i].Left
 	}
-	if s.Offers.Limited.Empty() && s.Offers.Reserved.Empty() {
+	if s.Offers.Limited.Empty() && s.Offers.Stocked.Empty() {
 		return l
 	}
 	for _, n := range planned {
@@ -44,10 +44,10 @@ func (s *State) NewLedger(planned []*PlannedNode) *Ledger {
 
 // Allows reports whether the plan may have another node of offering j.
 func (l *Ledger) Allows(j int) bool {
-	if !l.index.Limited.Has(j) && !l.index.Reserved.Has(j) {
+	if !l.index.Limited.Has(j) && !l.index.Stocked.Has(j) {
 		return true
 	}
-	if at := l.index.Offerings[j].Reservation; at >= 0 && l.reserved[at] <= 0 {
+	if !l.hasStock(j) {
 		return false
 	}
 	t := l.index.PoolTypeOf(j)
@@ -59,44 +59,52 @@ func (l *Ledger) Allows(j int) bool {
 	return true
 }
 
-// ReservedLeft is how many more instances of the reservation the plan may have.
-func (l *Ledger) ReservedLeft(reservation int) int { return l.reserved[reservation] }
+// StockLeft is how many more units of the stock the plan may have.
+func (l *Ledger) StockLeft(stock int) int { return l.stocks[stock] }
+
+// hasStock reports whether the offering's stock has enough for a node.
+func (l *Ledger) hasStock(j int) bool {
+	o := &l.index.Offerings[j]
+	return o.Stock < 0 || l.stocks[o.Stock] >= o.Units
+}
 
 // KeepAllowed removes the offerings from the set that Allows does not allow.
 func (l *Ledger) KeepAllowed(set dense.Set) {
 	for pool, left := range l.Limits {
 		l.index.KeepWithin(set, pool, left)
 	}
-	if l.index.Reserved.Intersects(set) {
-		for j := range l.index.Reserved.All() {
-			if l.reserved[l.index.Offerings[j].Reservation] <= 0 {
+	if l.index.Stocked.Intersects(set) {
+		for j := range l.index.Stocked.All() {
+			if !l.hasStock(j) {
 				set.Remove(j)
 			}
 		}
 	}
 }
 
-// KeepUnreserved removes the offerings of used up reservations from the set, except for those of
-// offering own's reservation.
-func (l *Ledger) KeepUnreserved(set dense.Set, own int) {
-	if !l.index.Reserved.Intersects(set) {
+// KeepInStock removes the offerings from the set whose stocks have too little left for a node. An offering of own's
+// stock stays if it takes no more than own, which Take has counted.
+func (l *Ledger) KeepInStock(set dense.Set, own int) {
+	if !l.index.Stocked.Intersects(set) {
 		return
 	}
-	for j := range l.index.Reserved.All() {
-		if at := l.index.Offerings[j].Reservation; l.reserved[at] <= 0 && at != l.index.Offerings[own].Reservation {
+	counted := &l.index.Offerings[own]
+	for j := range l.index.Stocked.All() {
+		o := &l.index.Offerings[j]
+		if covered := o.Stock == counted.Stock && o.Units <= counted.Units; !covered && !l.hasStock(j) {
 			set.Remove(j)
 		}
 	}
 }
 
-// TakeReservations counts an instance of each reservation of the offerings, except for offering
-// own's, which Take has counted.
-func (l *Ledger) TakeReservations(offerings []int, own int) {
-	counted := map[int32]bool{l.index.Offerings[own].Reservation: true}
+// TakeStocks counts a node of each stock of the offerings, except for offering own's, which Take has counted. The
+// node may become the one that takes most.
+func (l *Ledger) TakeStocks(offerings []int, own int) {
+	most := map[int32]int{l.index.Offerings[own].Stock: l.index.Offerings[own].Units}
 	for _, j := range offerings {
-		if at := l.index.Offerings[j].Reservation; at >= 0 && !counted[at] {
-			counted[at] = true
-			l.reserved[at]--
+		if o := &l.index.Offerings[j]; o.Stock >= 0 && o.Units > most[o.Stock] {
+			l.stocks[o.Stock] -= o.Units - most[o.Stock]
+			most[o.Stock] = o.Units
 		}
 	}
 }
@@ -111,11 +119,11 @@ func (l *Ledger) KeepReplacing(set dense.Set, from int) {
 
 // Take counts further nodes of offering j. A negative number gives nodes back.
 func (l *Ledger) Take(j, nodes int) {
-	if !l.index.Limited.Has(j) && !l.index.Reserved.Has(j) {
+	if !l.index.Limited.Has(j) && !l.index.Stocked.Has(j) {
 		return
 	}
-	if at := l.index.Offerings[j].Reservation; at >= 0 {
-		l.reserved[at] -= nodes
+	if o := &l.index.Offerings[j]; o.Stock >= 0 {
+		l.stocks[o.Stock] -= nodes * o.Units
 	}
 	t := l.index.PoolTypeOf(j)
 	left := l.Limits[t.Pool]

@@ -15,7 +15,7 @@ import (
 // greedy, smallest offerings first. Both results are nil if it finds no list.
 func (s *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
 	pool := s.Offers.PoolTypeOf(n.Offering).Pool
-	set, reservation := s.AlternativesFor(n).Clone(), s.Offers.Offerings[n.Offering].Reservation
+	set, stock := s.AlternativesFor(n).Clone(), s.Offers.Offerings[n.Offering].Stock
 	values := map[string]map[string]bool{}
 	for key := range pool.MinValues {
 		values[key] = map[string]bool{}
@@ -29,7 +29,7 @@ func (s *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
 				continue
 			}
 		}
-		if !set.Has(j) || s.Offers.Offerings[j].Reservation != reservation {
+		if !set.Has(j) || s.Offers.Offerings[j].Stock != stock {
 			continue
 		}
 		brings, met := s.collectValues(pool, j, values)

@@ -4,7 +4,7 @@ package placement
 // could not place, or whose places were taken back.
 
 // RoomOrGrow is how many units of a demand the planned node takes, at most limit. If they do not
-// fit and the node can grow, it is how many fit then. Limits, reservations and minValues bound the
+// fit and the node can grow, it is how many fit then. Limits, stocks and minValues bound the
 // growth.
 func (s *State) RoomOrGrow(n *PlannedNode, d *Demand, limit int) int {
 	s.PrepareDemands()
@@ -74,7 +74,7 @@ func (s *State) grown(n *PlannedNode, d *Demand, count int) *PlannedNode {
 
 // PlanNodeFor plans a new node for one unit of the demand, puts the unit on it and lowers
 // Demand.Waiting. It tries the tiers by weight, and the offerings of a tier by price. It returns
-// nil if limits, reservations or minValues allow no such node beside the planned ones.
+// nil if limits, stocks or minValues allow no such node beside the planned ones.
 func (s *State) PlanNodeFor(d *Demand) *PlannedNode {
 	s.PrepareDemands()
 	ledger, set := s.plannedLedger(), s.growth.scratch

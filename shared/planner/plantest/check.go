@@ -17,7 +17,7 @@ import (
 //
 //   - The scheduler would not bind a pod where the plan puts it.
 //   - A launch may give a node that does not hold its pods.
-//   - The plan exceeds a limit or a reservation.
+//   - The plan exceeds a limit or a stock.
 //   - The plan leaves out a pod that a node could hold.
 //   - The plan's prices or reasons are wrong.
 //
@@ -28,7 +28,7 @@ func Check(s *plan.Snapshot, p *plan.Plan) []string {
 	c.checkExisting()
 	c.checkPlanned()
 	c.checkLimits()
-	c.checkReservations()
+	c.checkStocks()
 	c.checkPrices()
 	c.checkTopology()
 	c.checkLeftOut()

@@ -198,23 +198,27 @@ func (c *checker) launchedFirst(n *plannedNode) *variant {
 }
 
 // buyableVariants returns the variants that a launch can buy. A launch does not buy spot above the
-// price of on-demand. The plan's other nodes may use up a reservation.
+// price of on-demand. The plan's other nodes may use up a stock.
 func (c *checker) buyableVariants(n *plannedNode) []*variant {
 	onDemand := math.Inf(1)
 	for i := range n.variants {
-		if o := n.variants[i].offering; o.CapacityType == api.CapacityTypeOnDemand {
+		if o := n.variants[i].offering; o.CapacityType == api.CapacityTypeOnDemand && o.Coverage == nil {
 			onDemand = min(onDemand, o.Price)
 		}
 	}
-	used := c.expectedReservations()
-	own := n.claim.Offerings[0].ReservationID
+	own := ""
+	if n.expected != nil {
+		own, _, _ = stockOf(n.expected.offering)
+	}
 	var buyable []*variant
 	for i := range n.variants {
 		v := &n.variants[i]
 		if v.offering.CapacityType == api.CapacityTypeSpot && v.offering.Price > onDemand {
 			continue
 		}
-		if id := v.offering.ReservationID; id == "" || id == own || used[id] < c.reserved(id) {
+		// What a commitment pays for is the same instance. Only the plan tells whom it pays for.
+		id, _, _ := stockOf(v.offering)
+		if id != "" && id == own || v.offering.Coverage == nil && c.hasStock(v.offering) {
 			buyable = append(buyable, v)
 		}
 	}

@@ -14,7 +14,7 @@
 //	planned.go    planned nodes, with every instance that their NodeClaims allow
 //	claims.go     NodeClaims: their NodePool, prices and requests
 //	minvalues.go  minValues of NodePools
-//	limits.go     limits of NodePools, and capacity reservations
+//	limits.go     limits of NodePools, capacity reservations and commitments
 //	topology.go   affinity between pods and topology spread
 //	              (https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/)
 //	binding.go    whether the scheduler can bind the pods in some order

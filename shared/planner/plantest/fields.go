@@ -24,6 +24,7 @@ func Changes() map[string]func(*plan.Snapshot, uint64) *plan.Snapshot {
 		"daemon labels": WithDaemonLabels,
 		"volume limits": WithVolumes,
 		"edges":         WithEdges,
+		"commitments":   WithCommitments,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -122,14 +123,23 @@ func roomFor(left, capacity amounts) bool {
 	return true
 }
 
-// reserved returns how many instances a capacity reservation has left.
-func (c *checker) reserved(id string) int {
+// stockOf tells what the offering takes from, how much, and what is left of it: instances of a reservation, or units
+// of a commitment. The id is empty for an offering that takes from nothing.
+func stockOf(o *catalog.Offering) (id string, units, left int) {
+	if o.Coverage != nil {
+		return o.Coverage.Commitment, o.Coverage.Units, o.Coverage.Left
+	}
+	return o.ReservationID, 1, o.ReservationCapacity
+}
+
+// stockLeft returns what a stock has left.
+func (c *checker) stockLeft(stock string) int {
 	most := 0
 	for _, p := range c.pools {
 		for i := range p.types {
 			for j := range p.types[i].Offerings {
-				if o := &p.types[i].Offerings[j]; o.ReservationID == id {
-					most = max(most, o.ReservationCapacity)
+				if id, _, left := stockOf(&p.types[i].Offerings[j]); id == stock {
+					most = max(most, left)
 				}
 			}
 		}
@@ -137,21 +147,34 @@ func (c *checker) reserved(id string) int {
 	return most
 }
 
-// expectedReservations counts the planned nodes that expect an instance of each reservation.
-func (c *checker) expectedReservations() map[string]int {
-	used := map[string]int{}
-	for i := range c.plan.NodeClaims {
-		if claim := &c.plan.NodeClaims[i]; len(claim.Offerings) > 0 && claim.Offerings[0].ReservationID != "" {
-			used[claim.Offerings[0].ReservationID]++
+// taken counts what the planned nodes are expected to take of each stock.
+func (c *checker) taken() map[string]int {
+	taken := map[string]int{}
+	for _, h := range c.hosts[len(c.snapshot.Nodes):] {
+		if len(h.planned.claim.Offerings) == 0 {
+			continue
+		}
+		choice, units := h.planned.claim.Offerings[0], 1
+		if h.planned.expected != nil {
+			_, units, _ = stockOf(h.planned.expected.offering)
+		}
+		if id := choice.ReservationID + choice.Commitment; id != "" {
+			taken[id] += units
 		}
 	}
-	return used
+	return taken
 }
 
-func (c *checker) checkReservations() {
-	for id, n := range c.expectedReservations() {
-		if most := c.reserved(id); n > most {
-			c.report("reservations", "%d nodes are to take an instance of %s, which has %d", n, id, most)
+// hasStock reports whether the planned nodes leave enough for another one of the offering.
+func (c *checker) hasStock(o *catalog.Offering) bool {
+	id, units, _ := stockOf(o)
+	return id == "" || c.taken()[id]+units <= c.stockLeft(id)
+}
+
+func (c *checker) checkStocks() {
+	for id, n := range c.taken() {
+		if most := c.stockLeft(id); n > most {
+			c.report("stocks", "nodes are to take %d of %s, which has %d", n, id, most)
 		}
 	}
 }

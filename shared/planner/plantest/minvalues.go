@@ -78,6 +78,7 @@ func (c *checker) enoughValues(p *pod, in *pool, v *variant) bool {
 	c.newNodes(p, in, func(other *variant, h *host) bool {
 		if other.offering.Zone == v.offering.Zone && other.offering.CapacityType == v.offering.CapacityType &&
 			other.offering.ReservationID == v.offering.ReservationID &&
+			other.offering.Commitment() == v.offering.Commitment() &&
 			maps.Equal(other.labels[chosenLayer], v.labels[chosenLayer]) && p.sameDomains(other, v) &&
 			roomFor(left, c.labelsOf(other.instanceType).capacity) && (!beside || c.othersAllow(p, h)) {
 			values.add(in, other)

@@ -227,7 +227,7 @@ var mutations = []mutation{
 			return true
 		})
 	}},
-	{"use up a reservation", "reservations", func(s *plan.Snapshot, p *plan.Plan) bool {
+	{"use up a reservation", "stocks", func(s *plan.Snapshot, p *plan.Plan) bool {
 		for i := range p.NodeClaims {
 			for j := range p.NodeClaims[i].Offerings {
 				p.NodeClaims[i].Offerings[j].ReservationID = "cr-used-up"

@@ -20,7 +20,7 @@ func (c *checker) newNodeFor(p *pod, in *pool) string {
 		if !roomFor(left, c.labelsOf(v.instanceType).capacity) || !c.othersAllow(p, h) {
 			return true
 		}
-		if id := v.offering.ReservationID; id != "" && c.expectedReservations()[id] >= c.reserved(id) {
+		if !c.hasStock(v.offering) {
 			return true
 		}
 		if c.snapshot.MinValuesPolicy != plan.MinValuesBestEffort && !c.enoughValues(p, in, v) {

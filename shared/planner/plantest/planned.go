@@ -36,6 +36,9 @@ func (v *variant) String() string {
 	if v.offering.ReservationID != "" {
 		text += " " + v.offering.ReservationID
 	}
+	if v.offering.Coverage != nil {
+		text += " " + v.offering.Coverage.Commitment
+	}
 	return text
 }
 
@@ -150,7 +153,7 @@ func allowsType(requirements []api.NodeSelectorRequirementWithMinValues, name st
 func isChoice(choice plan.Choice, v *variant) bool {
 	return choice.InstanceType == v.instanceType.Name && choice.Zone == v.offering.Zone &&
 		choice.CapacityType == v.offering.CapacityType &&
-		choice.ReservationID == v.offering.ReservationID
+		choice.ReservationID == v.offering.ReservationID && choice.Commitment == v.offering.Commitment()
 }
 
 // checkPlanned checks the pods of each planned node against every variant of its launch.

@@ -20,5 +20,6 @@ func Settings(from *function.Settings) sight.Settings {
 		CapacityBuffers:       from.Enabled("CAPACITY_BUFFERS"), // Karpenter's gate CapacityBuffer
 		ProvisioningRequests:  from.Enabled("PROVISIONING_REQUESTS"),
 		ManagedDeletionCosts:  from.Enabled("POD_DELETION_COST"), // Karpenter's gate PodDeletionCostManagement
+		Commitments:           from.Enabled("COMMITMENTS"),
 	}
 }

@@ -1,0 +1,68 @@
+package commitment
+
+import (
+	"strconv"
+	"strings"
+)
+
+// quarter is how many units a normalization factor of one is: nano, the smallest size, has 0.25.
+const quarter = 4
+
+// smallFactors are the normalization factors of sizes below xlarge, in units.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/apply_ri.html
+func smallFactors(size string) int {
+	switch size {
+	case "nano":
+		return quarter / 4
+	case "micro":
+		return quarter / 2
+	case "small":
+		return quarter
+	case "medium":
+		return 2 * quarter
+	case "large":
+		return 4 * quarter
+	}
+	return 0
+}
+
+// unitsOf is the normalization factor of the instance type, in units. It is zero for bare metal without a number, and
+// for sizes that are not known: such a type is not exchanged for others.
+func unitsOf(instanceType string) int {
+	_, size, _ := strings.Cut(instanceType, ".")
+	if units := smallFactors(size); units > 0 {
+		return units
+	}
+	size = strings.TrimPrefix(size, "metal-")
+	if number, large := strings.CutSuffix(size, "xlarge"); large {
+		return xlarge(number)
+	}
+	if number, large := strings.CutSuffix(size, "xl"); large { // of metal-24xl
+		return xlarge(number)
+	}
+	return 0
+}
+
+// xlarge is the factor of a number of xlarge: eight for each.
+func xlarge(number string) int {
+	if number == "" {
+		return 8 * quarter
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n <= 0 || n > 1024 {
+		return 0
+	}
+	return n * 8 * quarter
+}
+
+// isExact reports whether Reserved Instances of the family are not exchanged for other sizes.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/apply_ri.html names these families. Of newer accelerated families
+// little is known, so that all of them count as exact: that errs toward on-demand prices.
+func isExact(family string) bool {
+	for _, prefix := range []string{"g", "p", "inf", "trn", "dl", "vt", "f", "u-", "u7", "mac", "hpc"} {
+		if rest, has := strings.CutPrefix(family, prefix); has && (rest == "" || rest[0] >= '0' && rest[0] <= '9') {
+			return true
+		}
+	}
+	return strings.HasPrefix(family, "u-") || strings.HasPrefix(family, "mac")
+}

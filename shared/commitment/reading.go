@@ -1,0 +1,76 @@
+package commitment
+
+import (
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
+)
+
+const (
+	// readingFor is how long a reading counts. Without a newer one, prices are those without commitments.
+	readingFor = 10 * time.Minute
+	// listedAfter is how long after its launch an instance may be missing in EC2's list.
+	listedAfter = time.Minute
+)
+
+// Reading is how the commitments paid for the account's instances at one time.
+type Reading struct {
+	Time time.Time `json:"time"`
+	// Share is the part of each commitment that the cluster may use.
+	Share float64 `json:"share"`
+	Applied
+}
+
+// Own keeps what is covered of this cluster's instances only: a plan asks for no other.
+func (r *Reading) Own(instances []Instance) {
+	covered := map[string]float64{}
+	for i := range instances {
+		if part, has := r.Covered[instances[i].ID]; has && instances[i].Own {
+			covered[instances[i].ID] = part
+		}
+	}
+	r.Covered = covered
+}
+
+// Covers are what is left for a plan: the reading's units without those that the claims have taken, or are going to
+// take, since EC2's answer. An old reading leaves nothing.
+func (r *Reading) Covers(claims []api.NodeClaim, now time.Time) []catalog.Cover {
+	if r == nil || now.Sub(r.Time) > readingFor {
+		return nil
+	}
+	taken := map[string]int{}
+	for i := range claims {
+		if id, units, has := api.CommitmentOf(&claims[i]); has && !r.counts(&claims[i]) {
+			taken[id] += units
+		}
+	}
+	var covers []catalog.Cover
+	for i := range r.Stocks {
+		s := &r.Stocks[i]
+		if left := s.Left(r.Share) - taken[s.ID]; left > 0 {
+			covers = append(covers, catalog.Cover{Commitment: s.ID, Zone: s.Zone, Left: left, Units: s.Units})
+		}
+	}
+	return covers
+}
+
+// counts reports whether EC2's answer had the claim's instance.
+func (r *Reading) counts(claim *api.NodeClaim) bool {
+	launched := api.GetCondition(claim.Status.Conditions, api.ConditionTypeLaunched)
+	return launched != nil && launched.Status == "True" && launched.LastTransitionTime.Add(listedAfter).Before(r.Time)
+}
+
+// Paid is the part of the claim's instance that commitments pay for.
+func (r *Reading) Paid(claim *api.NodeClaim, now time.Time) float64 {
+	if r == nil || claim == nil || now.Sub(r.Time) > readingFor {
+		return 0
+	}
+	if id, has := api.InstanceID(claim.Status.ProviderID); has && r.Covered[id] > 0 {
+		return r.Covered[id]
+	}
+	if _, _, has := api.CommitmentOf(claim); has && !r.counts(claim) {
+		return 1 // it was launched because a commitment pays for it
+	}
+	return 0
+}
