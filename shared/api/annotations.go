@@ -110,6 +110,9 @@ const (
 	// JobSavingsAnnotationKey, on a NodePool, is how many times the price of the room of running Jobs
 	// consolidation must save where it restarts them, such as "2". "0" counts them as other pods.
 	JobSavingsAnnotationKey = OwnGroup + "/consolidation-job-savings"
+	// SteerPodsAnnotationKey, on a NodePool, is "true" where nodes that consolidation would take next have
+	// the taint CandidateTaintKey.
+	SteerPodsAnnotationKey = OwnGroup + "/steer-pods"
 	// SecurityGroupPolicyAnnotationKey, on an EC2NodeClass, is how its instances' security groups are
 	// compared with those that it selects: SecurityGroupsAtLeast, which is the default, or
 	// SecurityGroupsEqual.

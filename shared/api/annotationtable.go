@@ -74,6 +74,9 @@ func peoplesAnnotations() []Annotation {
 		{Key: KeepJobsAnnotationKey, On: pool, Default: "false",
 			Meaning: "`true`: consolidation leaves a node alone while a pod of a Job runs on it, or of a controller whose " +
 				"kind ends with Job. Drift, expiry, repair and interruptions still end such nodes."},
+		{Key: SteerPodsAnnotationKey, On: pool, Default: "false",
+			Meaning: "`true`: at most half of the nodes, those that consolidation would take next, have the soft taint `" +
+				CandidateTaintKey + "`. New pods go to other nodes if these have room."},
 	}
 }
 

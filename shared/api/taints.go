@@ -19,6 +19,9 @@ const (
 	// ExternalCloudProviderTaintKey keeps pods from a node until the cloud controller manager has
 	// initialized it.
 	ExternalCloudProviderTaintKey = "node.cloudprovider.kubernetes.io/uninitialized"
+	// CandidateTaintKey makes kube-scheduler prefer other nodes, because consolidation would take this one
+	// next. Plans ignore it.
+	CandidateTaintKey = OwnGroup + "/consolidation-candidate"
 	// ReadinessTaintPrefix is the prefix of taints that a readiness gate removes.
 	ReadinessTaintPrefix = "readiness.k8s.io/"
 )
@@ -36,6 +39,16 @@ func RebootingNoScheduleTaint() corev1.Taint {
 // UnregisteredNoExecuteTaint returns the taint with which a node joins the cluster.
 func UnregisteredNoExecuteTaint() corev1.Taint {
 	return corev1.Taint{Key: UnregisteredTaintKey, Effect: corev1.TaintEffectNoExecute}
+}
+
+// CandidateTaint returns the taint of a node that consolidation would take next.
+func CandidateTaint() corev1.Taint {
+	return corev1.Taint{Key: CandidateTaintKey, Effect: corev1.TaintEffectPreferNoSchedule}
+}
+
+// IsCandidateTaint reports whether the taint is CandidateTaint. It is no wish of the node's owner.
+func IsCandidateTaint(t corev1.Taint) bool {
+	return t.Key == CandidateTaintKey && t.Effect == corev1.TaintEffectPreferNoSchedule
 }
 
 // Reservation is the state of a node that has joined and takes no pods but those that Whittle binds.

@@ -146,14 +146,19 @@ type rankedNode struct {
 	ratio float64
 }
 
+// sortRanked puts the nodes with the greatest ratio first.
+func sortRanked(nodes []rankedNode) {
+	slices.SortFunc(nodes, func(a, b rankedNode) int {
+		return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.node.Claim.Name, b.node.Claim.Name))
+	})
+}
+
 // withinBudgets sorts the nodes, the greatest ratio first. It divides them into those that the
 // budgets allow to end now, and those beyond.
 func (s *Cluster) withinBudgets(
 	nodes []rankedNode, reason api.DisruptionReason, now time.Time,
 ) (within, beyond []rankedNode) {
-	slices.SortFunc(nodes, func(a, b rankedNode) int {
-		return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.node.Claim.Name, b.node.Claim.Name))
-	})
+	sortRanked(nodes)
 	allowed, _ := s.Allowances(reason, now)
 	for _, ranked := range nodes {
 		if pool := ranked.node.pool(); allowed[pool] > 0 {

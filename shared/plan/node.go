@@ -123,7 +123,8 @@ func AddNames(requirements scheduling.Requirements, node *corev1.Node) {
 }
 
 // Taints are the taints that keep pods off the node. A starting node will lose its startup taints
-// and ephemeral taints, so they do not count. An unregistered node has those of its claim.
+// and ephemeral taints, so they do not count. An unregistered node has those of its claim. Whittle's own
+// soft taint never counts: the node's room is there for pods that fit nowhere else.
 func (n *Node) Taints() []corev1.Taint {
 	if n.Unregistered() {
 		return n.NodeClaim.Spec.Taints
@@ -133,10 +134,10 @@ func (n *Node) Taints() []corev1.Taint {
 		taints = append(taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 	}
 	if n.Initialized() {
-		return append(taints, n.Node.Spec.Taints...)
+		return append(taints, wished(n.Node.Spec.Taints)...)
 	}
 	startup := n.NodeClaim.Spec.StartupTaints
-	for _, taint := range n.Node.Spec.Taints {
+	for _, taint := range wished(n.Node.Spec.Taints) {
 		if !api.IsEphemeralTaint(taint) && !containsTaint(startup, &taint) {
 			taints = append(taints, taint)
 		}
@@ -147,6 +148,14 @@ func (n *Node) Taints() []corev1.Taint {
 		}
 	}
 	return taints
+}
+
+// wished are the taints without Whittle's soft one.
+func wished(taints []corev1.Taint) []corev1.Taint {
+	if !slices.ContainsFunc(taints, api.IsCandidateTaint) {
+		return taints
+	}
+	return slices.DeleteFunc(slices.Clone(taints), api.IsCandidateTaint)
 }
 
 func containsTaint(taints []corev1.Taint, taint *corev1.Taint) bool {

@@ -56,13 +56,13 @@ func TestDays(t *testing.T) {
 		{"Jobs, by default", with(func(*churn.Day) {})},
 		{"Jobs, at least four times their price", with(func(d *churn.Day) { d.Annotations = churn.JobSavings("4") })},
 		{"nodes with Jobs stay", with(func(d *churn.Day) { d.Annotations = churn.KeepJobs() })},
-		{"Jobs, half of the nodes steered", with(func(d *churn.Day) { d.Steered = 0.5 })},
-		{"nodes with Jobs stay, half steered", with(func(d *churn.Day) { d.Annotations, d.Steered = churn.KeepJobs(), 0.5 })},
+		{"Jobs, steered", with(func(d *churn.Day) { d.Annotations = churn.Steered() })},
+		{"nodes with Jobs stay, steered", with(func(d *churn.Day) { d.Annotations = churn.Steered(churn.KeepJobs()) })},
 		{"nodes with Jobs stay, MostAllocated", with(func(d *churn.Day) {
 			d.Annotations, d.Strategy = churn.KeepJobs(), config.MostAllocated
 		})},
 		{"web", web(func(*churn.Day) {})},
-		{"web, a fifth of the nodes steered", web(func(d *churn.Day) { d.Steered = 0.2 })},
+		{"web, steered", web(func(d *churn.Day) { d.Annotations = churn.Steered() })},
 		{"web, MostAllocated", web(func(d *churn.Day) { d.Strategy = config.MostAllocated })},
 	} {
 		t.Run(row.name, func(t *testing.T) {

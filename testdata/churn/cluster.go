@@ -31,9 +31,7 @@ type node struct {
 	planned map[string]bool
 	joined  bool
 	pods    map[string]*pod
-	// info is what the scheduler knows of the node: shown, which may have a soft taint, and the pods.
-	info  *framework.NodeInfo
-	shown *corev1.Node
+	info    *framework.NodeInfo // what the scheduler knows of the node
 }
 
 // pod is a pod of a Job or of a Deployment.
@@ -159,7 +157,7 @@ func (n *node) changed() {
 		list = append(list, &p.Pod)
 	}
 	n.info = framework.NewNodeInfo(list...)
-	n.info.SetNode(n.shown)
+	n.info.SetNode(n.Node.Node)
 }
 
 // launch buys the cheapest offering of a planned claim.
@@ -198,7 +196,7 @@ func (c *cluster) join() {
 		}
 		claim := &api.NodeClaim{ObjectMeta: n.NodeClaim.ObjectMeta, Spec: n.NodeClaim.Spec}
 		n.Node = consolidationtest.Joined(n.Node.Node.Name, claim, n.kind, n.NodeClaim.Labels, c.time())
-		n.joined, n.shown = true, n.Node.Node
+		n.joined = true
 		n.changed()
 		left := n.Node.Node.Status.Allocatable.Cpu().MilliValue()
 		for _, p := range slices.Clone(c.pending) {

@@ -2,6 +2,7 @@ package churn
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -26,8 +27,6 @@ type Day struct {
 	Web bool
 	// Strategy is how the scheduler scores room: LeastAllocated, as EKS does, or MostAllocated.
 	Strategy config.ScoringStrategyType
-	// Steered is the part of the nodes that get a soft taint, anew each minute.
-	Steered float64
 	// Annotations are those of the NodePool.
 	Annotations map[string]string
 	// InstanceTypes are the types that may be bought; all three of consolidationtest if empty.
@@ -42,6 +41,8 @@ type Result struct {
 	// LostHours are the cores of Jobs that evictions restarted, for the time that they had run.
 	LostHours           float64
 	Evictions, Launches int
+	// Steerings are the taints that Whittle wrote and removed to steer pods.
+	Steerings int
 	// Median, Slow and Slowest are how long pods waited, in seconds: half of them less, 95 and 99 % of them.
 	Median, Slow, Slowest float64
 }
@@ -51,8 +52,8 @@ func (r *Result) Ratio() float64 { return r.NodeHours / (r.PodHours - r.LostHour
 
 func (r *Result) String() string {
 	return fmt.Sprintf("$%.2f, %.2f cores for each core of work, %d evictions, %.0f core-hours lost, %d launches, "+
-		"pods waited %.0f s, %.0f s, %.0f s", r.Dollars, r.Ratio(), r.Evictions, r.LostHours, r.Launches, r.Median, r.Slow,
-		r.Slowest)
+		"pods waited %.0f s, %.0f s, %.0f s, %d taints changed", r.Dollars, r.Ratio(), r.Evictions, r.LostHours, r.Launches,
+		r.Median, r.Slow, r.Slowest, r.Steerings)
 }
 
 // Times of the day. Whittle plans at once, and consolidates each minute.
@@ -93,7 +94,7 @@ func (d *Day) Run(t testing.TB) Result {
 			t.Fatal(err)
 		}
 		if c.now%time.Minute == 0 {
-			c.steer(d.Steered)
+			c.steer()
 		}
 		c.count()
 	}
@@ -216,4 +217,13 @@ func KeepJobs() map[string]string { return map[string]string{api.KeepJobsAnnotat
 // JobSavings returns annotations of a NodePool with another multiple than the default.
 func JobSavings(multiple string) map[string]string {
 	return map[string]string{api.JobSavingsAnnotationKey: multiple}
+}
+
+// Steered returns annotations of a NodePool beside those of the arguments, by which Whittle steers pods.
+func Steered(others ...map[string]string) map[string]string {
+	all := map[string]string{api.SteerPodsAnnotationKey: "true"}
+	for _, one := range others {
+		maps.Copy(all, one)
+	}
+	return all
 }

@@ -1,13 +1,13 @@
 package churn
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/consolidation"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/planning"
 )
 
@@ -87,28 +87,31 @@ func (c *cluster) carryOut(moves []move) (rest []move) {
 	return rest
 }
 
-// steer gives a part of the nodes a soft taint: those that cost most for each pod.
-func (c *cluster) steer(part float64) {
-	if part == 0 {
-		return
-	}
-	var ranked []*node
+// steer gives nodes the soft taint that Whittle gives them, where the NodePool asks for it.
+func (c *cluster) steer() {
+	seen := disruption.Cluster{Pools: c.base.NodePools}
+	byClaim := map[string]*node{}
 	for _, n := range c.nodes {
+		one := disruption.Node{Claim: n.NodeClaim}
 		if n.joined {
-			ranked = append(ranked, n)
+			one.Node = n.Node.Node
 		}
-	}
-	price := func(n *node) float64 { return n.price / float64(1+len(n.pods)) }
-	slices.SortFunc(ranked, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(price(b), price(a)), cmp.Compare(a.ready, b.ready))
-	})
-	for i, n := range ranked {
-		// The plan's own view has no soft taints: they are no property of the NodePool.
-		n.shown = n.Node.Node
-		if float64(i) < part*float64(len(ranked)) {
-			n.shown = n.Node.Node.DeepCopy()
-			n.shown.Spec.Taints = []corev1.Taint{{Key: "steered", Effect: corev1.TaintEffectPreferNoSchedule}}
+		for _, name := range slices.Sorted(maps.Keys(n.pods)) {
+			one.Pods = append(one.Pods, &n.pods[name].Pod)
 		}
-		n.info.SetNode(n.shown)
+		seen.Nodes, seen.Running = append(seen.Nodes, one), append(seen.Running, one.Pods...)
+		byClaim[n.NodeClaim.Name] = n
 	}
+	for _, p := range c.pending {
+		seen.Waiting = append(seen.Waiting, &p.Pod)
+	}
+	price := func(claim *api.NodeClaim) (float64, bool) { return byClaim[claim.Name].price, true }
+	changes, _ := disruption.Steer(&seen, price, c.time())
+	for _, change := range changes {
+		n := byClaim[change.Node.Claim.Name]
+		n.Node.Node = n.Node.Node.DeepCopy()
+		n.Node.Node.Spec.Taints = disruption.SteeredTaints(n.Node.Node, change.Candidate)
+		n.info.SetNode(n.Node.Node)
+	}
+	c.result.Steerings += len(changes)
 }

@@ -103,7 +103,9 @@ func (w *Workload) hasAvoidableTaint() bool {
 	avoidable := func(taints []corev1.Taint) bool {
 		return slices.ContainsFunc(
 			taints,
-			func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule },
+			func(t corev1.Taint) bool {
+				return t.Effect == corev1.TaintEffectPreferNoSchedule && !api.IsCandidateTaint(t)
+			},
 		)
 	}
 	return slices.ContainsFunc(

@@ -1,0 +1,250 @@
+package disruption_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
+)
+
+// steering makes a pool that asks for the taint.
+func steering(change ...func(*api.NodePool)) api.NodePool {
+	made := pool("default", "0s", "100%")
+	made.Annotations = map[string]string{api.SteerPodsAnnotationKey: "true"}
+	for _, f := range change {
+		f(&made)
+	}
+	return made
+}
+
+// cores is a node with four cores and a pod that requests some of them.
+func cores(name, price, used string, change ...func(*disruption.Node)) disruption.Node {
+	made := priced(name, price, append([]func(*disruption.Node){
+		with(pod("p-"+name, ownedBy("ReplicaSet"), requests(used))),
+	}, change...)...)
+	made.Node.Status.Allocatable = corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourcePods: resource.MustParse("100"),
+	}
+	made.Claim.Status.Allocatable = made.Node.Status.Allocatable
+	return made
+}
+
+func requests(cpu string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
+		}}}
+	}
+}
+
+func waits(cpu string) *corev1.Pod {
+	made := withUID(waitingPod(time.Minute), "w")
+	requests(cpu)(made)
+	return made
+}
+
+// came makes a pod one that was bound a while ago.
+func came(ago time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(monday.Add(-ago)),
+		}}
+	}
+}
+
+func selects(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }
+}
+
+func endsBySelf(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }
+
+// candidate gives a node the taint.
+func candidate(n *disruption.Node) {
+	n.Node.Spec.Taints = append(n.Node.Spec.Taints, api.CandidateTaint())
+}
+
+func labelled(key, value string) func(*disruption.Node) {
+	return func(n *disruption.Node) { n.Node.Labels[key] = value }
+}
+
+// steer lists the nodes that get the taint with a plus, and those that lose it with a minus.
+func steer(t *testing.T, s *disruption.Cluster) string {
+	t.Helper()
+	for i := range s.Nodes {
+		s.Running = append(s.Running, s.Nodes[i].Pods...)
+	}
+	changes, more := disruption.Steer(s, priceOf, monday)
+	if more {
+		t.Error("want no other changes")
+	}
+	var lines []string
+	for _, change := range changes {
+		sign := map[bool]string{true: "+", false: "-"}[change.Candidate]
+		lines = append(lines, sign+change.Node.Claim.Name)
+	}
+	return strings.Join(lines, " ")
+}
+
+func TestSteer(t *testing.T) {
+	replicas := int64(1)
+	open := steering()
+	value := func(text string) api.NodePool {
+		return steering(func(p *api.NodePool) { p.Annotations[api.SteerPodsAnnotationKey] = text })
+	}
+	pods := func(made ...*corev1.Pod) func(*disruption.Node) { return with(made...) }
+	rs := ownedBy("ReplicaSet")
+	fresh := func(cpu string, change ...func(*corev1.Pod)) *corev1.Pod {
+		return pod("fresh", append([]func(*corev1.Pod){rs, requests(cpu), came(time.Minute)}, change...)...)
+	}
+	four := func(change ...func(*disruption.Node)) []disruption.Node {
+		return []disruption.Node{cores("a", "4", "1", change...), cores("b", "3", "1"), cores("c", "2", "1"), cores("d", "1", "1")}
+	}
+	for _, test := range []struct {
+		name    string
+		pool    api.NodePool
+		nodes   []disruption.Node
+		waiting []*corev1.Pod
+		want    string
+	}{
+		{"half of the nodes: those that cost most", open, four(), nil, "+a +b"},
+		{"of two at a price, the one with fewer pods", open, []disruption.Node{
+			cores("a", "1", "1", pods(pod("p", rs), pod("q", rs))), cores("b", "1", "1"),
+		}, nil, "+b"},
+		{"never the only node", open, []disruption.Node{cores("a", "1", "1")}, nil, ""},
+		{"one of three", open, four()[:3], nil, "+a"},
+		{"a pool that does not ask", pool("default", "0s", "100%"), four(), nil, ""},
+		{"a pool that says no", value("false"), four(candidate), nil, "-a"},
+		{"a pool whose wish cannot be read", value("yes"), four(candidate), nil, "-a"},
+		{"a pool that never consolidates", steering(func(p *api.NodePool) {
+			p.Spec.Disruption.ConsolidateAfter = api.NeverDuration()
+		}), four(candidate), nil, "-a"},
+		{"a pool that removes empty nodes alone", steering(func(p *api.NodePool) {
+			p.Spec.Disruption.ConsolidationPolicy = api.ConsolidationPolicyWhenEmpty
+		}), four(), nil, "+a +b"},
+		{"a pool with replicas", steering(func(p *api.NodePool) { p.Spec.Replicas = &replicas }), four(candidate), nil, "-a"},
+		{"another pool's nodes", steering(func(p *api.NodePool) { p.Name = "other" }), four(candidate), nil, "-a"},
+		{"without a price", open, []disruption.Node{cores("a", "", "1", candidate), cores("b", "3", "1")}, nil, "-a"},
+		{"a node that a person keeps", open, four(onNode(api.DoNotDisruptAnnotationKey, "true"), candidate), nil, "-a +b"},
+		{"a node that is not ready", open, four(candidate, func(n *disruption.Node) {
+			n.Node.Status.Conditions[0].Status = corev1.ConditionUnknown
+		}), nil, "-a +b"},
+		{"a cordoned node", open, four(candidate, func(n *disruption.Node) { n.Node.Spec.Unschedulable = true }), nil, "-a +b"},
+		{"a node that has just become ready", open, four(readyFor(20 * time.Second)), nil, "+b"},
+		{"what leaves keeps its taints", open, four(candidate, tainted), nil, "+b"},
+		{"a node with a pod that is kept for ever", open,
+			four(candidate, pods(pod("p", rs, doNotDisrupt("true")))), nil, "-a +b"},
+		{"a node with a pod that is kept until it ends", open,
+			four(pods(pod("p", ownedBy("Job"), endsBySelf, doNotDisrupt("true")))), nil, "+a +b"},
+		{"a node whose pods are on their way", open, []disruption.Node{
+			cores("a", "4", "1", annotated(api.NominatedPodsAnnotationKey, "w")), cores("b", "3", "1"), cores("c", "2", "1"),
+		}, []*corev1.Pod{withUID(waitingPod(time.Minute), "w")}, "+b"},
+		{"a node keeps its taint while it ranks well enough", open, []disruption.Node{
+			cores("a", "5", "1"), cores("b", "4", "1", candidate), cores("c", "3", "1", candidate), cores("d", "2", "1"),
+			cores("e", "1", "1"),
+		}, nil, ""},
+		{"a node that has become cheap loses it", open, []disruption.Node{
+			cores("a", "5", "1"), cores("b", "4", "1", candidate), cores("c", "3", "1"), cores("d", "2", "1", candidate),
+			cores("e", "1", "1"),
+		}, nil, "-d +a"},
+		{"the others keep room for the next pods", open, []disruption.Node{
+			cores("a", "4", "1"), cores("b", "3", "1"), cores("c", "2", "4"), cores("d", "1", "1", pods(fresh("3"))),
+		}, nil, "+a"},
+		{"pods that came long ago need none", open, []disruption.Node{
+			cores("a", "4", "1"), cores("b", "3", "1"), cores("c", "2", "4"),
+			cores("d", "1", "1", pods(fresh("3", came(3*time.Minute)))),
+		}, nil, "+a +b"},
+		{"many small pods need room too", open, []disruption.Node{
+			cores("a", "4", "1"), cores("b", "3", "1"), cores("c", "2", "4"), cores("d", "1", "2", pods(
+				fresh("1"), fresh("1"), fresh("1"), fresh("1"))),
+		}, nil, ""},
+		{"a waiting pod that fits candidates alone", open, []disruption.Node{
+			cores("a", "4", "1", candidate), cores("b", "3", "2", candidate), cores("c", "2", "4"), cores("d", "1", "3"),
+		}, []*corev1.Pod{waits("3")}, "-a"},
+		{"a pod that may run on one node alone", open, four(candidate, labelled("disk", "ssd"), pods(
+			fresh("1", selects("disk", "ssd")))), nil, "-a +b"},
+		{"a pod that fits nowhere takes nobody's taint", open, four(), []*corev1.Pod{waits("9")}, "+a +b"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for range 2 {
+				got := steer(t, &disruption.Cluster{Pools: []api.NodePool{test.pool}, Nodes: test.nodes, Waiting: test.waiting})
+				if got != test.want {
+					t.Errorf("%q, want %q", got, test.want)
+				}
+				slices.Reverse(test.nodes)
+			}
+		})
+	}
+}
+
+// TestSteeringIsAtRest holds that a second look finds nothing to do.
+func TestSteeringIsAtRest(t *testing.T) {
+	s := &disruption.Cluster{Pools: []api.NodePool{steering()}}
+	for i := range 20 {
+		s.Nodes = append(s.Nodes, cores(fmt.Sprintf("n%02d", i), fmt.Sprint(i%7), "1"))
+	}
+	changes, _ := disruption.Steer(s, priceOf, monday)
+	if len(changes) != 10 {
+		t.Errorf("%d changes, want 10", len(changes))
+	}
+	for _, change := range changes {
+		change.Node.Node.Spec.Taints = disruption.SteeredTaints(change.Node.Node, change.Candidate)
+	}
+	if again := steer(t, s); again != "" {
+		t.Errorf("at the second look: %s", again)
+	}
+}
+
+// TestSteeringChangesFiftyNodesAtOnce holds that nodes lose the taint before others get it.
+func TestSteeringChangesFiftyNodesAtOnce(t *testing.T) {
+	s := &disruption.Cluster{Pools: []api.NodePool{steering()}}
+	for i := range 130 {
+		made := cores(fmt.Sprintf("n%03d", i), fmt.Sprint(i), "1")
+		if i == 0 {
+			candidate(&made)
+		}
+		s.Nodes = append(s.Nodes, made)
+	}
+	changes, more := disruption.Steer(s, priceOf, monday)
+	if len(changes) != 50 || !more || changes[0].Candidate || changes[0].Node.Claim.Name != "n000" {
+		t.Errorf("%d changes, more %t, first %+v", len(changes), more, changes[0])
+	}
+}
+
+// TestSteeredTaints holds that taints of others stay, and what the patch is guarded by.
+func TestSteeredTaints(t *testing.T) {
+	own := corev1.Taint{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}
+	node.Spec.Taints = []corev1.Taint{own}
+	with := disruption.SteeredTaints(node, true)
+	if !slices.Equal(with, []corev1.Taint{own, api.CandidateTaint()}) {
+		t.Errorf("with it: %v", with)
+	}
+	node.Spec.Taints = with
+	if again := disruption.SteeredTaints(node, true); !slices.Equal(again, with) {
+		t.Errorf("twice: %v", again)
+	}
+	if without := disruption.SteeredTaints(node, false); !slices.Equal(without, []corev1.Taint{own}) {
+		t.Errorf("without it: %v", without)
+	}
+	if patch := disruption.SteerPatch(node, false); fmt.Sprint(patch["metadata"]) != "map[resourceVersion:7]" {
+		t.Errorf("the patch is not guarded: %v", patch)
+	}
+}
+
+// TestAWishThatCannotBeReadIsToldOf holds that its pool has a notice.
+func TestAWishThatCannotBeReadIsToldOf(t *testing.T) {
+	bad := steering(func(p *api.NodePool) { p.Annotations[api.SteerPodsAnnotationKey] = "yes" })
+	s := &disruption.Cluster{Pools: []api.NodePool{steering(), bad}}
+	notices := disruption.Unsteered(s)
+	if len(notices) != 1 || !notices[0].Mend || !strings.Contains(notices[0].Message, `is "yes": write "true" or "false"`) {
+		t.Errorf("%+v", notices)
+	}
+}
