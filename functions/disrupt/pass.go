@@ -34,7 +34,8 @@ type pass struct {
 // runStages reads the cluster and runs every stage, whatever fails in those before it. The order
 // matters, since all stages count against the same budgets. The replacements that have begun come
 // first. Removals that move no pod come next, then nodes that have to be replaced. Nodes that only
-// cost too much come after them. The deletion costs of pods follow from all of this.
+// cost too much come after them. The deletion costs of pods and the soft taints of nodes
+// follow from all of this.
 func (h *Handler) runStages(ctx context.Context, client kubernetes) (*pass, error) {
 	p := &pass{performer: performer{client: client, metrics: h.metrics, now: h.now, cluster: h.cluster},
 		settled: &h.settled, podCosts: h.podCosts, terminateFirst: h.terminateFirst, rebootForRepair: h.rebootForRepair,
@@ -46,7 +47,7 @@ func (h *Handler) runStages(ctx context.Context, client kubernetes) (*pass, erro
 	var failed []error
 	for _, stage := range []func(context.Context) error{
 		p.continueReplacements, p.removeEmpty, p.showPodEvents, p.replaceCandidates, p.consolidate,
-		p.writePodCosts,
+		p.writePodCosts, p.steer,
 	} {
 		failed = append(failed, guard.Run(func() error { return stage(ctx) }))
 	}

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -77,6 +78,9 @@ func nodeDigest(node *corev1.Node) digest {
 	one := digestOf("node", string(node.UID))
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
+		if api.IsCandidateTaint(*taint) {
+			continue // plans ignore it
+		}
 		one = one.text(taint.Key).text(taint.Value).text(string(taint.Effect))
 		if taint.TimeAdded != nil {
 			one = one.number(taint.TimeAdded.UnixNano())

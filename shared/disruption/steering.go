@@ -10,14 +10,13 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
-	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 const (
 	// mostSteered bounds the nodes whose taint changes in one pass, because each is a call.
 	mostSteered = 50
-	// steeredPart is the part of a pool's nodes that have the taint at most, and heldPart the part in which
-	// a node keeps it. The gap keeps nodes of nearly the same rank from changing places each minute.
+	// steeredPart is the part of a pool's nodes in a zone that have the taint at most. A node that ranks
+	// within heldPart keeps it, so that nodes of nearly the same rank do not change places each minute.
 	steeredPart, heldPart = 0.5, 0.6
 )
 
@@ -33,8 +32,9 @@ type Steering struct {
 // In pools that ask for it, the nodes that consolidation would take next have a soft taint. The scheduler
 // then puts new pods on other nodes, and these become empty without an eviction. Their order is that of
 // deletion costs: first the highest price for each unit of disturbance. Nodes that a person or a lasting
-// pod keeps have no taint, because they would not become empty. At most half of a pool's nodes have it.
-// Fewer have it where the others lack room for pods that wait, or that came a moment ago.
+// pod keeps have no taint, because they would not become empty. At most half of a pool's nodes in a zone
+// have it, so that no zone repels pods. Where the others are full, kube-scheduler uses candidates all
+// the same: the taint keeps no pod waiting.
 func Steer(
 	s *Cluster, priceOf func(*api.NodeClaim) (price float64, isKnown bool), now time.Time,
 ) (changes []Steering, more bool) {
@@ -121,7 +121,7 @@ func SteeredTaints(node *corev1.Node, candidate bool) []corev1.Taint {
 
 // steered are the nodes that are to have the taint.
 func (s *Cluster) steered(priceOf func(*api.NodeClaim) (float64, bool), now time.Time) map[*Node]bool {
-	pools, byPool := s.poolsByName(), map[string][]rankedNode{}
+	pools, groups := s.poolsByName(), map[[2]string][]rankedNode{}
 	waiting, moving := s.waiting(), s.moving()
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
@@ -131,19 +131,21 @@ func (s *Cluster) steered(priceOf func(*api.NodeClaim) (float64, bool), now time
 			continue
 		}
 		if price, isKnown := priceOf(node.Claim); isKnown {
-			byPool[pool.Name] = append(byPool[pool.Name], rankedNode{node, price / (baseCost + node.disturbance())})
+			group := [2]string{pool.Name, node.Claim.Labels[corev1.LabelTopologyZone]}
+			groups[group] = append(groups[group], rankedNode{node, price / (baseCost + node.disturbance())})
 		}
 	}
-	var candidates []rankedNode
-	for _, nodes := range byPool {
-		candidates = append(candidates, candidatesOf(nodes)...)
+	steered := map[*Node]bool{}
+	for _, nodes := range groups {
+		for _, candidate := range candidatesOf(nodes) {
+			steered[candidate.node] = true
+		}
 	}
-	sortRanked(candidates)
-	return s.withRoom(candidates, now)
+	return steered
 }
 
-// candidatesOf chooses among the nodes of a pool. Those that have the taint keep it as long as they rank
-// well enough.
+// candidatesOf chooses among a pool's nodes in a zone. Those that have the taint keep it as long as they
+// rank well enough.
 func candidatesOf(nodes []rankedNode) []rankedNode {
 	sortRanked(nodes)
 	most := int(steeredPart * float64(len(nodes)))
@@ -169,39 +171,4 @@ func (n *Node) maySteer(now time.Time) bool {
 // lasts tells whether the pod does not end by itself.
 func lasts(pod *corev1.Pod) bool {
 	return pod.Spec.RestartPolicy == "" || pod.Spec.RestartPolicy == corev1.RestartPolicyAlways
-}
-
-// withRoom returns the candidates without those whose room the next pods need. These are taken to be
-// like the pods that wait, and like those that came a moment ago. Only nodes in plain reach count: kube-scheduler
-// places a pod on a candidate in any case where it fits nowhere else.
-func (s *Cluster) withRoom(candidates []rankedNode, now time.Time) map[*Node]bool {
-	steered := map[*Node]bool{}
-	for _, candidate := range candidates {
-		steered[candidate.node] = true
-	}
-	var others []*room
-	for i := range s.Nodes {
-		node := &s.Nodes[i]
-		if !steered[node] && node.initialized() && IsReady(node.Node) &&
-			!scheduling.IsClosedToPods(node.Claim, node.Node) {
-			others = append(others, newRoom(node))
-		}
-	}
-	var rooms []*room // of candidates; the last are the first to lose the taint
-	for _, candidate := range candidates {
-		rooms = append(rooms, newRoom(candidate.node))
-	}
-	for _, pod := range s.arrivals(now) {
-		if slices.ContainsFunc(others, func(r *room) bool { return r.take(pod) }) {
-			continue
-		}
-		for i, freed := range slices.Backward(rooms) {
-			if freed.take(pod) {
-				delete(steered, freed.node)
-				others, rooms = append(others, freed), slices.Delete(rooms, i, i+1)
-				break
-			}
-		}
-	}
-	return steered
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -25,45 +24,6 @@ func steering(change ...func(*api.NodePool)) api.NodePool {
 	return made
 }
 
-// cores is a node with four cores and a pod that requests some of them.
-func cores(name, price, used string, change ...func(*disruption.Node)) disruption.Node {
-	made := priced(name, price, append([]func(*disruption.Node){
-		with(pod("p-"+name, ownedBy("ReplicaSet"), requests(used))),
-	}, change...)...)
-	made.Node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourcePods: resource.MustParse("100"),
-	}
-	made.Claim.Status.Allocatable = made.Node.Status.Allocatable
-	return made
-}
-
-func requests(cpu string) func(*corev1.Pod) {
-	return func(p *corev1.Pod) {
-		p.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
-		}}}
-	}
-}
-
-func waits(cpu string) *corev1.Pod {
-	made := withUID(waitingPod(time.Minute), "w")
-	requests(cpu)(made)
-	return made
-}
-
-// came makes a pod one that was bound a while ago.
-func came(ago time.Duration) func(*corev1.Pod) {
-	return func(p *corev1.Pod) {
-		p.Status.Conditions = []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(monday.Add(-ago)),
-		}}
-	}
-}
-
-func selects(key, value string) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }
-}
-
 func endsBySelf(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }
 
 // candidate gives a node the taint.
@@ -71,16 +31,13 @@ func candidate(n *disruption.Node) {
 	n.Node.Spec.Taints = append(n.Node.Spec.Taints, api.CandidateTaint())
 }
 
-func labelled(key, value string) func(*disruption.Node) {
-	return func(n *disruption.Node) { n.Node.Labels[key] = value }
+func zone(name string) func(*disruption.Node) {
+	return func(n *disruption.Node) { n.Claim.Labels[corev1.LabelTopologyZone] = name }
 }
 
 // steer lists the nodes that get the taint with a plus, and those that lose it with a minus.
 func steer(t *testing.T, s *disruption.Cluster) string {
 	t.Helper()
-	for i := range s.Nodes {
-		s.Running = append(s.Running, s.Nodes[i].Pods...)
-	}
 	changes, more := disruption.Steer(s, priceOf, monday)
 	if more {
 		t.Error("want no other changes")
@@ -99,13 +56,9 @@ func TestSteer(t *testing.T) {
 	value := func(text string) api.NodePool {
 		return steering(func(p *api.NodePool) { p.Annotations[api.SteerPodsAnnotationKey] = text })
 	}
-	pods := func(made ...*corev1.Pod) func(*disruption.Node) { return with(made...) }
 	rs := ownedBy("ReplicaSet")
-	fresh := func(cpu string, change ...func(*corev1.Pod)) *corev1.Pod {
-		return pod("fresh", append([]func(*corev1.Pod){rs, requests(cpu), came(time.Minute)}, change...)...)
-	}
 	four := func(change ...func(*disruption.Node)) []disruption.Node {
-		return []disruption.Node{cores("a", "4", "1", change...), cores("b", "3", "1"), cores("c", "2", "1"), cores("d", "1", "1")}
+		return []disruption.Node{priced("a", "4", change...), priced("b", "3"), priced("c", "2"), priced("d", "1")}
 	}
 	for _, test := range []struct {
 		name    string
@@ -116,9 +69,9 @@ func TestSteer(t *testing.T) {
 	}{
 		{"half of the nodes: those that cost most", open, four(), nil, "+a +b"},
 		{"of two at a price, the one with fewer pods", open, []disruption.Node{
-			cores("a", "1", "1", pods(pod("p", rs), pod("q", rs))), cores("b", "1", "1"),
+			priced("a", "1", with(pod("p", rs), pod("q", rs))), priced("b", "1"),
 		}, nil, "+b"},
-		{"never the only node", open, []disruption.Node{cores("a", "1", "1")}, nil, ""},
+		{"never the only node", open, []disruption.Node{priced("a", "1")}, nil, ""},
 		{"one of three", open, four()[:3], nil, "+a"},
 		{"a pool that does not ask", pool("default", "0s", "100%"), four(), nil, ""},
 		{"a pool that says no", value("false"), four(candidate), nil, "-a"},
@@ -131,7 +84,7 @@ func TestSteer(t *testing.T) {
 		}), four(), nil, "+a +b"},
 		{"a pool with replicas", steering(func(p *api.NodePool) { p.Spec.Replicas = &replicas }), four(candidate), nil, "-a"},
 		{"another pool's nodes", steering(func(p *api.NodePool) { p.Name = "other" }), four(candidate), nil, "-a"},
-		{"without a price", open, []disruption.Node{cores("a", "", "1", candidate), cores("b", "3", "1")}, nil, "-a"},
+		{"without a price", open, []disruption.Node{priced("a", "", candidate), priced("b", "3")}, nil, "-a"},
 		{"a node that a person keeps", open, four(onNode(api.DoNotDisruptAnnotationKey, "true"), candidate), nil, "-a +b"},
 		{"a node that is not ready", open, four(candidate, func(n *disruption.Node) {
 			n.Node.Status.Conditions[0].Status = corev1.ConditionUnknown
@@ -140,37 +93,24 @@ func TestSteer(t *testing.T) {
 		{"a node that has just become ready", open, four(readyFor(20 * time.Second)), nil, "+b"},
 		{"what leaves keeps its taints", open, four(candidate, tainted), nil, "+b"},
 		{"a node with a pod that is kept for ever", open,
-			four(candidate, pods(pod("p", rs, doNotDisrupt("true")))), nil, "-a +b"},
+			four(candidate, with(pod("p", rs, doNotDisrupt("true")))), nil, "-a +b"},
 		{"a node with a pod that is kept until it ends", open,
-			four(pods(pod("p", ownedBy("Job"), endsBySelf, doNotDisrupt("true")))), nil, "+a +b"},
+			four(with(pod("p", ownedBy("Job"), endsBySelf, doNotDisrupt("true")))), nil, "+a +b"},
 		{"a node whose pods are on their way", open, []disruption.Node{
-			cores("a", "4", "1", annotated(api.NominatedPodsAnnotationKey, "w")), cores("b", "3", "1"), cores("c", "2", "1"),
+			priced("a", "4", annotated(api.NominatedPodsAnnotationKey, "w")), priced("b", "3"), priced("c", "2"),
 		}, []*corev1.Pod{withUID(waitingPod(time.Minute), "w")}, "+b"},
 		{"a node keeps its taint while it ranks well enough", open, []disruption.Node{
-			cores("a", "5", "1"), cores("b", "4", "1", candidate), cores("c", "3", "1", candidate), cores("d", "2", "1"),
-			cores("e", "1", "1"),
+			priced("a", "5"), priced("b", "4", candidate), priced("c", "3", candidate), priced("d", "2"),
+			priced("e", "1"),
 		}, nil, ""},
 		{"a node that has become cheap loses it", open, []disruption.Node{
-			cores("a", "5", "1"), cores("b", "4", "1", candidate), cores("c", "3", "1"), cores("d", "2", "1", candidate),
-			cores("e", "1", "1"),
+			priced("a", "5"), priced("b", "4", candidate), priced("c", "3"), priced("d", "2", candidate),
+			priced("e", "1"),
 		}, nil, "-d +a"},
-		{"the others keep room for the next pods", open, []disruption.Node{
-			cores("a", "4", "1"), cores("b", "3", "1"), cores("c", "2", "4"), cores("d", "1", "1", pods(fresh("3"))),
-		}, nil, "+a"},
-		{"pods that came long ago need none", open, []disruption.Node{
-			cores("a", "4", "1"), cores("b", "3", "1"), cores("c", "2", "4"),
-			cores("d", "1", "1", pods(fresh("3", came(3*time.Minute)))),
-		}, nil, "+a +b"},
-		{"many small pods need room too", open, []disruption.Node{
-			cores("a", "4", "1"), cores("b", "3", "1"), cores("c", "2", "4"), cores("d", "1", "2", pods(
-				fresh("1"), fresh("1"), fresh("1"), fresh("1"))),
-		}, nil, ""},
-		{"a waiting pod that fits candidates alone", open, []disruption.Node{
-			cores("a", "4", "1", candidate), cores("b", "3", "2", candidate), cores("c", "2", "4"), cores("d", "1", "3"),
-		}, []*corev1.Pod{waits("3")}, "-a"},
-		{"a pod that may run on one node alone", open, four(candidate, labelled("disk", "ssd"), pods(
-			fresh("1", selects("disk", "ssd")))), nil, "-a +b"},
-		{"a pod that fits nowhere takes nobody's taint", open, four(), []*corev1.Pod{waits("9")}, "+a +b"},
+		{"half of the nodes in each zone", open, []disruption.Node{
+			priced("a", "4", zone("a")), priced("b", "3", zone("a")), priced("c", "2", zone("b")), priced("d", "1", zone("b")),
+			priced("e", "9", zone("c")),
+		}, nil, "+a +c"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for range 2 {
@@ -188,7 +128,7 @@ func TestSteer(t *testing.T) {
 func TestSteeringIsAtRest(t *testing.T) {
 	s := &disruption.Cluster{Pools: []api.NodePool{steering()}}
 	for i := range 20 {
-		s.Nodes = append(s.Nodes, cores(fmt.Sprintf("n%02d", i), fmt.Sprint(i%7), "1"))
+		s.Nodes = append(s.Nodes, priced(fmt.Sprintf("n%02d", i), fmt.Sprint(i%7)))
 	}
 	changes, _ := disruption.Steer(s, priceOf, monday)
 	if len(changes) != 10 {
@@ -206,7 +146,7 @@ func TestSteeringIsAtRest(t *testing.T) {
 func TestSteeringChangesFiftyNodesAtOnce(t *testing.T) {
 	s := &disruption.Cluster{Pools: []api.NodePool{steering()}}
 	for i := range 130 {
-		made := cores(fmt.Sprintf("n%03d", i), fmt.Sprint(i), "1")
+		made := priced(fmt.Sprintf("n%03d", i), fmt.Sprint(i))
 		if i == 0 {
 			candidate(&made)
 		}
