@@ -24,7 +24,7 @@ const removal = "kubectl delete clusterroles,clusterrolebindings,roles,rolebindi
 const removeProperty = "RemoveRightsOf"
 
 // remove deletes the rights, if the id is that of a completed installation, or if a person orders it
-// in an event without an id. Definitions, the namespace and NodePools stay: with a definition,
+// in an event without an id. Then it removes the soft taints that disrupt has written on nodes. Definitions, the namespace and NodePools stay: with a definition,
 // Kubernetes would delete every NodePool and so every node. Rights that stay harm nobody, because
 // their groups lose all members with the stack. Only a cluster that answers can therefore fail a
 // deletion.
@@ -73,6 +73,7 @@ func (h *Handler) remove(ctx context.Context, event cfn.Event) error {
 			return err
 		}
 	}
+	unsteer(ctx, client)
 	return nil
 }
 

@@ -27,6 +27,7 @@ func AtRest() []Law {
 		{"billed-as-said", "EC2 bills the type, the zone and the capacity type that the claim names.", misbilled},
 		{"what-ends-goes", "A claim, a node or a class that is deleted goes.", stuck},
 		{"nodes-have-claims", "A node has a claim.", ownerless},
+		{"steered-by-wish", "A node with the soft taint is of a pool that asks for it.", steered},
 		{"volumes-where-needed", "A volume is attached to the node of its pod, and to no other.", unattached},
 	}
 }

@@ -167,6 +167,17 @@ func breaches() []breach {
 			}, map[string]string{"in-service": "node node-i-1 is out of service, and its instance i-1 is running"},
 		},
 		{
+			"a soft taint that nobody asked for", func(w *laws.World) {
+				w.Nodes[0].Spec.Taints = []corev1.Taint{api.CandidateTaint()}
+			}, map[string]string{"steered-by-wish": "node node-i-1 has the soft taint, and nodepool shaky does not ask for it"},
+		},
+		{
+			"a soft taint that the pool asks for", func(w *laws.World) {
+				w.Nodes[0].Spec.Taints = []corev1.Taint{api.CandidateTaint()}
+				w.Pools[0].Annotations = map[string]string{api.SteerPodsAnnotationKey: "true"}
+			}, nil,
+		},
+		{
 			"a volume of another zone", func(w *laws.World) { w.Nodes[0].Labels[corev1.LabelTopologyZone] = "b" },
 			map[string]string{"volume-in-its-zone": "pod kept-0 runs in zone b, and its volume disk is in a"},
 		},

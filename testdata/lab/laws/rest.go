@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 )
 
 // young reports whether what began at the time may still be under way.
@@ -64,6 +65,28 @@ func ownerless(w *World) []string {
 	for _, node := range w.Nodes {
 		if node.DeletionTimestamp == nil && !owned[node.Spec.ProviderID] && !w.young(node.CreationTimestamp.Time) {
 			wrong = append(wrong, fmt.Sprintf("node %s has no nodeclaim", node.Name))
+		}
+	}
+	return wrong
+}
+
+// steered lists the nodes with the soft taint of pools that do not ask for it. A node that leaves may keep it.
+func steered(w *World) []string {
+	wishes, of := map[string]bool{}, map[string]*api.NodeClaim{}
+	for _, pool := range w.Pools {
+		wishes[pool.Name] = disruption.SteersPods(pool)
+	}
+	for _, claim := range w.Claims {
+		of[claim.Status.NodeName] = claim
+	}
+	var wrong []string
+	for _, node := range w.Nodes {
+		claim := of[node.Name]
+		if !disruption.IsCandidate(node) || claim == nil || claim.DeletionTimestamp != nil {
+			continue
+		}
+		if pool := claim.Labels[api.NodePoolLabelKey]; !wishes[pool] {
+			wrong = append(wrong, fmt.Sprintf("node %s has the soft taint, and nodepool %s does not ask for it", node.Name, pool))
 		}
 	}
 	return wrong

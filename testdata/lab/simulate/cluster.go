@@ -78,8 +78,12 @@ func (r *Run) pool(name string, requirements map[string]any) map[string]any {
 	if e.Chance(0.5, "pool", name, "grace") {
 		template["terminationGracePeriod"] = fmt.Sprintf("%dm", e.Number(2, 8, "pool", name, "grace period"))
 	}
+	annotations := map[string]any{}
+	if e.Chance(0.5, "pool", name, "steers") {
+		annotations[api.SteerPodsAnnotationKey] = "true"
+	}
 	return map[string]any{
-		"metadata": map[string]any{"name": name},
+		"metadata": map[string]any{"name": name, "annotations": annotations},
 		"spec": map[string]any{
 			"template": map[string]any{"spec": template}, "disruption": disruption,
 			"limits": map[string]any{"cpu": fmt.Sprint(e.Number(16, 96, "pool", name, "limit"))},

@@ -131,13 +131,16 @@ func (l *room) fits(pod *corev1.Pod) bool {
 }
 
 // choose returns the node for a pod, first the nominated one, or nil. Full are the zones that have
-// no place for it. It prefers a node with few pods of its workload, by the counts, and then one with
-// much room.
+// no place for it. It prefers a node without a soft taint, then one with few pods of its workload, by
+// the counts, and then one with much room.
 func (r *Run) choose(
 	pod *corev1.Pod, nodes []*corev1.Node, rooms map[string]*room, full map[string]bool, counts map[string]int,
 ) *corev1.Node {
-	better := func(a, b string) bool {
-		return counts[a] < counts[b] || counts[a] == counts[b] && rooms[a].cpu > rooms[b].cpu
+	better := func(a, b *corev1.Node) bool {
+		if softA, softB := avoids(pod, a), avoids(pod, b); softA != softB {
+			return softB
+		}
+		return counts[a.Name] < counts[b.Name] || counts[a.Name] == counts[b.Name] && rooms[a.Name].cpu > rooms[b.Name].cpu
 	}
 	var best *corev1.Node
 	for _, node := range nodes {
@@ -147,11 +150,18 @@ func (r *Run) choose(
 		if node.Name == pod.Status.NominatedNodeName {
 			return node
 		}
-		if best == nil || better(node.Name, best.Name) {
+		if best == nil || better(node, best) {
 			best = node
 		}
 	}
 	return best
+}
+
+// avoids reports whether the node has a soft taint that the pod does not tolerate.
+func avoids(pod *corev1.Pod, node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Effect == corev1.TaintEffectPreferNoSchedule && !tolerates(pod, &taint)
+	})
 }
 
 func (r *Run) mayRun(pod *corev1.Pod, node *corev1.Node) bool {

@@ -34,6 +34,7 @@ func Laws() []laws.Law {
 		{"announced-leave", "A node whose instance AWS takes within the hour leaves within three minutes."},
 		{"failed-leave", "A node whose hardware has failed is given up within twelve minutes and the time of a boot."},
 		{"ready-joins", "A ready node is initialized within a minute."},
+		{"steered-in-part", "Not all nodes of a pool have the soft taint for more than three minutes."},
 		{"as-cheap-as-at-rest", "While work keeps coming and pools get nodes, the nodes cost at most 5 % more than at rest."},
 		{"nothing-in-vain", "No pod gets more than three nodes within an hour that end without a pod."},
 		{"nothing-undone", "Consolidation removes no node that was launched for pods while nothing has changed."},

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,8 @@ const (
 	// repairPatience is how long a node whose hardware has failed may stay, besides the time of a boot: EC2's
 	// status check has to fail for two minutes, and the replacement has ten.
 	repairPatience = 12 * time.Minute
+	// steerPatience is how long all nodes of a pool may have the soft taint. One pass of each minute looks.
+	steerPatience = 3 * time.Minute
 )
 
 // lively checks what has to go on while work keeps coming. Work never rests: jobs and pods without a
@@ -43,7 +46,7 @@ func (r *Run) lively() {
 func (r *Run) stalled() []string {
 	return slices.Concat(named("empties-go", r.unsettledEmpties()), named("drift-moves", r.unsettledDrift()),
 		named("announced-leave", r.unretired()), named("failed-leave", r.unrepaired()),
-		named("ready-joins", r.unregistered()))
+		named("ready-joins", r.unregistered()), named("steered-in-part", r.steeredWhole()))
 }
 
 // unsettledEmpties lists nodes that have been empty for long, although their pool's budget lets one go.
@@ -59,6 +62,47 @@ func (r *Run) unsettledEmpties() []string {
 		}
 		problems = append(problems, fmt.Sprintf("nodeclaim %s has been empty for %s", claim.Name,
 			time.Since(since).Truncate(time.Second)))
+	}
+	return problems
+}
+
+// noteSteered notes since when all nodes of a pool have the soft taint. Nodes that leave or are being replaced do
+// not count, because nothing more is written on them.
+func (r *Run) noteSteered() {
+	steered, others := map[string]bool{}, map[string]bool{}
+	for _, claim := range apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims) {
+		_, replaced := claim.Annotations[api.ReplacedByAnnotationKey]
+		object := r.store.Get(apiserver.Nodes, "", claim.Status.NodeName)
+		if replaced || claim.DeletionTimestamp != nil || object == nil {
+			continue
+		}
+		node, _ := object.Typed.(*corev1.Node)
+		if disruption.IsCandidate(node) {
+			steered[claim.Labels[api.NodePoolLabelKey]] = true
+		} else {
+			others[claim.Labels[api.NodePoolLabelKey]] = true
+		}
+	}
+	for pool := range r.soft {
+		if !steered[pool] || others[pool] {
+			delete(r.soft, pool)
+		}
+	}
+	for pool := range steered {
+		if _, known := r.soft[pool]; !known && !others[pool] {
+			r.soft[pool] = time.Now()
+		}
+	}
+}
+
+// steeredWhole lists pools of which all nodes have had the soft taint for long.
+func (r *Run) steeredWhole() []string {
+	var problems []string
+	for _, pool := range slices.Sorted(maps.Keys(r.soft)) {
+		if since := time.Since(r.soft[pool]); since > steerPatience {
+			problems = append(problems, fmt.Sprintf("all nodes of nodepool %s have had the soft taint for %s", pool,
+				since.Truncate(time.Second)))
+		}
 	}
 	return problems
 }
@@ -99,6 +143,7 @@ func (r *Run) awaitsDrain(claim *api.NodeClaim) bool {
 // are not ready. It also notes whether the pool that drifts gets no nodes for a while, or waits for one that
 // never joins, and which empty nodes wait for pods.
 func (r *Run) noteBusy() {
+	r.noteSteered()
 	taken := map[string]int{}
 	claims := apiserver.List[api.NodeClaim](r.store, apiserver.NodeClaims)
 	if slices.ContainsFunc(claims, r.waitsInVain) {

@@ -65,6 +65,7 @@ type Run struct {
 	served     map[string]bool        // nodes on which a pod of a workload has run
 	busy       map[string]time.Time   // pools, and when their budget last let no further node go
 	busySince  map[string]time.Time   // pools, and since when it had let none go then
+	soft       map[string]time.Time   // pools of which all nodes have the soft taint, and since when
 	awaited    map[string]time.Time   // claims, and when a pod that they were launched for was last being drained
 	brakedAt   time.Time              // when the pool that drifts last got no nodes, because they do not join
 	stirredAt  map[bool]time.Time     // when something last changed that may make a node superfluous, a late one or not
@@ -97,7 +98,7 @@ func Simulate(options Options) Result {
 		evictions: map[string]string{}, voluntary: map[string]time.Time{}, violations: map[string]bool{},
 		freed: map[string]time.Time{}, served: map[string]bool{}, vain: map[string][]time.Time{},
 		busy: map[string]time.Time{}, busySince: map[string]time.Time{}, awaited: map[string]time.Time{},
-		stirredAt: map[bool]time.Time{}, proposals: map[string]int{},
+		soft: map[string]time.Time{}, stirredAt: map[bool]time.Time{}, proposals: map[string]int{},
 	}
 	r.result = Result{Seed: options.Seed, Done: map[string]int{}}
 	r.options.Calm = options.Calm || options.Scene != nil

@@ -55,6 +55,22 @@ func Faults() []Fault {
 			}},
 		},
 		{
+			Name: "every-node-steered", Law: "steered-in-part",
+			What: "all nodes of a pool get the soft taint",
+			Replacements: []overlay.Replacement{{
+				File: "shared/disruption/steering.go", Old: "\tsteeredPart, heldPart = 0.5, 0.6\n",
+				New: "\tsteeredPart, heldPart = 1.0, 1.0\n",
+			}},
+		},
+		{
+			Name: "steered-without-wish", Law: "steered-by-wish",
+			What: "nodes of pools that do not ask for it get the soft taint",
+			Replacements: []overlay.Replacement{{
+				File: "shared/disruption/steering.go", Old: "!SteersPods(pool) || !pool.ConsolidatesEmpty()",
+				New: "!pool.ConsolidatesEmpty()",
+			}},
+		},
+		{
 			Name: "limits-count-what-leaves", Law: "drift-moves",
 			What: "a pool at its limit has no room for what replaces its nodes",
 			Replacements: []overlay.Replacement{{
