@@ -160,6 +160,7 @@ func samples() map[nodestate.Word]func(*sample) {
 			s.other = &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-2"}}
 			s.annotate(api.ReplacesAnnotationKey, "default-2")
 		},
+		nodestate.Avoided: func(s *sample) { s.node.Spec.Taints = append(s.node.Spec.Taints, api.CandidateTaint()) },
 		nodestate.Kept: func(s *sample) { s.node.Annotations[api.DoNotDisruptAnnotationKey] = "true" },
 		nodestate.Frozen: func(s *sample) {
 			drifted(s)

@@ -148,10 +148,13 @@ func (w *Reader) markMoves(made *Standing, claim *api.NodeClaim) {
 	}
 }
 
-// markKept adds what keeps the node. Budgets count only where something would remove the node.
+// markKept adds what keeps the node, or pods off it. Budgets count only where something would remove the node.
 func (w *Reader) markKept(made *Standing, claim *api.NodeClaim, node *corev1.Node) {
 	kept := protection.OfClaim(claim, w.Now)
 	if node != nil {
+		if disruption.IsCandidate(node) && claim.DeletionTimestamp == nil {
+			made.add(Avoided, "consolidation would take it next")
+		}
 		if until := node.Annotations[protection.ZoneShiftedAnnotationKey]; until != "" {
 			made.add(ZoneShifted, "until "+readable(until))
 		} else if until := w.Shifted[node.Labels[api.LabelTopologyZoneID]]; w.Now.Before(until) {

@@ -43,6 +43,7 @@ const (
 	Replaces          Word = "replaces"
 	Restarting        Word = "restarting pods"
 	ReplacementFailed Word = "replacement failed"
+	Avoided           Word = "avoided"
 	Kept              Word = "kept"
 	Frozen            Word = "frozen"
 	ZoneShifted       Word = "zone shifted"
@@ -199,6 +200,10 @@ func marksOfMoves() []Entry {
 		{
 			Word: ReplacementFailed, Tone: Warn, Meaning: "The last replacement failed. Whittle tries again later.",
 			From: []string{api.ReplaceAfterAnnotationKey},
+		},
+		{
+			Word: Avoided, Tone: Good,
+			Meaning: "New pods go to other nodes if these have room, because consolidation would take this one next.",
 		},
 		{
 			Word: Kept, Tone: Warn, Meaning: "An annotation of a person keeps the node.",
