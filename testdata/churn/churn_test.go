@@ -32,6 +32,17 @@ func TestARestartedJobIsPaidFor(t *testing.T) {
 	}
 }
 
+// TestSteeredPodsEmptyNodes compares a day in which nodes with Jobs stay with one in which new pods keep off the nodes
+// that are to go.
+func TestSteeredPodsEmptyNodes(t *testing.T) {
+	kept, steered := day(1500), day(1500)
+	kept.Annotations, steered.Annotations = churn.KeepJobs(), churn.Steered(churn.KeepJobs())
+	first, second := kept.Run(t), steered.Run(t)
+	if second.Dollars > 0.95*first.Dollars || second.Evictions > 0 || second.Steerings == 0 || first.Steerings > 0 {
+		t.Errorf("nodes with Jobs stay: %s\nand pods are steered: %s", &first, &second)
+	}
+}
+
 // TestDays prints the rows of the page.
 func TestDays(t *testing.T) {
 	if *jobs == 0 {
