@@ -161,7 +161,7 @@ func samples() map[nodestate.Word]func(*sample) {
 			s.annotate(api.ReplacesAnnotationKey, "default-2")
 		},
 		nodestate.Avoided: func(s *sample) { s.node.Spec.Taints = append(s.node.Spec.Taints, api.CandidateTaint()) },
-		nodestate.Kept: func(s *sample) { s.node.Annotations[api.DoNotDisruptAnnotationKey] = "true" },
+		nodestate.Kept:    func(s *sample) { s.node.Annotations[api.DoNotDisruptAnnotationKey] = "true" },
 		nodestate.Frozen: func(s *sample) {
 			drifted(s)
 			s.pool.Spec.Disruption.Budgets = []api.Budget{{Nodes: "0"}}

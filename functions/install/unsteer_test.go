@@ -35,7 +35,8 @@ func TestDeletingTakesTheSoftTaintsFromNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	resource := objects(t).Resource(corev1.SchemeGroupVersion.WithResource("nodes"))
-	if _, err := resource.Create(t.Context(), &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{}); err != nil {
+	_, err = resource.Create(t.Context(), &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = resource.Delete(context.Background(), "steered", metav1.DeleteOptions{}) })

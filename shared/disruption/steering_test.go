@@ -26,6 +26,8 @@ func steering(change ...func(*api.NodePool)) api.NodePool {
 
 func endsBySelf(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }
 
+func cordoned(n *disruption.Node) { n.Node.Spec.Unschedulable = true }
+
 // candidate gives a node the taint.
 func candidate(n *disruption.Node) {
 	n.Node.Spec.Taints = append(n.Node.Spec.Taints, api.CandidateTaint())
@@ -89,7 +91,7 @@ func TestSteer(t *testing.T) {
 		{"a node that is not ready", open, four(candidate, func(n *disruption.Node) {
 			n.Node.Status.Conditions[0].Status = corev1.ConditionUnknown
 		}), nil, "-a +b"},
-		{"a cordoned node", open, four(candidate, func(n *disruption.Node) { n.Node.Spec.Unschedulable = true }), nil, "-a +b"},
+		{"a cordoned node", open, four(candidate, cordoned), nil, "-a +b"},
 		{"a node that has just become ready", open, four(readyFor(20 * time.Second)), nil, "+b"},
 		{"what leaves keeps its taints", open, four(candidate, tainted), nil, "+b"},
 		{"a node with a pod that is kept for ever", open,
@@ -184,7 +186,8 @@ func TestAWishThatCannotBeReadIsToldOf(t *testing.T) {
 	bad := steering(func(p *api.NodePool) { p.Annotations[api.SteerPodsAnnotationKey] = "yes" })
 	s := &disruption.Cluster{Pools: []api.NodePool{steering(), bad}}
 	notices := disruption.Unsteered(s)
-	if len(notices) != 1 || !notices[0].Mend || !strings.Contains(notices[0].Message, `is "yes": write "true" or "false"`) {
+	const mend = `is "yes": write "true" or "false"`
+	if len(notices) != 1 || !notices[0].Mend || !strings.Contains(notices[0].Message, mend) {
 		t.Errorf("%+v", notices)
 	}
 }

@@ -221,11 +221,13 @@ func status(fields any) []byte {
 	return patch
 }
 
-// roomFor finds a node for the pod: ready, without taints, with enough CPU left.
+// roomFor finds a node for the pod: ready, without hard taints, with enough CPU left.
 func (s *state) roomFor(pod *corev1.Pod) *corev1.Node {
 	for i := range s.nodes {
 		node := &s.nodes[i]
-		if node.DeletionTimestamp != nil || len(node.Spec.Taints) > 0 || !nodeReady(node) || !s.alive(node) ||
+		hard := func(taint corev1.Taint) bool { return taint.Effect != corev1.TaintEffectPreferNoSchedule }
+		tainted := slices.ContainsFunc(node.Spec.Taints, hard)
+		if node.DeletionTimestamp != nil || tainted || !nodeReady(node) || !s.alive(node) ||
 			node.Labels[api.NodeInitializedLabelKey] != "true" || !selects(pod.Spec.NodeSelector, node.Labels) {
 			continue
 		}

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -107,6 +108,19 @@ func disruptScenarios() []Scenario {
 			},
 		},
 		{
+			Function: "disrupt", Name: "new pods are steered off one of two nodes", Ticked: []string{"disrupt"}, Done: steered,
+			Arrange: func(s *stage) {
+				empty(s)
+				s.annotatePool(api.SteerPodsAnnotationKey, "true")
+				s.node("other")
+				s.pods("guest", 2, "3")
+			},
+			Event: func(s *stage) any {
+				s.nextMinute()
+				return tickFor(s.world)
+			},
+		},
+		{
 			Function: "disrupt", Name: "a node that expires within budgets", Launches: 1, Done: replaced, RolledBack: rolledBack,
 			PartDone: ordered,
 			Arrange: func(s *stage) {
@@ -175,6 +189,20 @@ func recommendedNode(s *stage) {
 func (s *stage) nextMinute() {
 	now := s.world.now()
 	s.later(now.Truncate(time.Minute).Add(time.Minute + time.Second).Sub(now))
+}
+
+// steered is the end at which one of two nodes has the soft taint.
+func steered(t *trial, s *state) string {
+	of := 0
+	for i := range s.nodes {
+		if disruption.IsCandidate(&s.nodes[i]) {
+			of++
+		}
+	}
+	if of != 1 {
+		return fmt.Sprintf("%d nodes have the soft taint, want one", of)
+	}
+	return running(2)(t, s)
 }
 
 // ordered reports that the node "old" is being deleted, so that lifecycle's part begins.
