@@ -64,9 +64,11 @@ func losesFirst(a, b Steering) int {
 	return 1
 }
 
-// Steers tells whether Steer has anything to do: a pool asks for it, or a node has the taint.
+// Steers tells whether Steer or Unsteered may have anything to say: a pool has the annotation, or a node
+// the taint.
 func (s *Cluster) Steers() bool {
-	return slices.ContainsFunc(s.Pools, func(pool api.NodePool) bool { return SteersPods(&pool) }) ||
+	wishes := func(pool api.NodePool) bool { return pool.Annotations[api.SteerPodsAnnotationKey] != "" }
+	return slices.ContainsFunc(s.Pools, wishes) ||
 		slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Node != nil && IsCandidate(n.Node) })
 }
 

@@ -185,6 +185,9 @@ func TestSteeredTaints(t *testing.T) {
 func TestAWishThatCannotBeReadIsToldOf(t *testing.T) {
 	bad := steering(func(p *api.NodePool) { p.Annotations[api.SteerPodsAnnotationKey] = "yes" })
 	s := &disruption.Cluster{Pools: []api.NodePool{steering(), bad}}
+	if !(&disruption.Cluster{Pools: []api.NodePool{bad}}).Steers() {
+		t.Error("nobody looks at the pool")
+	}
 	notices := disruption.Unsteered(s)
 	const mend = `is "yes": write "true" or "false"`
 	if len(notices) != 1 || !notices[0].Mend || !strings.Contains(notices[0].Message, mend) {
