@@ -95,7 +95,7 @@ func (t *trial) fault(format string, arguments ...any) {
 func (t *trial) unsettled(s *state) []string {
 	world := &laws.World{
 		Now: t.world.now(), Claims: laws.Pointers(s.claims), Classes: laws.Pointers(s.classes), Nodes: laws.Pointers(s.nodes),
-		Instances: s.instances, Stopped: t.scenario.MayKeepStopped,
+		Pools: laws.Pointers(s.pools), Instances: s.instances, Stopped: t.scenario.MayKeepStopped,
 	}
 	return laws.Broken(world, append(laws.Always(), laws.AtRest()...))
 }

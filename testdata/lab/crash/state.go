@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 )
 
@@ -18,6 +19,7 @@ type state struct {
 	instances   []ec2.Instance // those that have ended too
 	claims      []api.NodeClaim
 	classes     []api.EC2NodeClass // read for missing alone
+	pools       []api.NodePool     // read where nodes have the soft taint
 	nodes       []corev1.Node
 	pods        []corev1.Pod
 	budgets     []policyv1.PodDisruptionBudget
@@ -55,6 +57,11 @@ func (t *trial) observeControlled(ctx context.Context, s *state) error {
 	s.nodes = nodes.Items
 	for i := range s.nodes {
 		t.world.gate.times.note(&s.nodes[i])
+		if s.pools == nil && disruption.IsCandidate(&s.nodes[i]) {
+			if s.pools, err = t.world.client.NodePools(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	if t.stage.deployed {
 		deployments, err := t.world.core.AppsV1().Deployments(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
