@@ -113,6 +113,18 @@ const (
 	// SteerPodsAnnotationKey, on a NodePool, is "true" where nodes that consolidation would take next have
 	// the taint CandidateTaintKey.
 	SteerPodsAnnotationKey = OwnGroup + "/steer-pods"
+	// TimeZoneAnnotationKey, on a NodePool, is the IANA name of the time zone of its windows, and of the
+	// schedules of its budgets that name none.
+	TimeZoneAnnotationKey = OwnGroup + "/time-zone"
+	// SleepAnnotationKey, on a NodePool, has the windows in which it launches nothing and its nodes
+	// leave, in the grammar of package hours.
+	SleepAnnotationKey = OwnGroup + "/sleep"
+	// WakeAheadAnnotationKey, on a NodePool, is a Go duration: how long before the end of a sleep it
+	// launches again.
+	WakeAheadAnnotationKey = OwnGroup + "/wake-ahead"
+	// MaintenanceWindowAnnotationKey, on a NodePool, has the windows in which its nodes may be disrupted,
+	// in the grammar of package hours.
+	MaintenanceWindowAnnotationKey = OwnGroup + "/maintenance-window"
 	// SecurityGroupPolicyAnnotationKey, on an EC2NodeClass, is how its instances' security groups are
 	// compared with those that it selects: SecurityGroupsAtLeast, which is the default, or
 	// SecurityGroupsEqual.

@@ -59,6 +59,16 @@ func peoplesAnnotations() []Annotation {
 		{Key: SecurityGroupPolicyAnnotationKey, On: []string{EC2NodeClassKind}, Default: SecurityGroupsAtLeast,
 			Meaning: "`AtLeast`: a node that lacks a selected security group has drifted. `Equal`: so has one with others, " +
 				"as in Karpenter."},
+		{Key: TimeZoneAnnotationKey, On: pool, Default: "UTC",
+			Meaning: "IANA time zone of the pool's windows, and of the schedules of its budgets without a `timeZone`."},
+		{Key: SleepAnnotationKey, On: pool,
+			Meaning: "Windows in which the pool launches nothing and its nodes leave, such as `Mon-Fri 20:00-07:00; Sat,Sun` " +
+				"or `0 20 * * mon-fri for 11h`."},
+		{Key: WakeAheadAnnotationKey, On: pool, Default: "5m",
+			Meaning: "The pool launches again this long before its sleep ends, so that nodes are there at the hour."},
+		{Key: MaintenanceWindowAnnotationKey, On: pool,
+			Meaning: "Windows in which nodes of the pool may be disrupted, for every reason but repair and the pool's sleep. " +
+				"An interruption never waits."},
 		{Key: NodeFeeAnnotationKey, On: pool, Default: "0",
 			Meaning: "What agents and licences charge for each node, in US dollars an hour. It counts as part of its price."},
 		{Key: MinimumSavingsAnnotationKey, On: pool, Default: "0.001",

@@ -21,6 +21,7 @@ type Disruption struct {
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self.all(budget, has(budget.schedule) == has(budget.duration))",message="schedule and duration of a budget must be set together: add the missing one or remove the other"
+	// +kubebuilder:validation:XValidation:rule="self.all(budget, !has(budget.timeZone) || has(budget.schedule))",message="the timeZone of a budget is that of its schedule: add a schedule or remove timeZone"
 	// +optional
 	Budgets []Budget `json:"budgets,omitempty"`
 }
@@ -71,9 +72,9 @@ type Budget struct {
 	// +kubebuilder:default:="10%"
 	// +required
 	Nodes string `json:"nodes"`
-	// The times at which the budget becomes active, in UTC: five cron fields, or one of @annually,
-	// @yearly, @monthly, @weekly, @daily, @midnight and @hourly. A budget without a schedule is
-	// always active.
+	// The times at which the budget becomes active, in its time zone: five cron fields, or one of
+	// @annually, @yearly, @monthly, @weekly, @daily, @midnight and @hourly. A budget without a schedule
+	// is always active.
 	// +kubebuilder:validation:Pattern=`^\s*(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|([^@\s]\S*\s+){4}\S+)\s*$`
 	// +optional
 	Schedule *string `json:"schedule,omitempty"`
@@ -82,4 +83,8 @@ type Budget struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+h([0-9]+m)?|[0-9]+m)(0s)?$`
 	// +optional
 	Duration *metav1.Duration `json:"duration,omitempty"`
+	// The time zone of the schedule: an IANA name such as Europe/Berlin. Without one, the annotation
+	// whittle.dev/time-zone of the node pool counts, and otherwise UTC.
+	// +optional
+	TimeZone *string `json:"timeZone,omitempty"`
 }

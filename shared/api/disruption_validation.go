@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
+	"github.com/whittle-dev/whittle/shared/hours"
 )
 
 const (
@@ -65,10 +65,11 @@ func (f *findings) validateBudget(path string, b Budget) {
 		}
 	}
 	if b.Schedule != nil {
-		if _, err := ParseSchedule(*b.Schedule); err != nil {
+		if _, err := hours.ParseSchedule(*b.Schedule, time.UTC); err != nil {
 			f.add(path+".schedule", *b.Schedule, "%s", err)
 		}
 	}
+	f.validateTimeZone(path, b)
 	if b.Duration != nil && (b.Duration.Duration < 0 || b.Duration.Duration%time.Minute != 0) {
 		f.add(path+".duration", b.Duration.Duration.String(),
 			"is not a number of whole minutes, zero or more: write hours and minutes, such as 1h30m")
@@ -82,28 +83,16 @@ func (f *findings) validateBudget(path string, b Budget) {
 	}
 }
 
-// ParseSchedule parses the schedule of a budget: five cron fields or one of @annually, @yearly,
-// @monthly, @weekly, @daily, @midnight and @hourly, in UTC. The error gives the problem and its
-// remedy, without the text. Nothing else may parse a schedule, because the cron library panics on
-// some time zones, and searches for seconds where a field has no value.
-func ParseSchedule(schedule string) (cron.Schedule, error) {
-	text := strings.TrimSpace(schedule)
-	switch {
-	case strings.HasPrefix(text, "@every"):
-		return nil, fmt.Errorf("is not a schedule: use five cron fields instead of @every")
-	case strings.HasPrefix(text, "TZ=") || strings.HasPrefix(text, "CRON_TZ="):
-		return nil, fmt.Errorf("is not a schedule: schedules are in UTC, remove the time zone")
+func (f *findings) validateTimeZone(path string, b Budget) {
+	if b.TimeZone == nil {
+		return
 	}
-	parsed, err := cron.ParseStandard("TZ=UTC " + text)
-	if err != nil {
-		return nil, fmt.Errorf(
-			"is not a schedule: use five cron fields such as \"0 9 * * mon-fri\", or @daily and the like (%w)", err)
+	if b.Schedule == nil {
+		f.add(path+".timeZone", *b.TimeZone, "is of no use without a schedule: remove it, or add a schedule")
 	}
-	if fields, ok := parsed.(*cron.SpecSchedule); ok &&
-		(fields.Minute == 0 || fields.Hour == 0 || fields.Dom == 0 || fields.Month == 0 || fields.Dow == 0) {
-		return nil, fmt.Errorf("is not a schedule: one of its fields has no value, write * for every value")
+	if _, err := hours.Zone(*b.TimeZone); err != nil {
+		f.add(path+".timeZone", *b.TimeZone, "%s", err)
 	}
-	return parsed, nil
 }
 
 // validateBudgetNodes checks that a text is a number of nodes or a percentage. The error gives the

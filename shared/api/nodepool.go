@@ -3,6 +3,8 @@ package api
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/hours"
 )
 
 // NodePool configures which nodes may be launched, how many, and when they may be removed.
@@ -30,6 +32,10 @@ type NodePool struct {
 	// Unreadable has the fields of a stored object that cannot be read, by path, with the reason. They
 	// are unset here. It is nil for an object whose fields are all read.
 	Unreadable map[string]string `json:"-"`
+
+	// ClusterOrder is what a person ordered for the whole cluster, or nil. Readers of the cluster write it
+	// on the pools that they read: see Rest.
+	ClusterOrder *hours.Order `json:"-"`
 }
 
 // NodePoolList is a list of NodePools.

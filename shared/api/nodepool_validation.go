@@ -37,6 +37,7 @@ func (p *NodePool) Validate() error {
 	if r := p.Spec.Replicas; r != nil && *r < 0 {
 		f.add("spec.replicas", *r, "is negative: use zero or more")
 	}
+	f.errs = append(f.errs, p.readHours().errs...)
 	return f.err()
 }
 

@@ -337,7 +337,7 @@ spec:
 		},
 		{
 			"a schedule with a time zone", `{nodes: "1", schedule: "TZ=Europe/Berlin 0 9 * * *", duration: 1h}`,
-			at + ".schedule", "schedules are in UTC",
+			at + ".schedule", "its time zone stands beside it",
 		},
 		{"an empty schedule", `{nodes: "1", schedule: "", duration: 1h}`, at + ".schedule", "use five cron fields"},
 		{"a schedule without duration", `{nodes: "1", schedule: "@daily"}`, at + ".duration", "is missing"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/guard"
+	"github.com/whittle-dev/whittle/shared/hours"
 )
 
 // Unlimited is what is allowed where no budget applies.
@@ -31,16 +32,21 @@ type PoolCount struct {
 
 // Allowed returns how many more nodes of the pool may be disrupted for the reason now. It is the
 // least number that an active budget for the reason grants, less the nodes that are already
-// disrupted. Percentages are of the pool's nodes, rounded up. Schedules are in UTC. A budget that
-// cannot be read allows no disruption of the pool for any reason. The error says how to mend it.
+// disrupted. Percentages are of the pool's nodes, rounded up. Schedules are in the budget's time zone,
+// otherwise in the pool's, otherwise in UTC. A budget that cannot be read allows no disruption of the
+// pool for any reason. The error says how to mend it.
 // https://karpenter.sh/docs/concepts/disruption/#nodepool-disruption-budgets
 func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time) (int, error) {
 	if len(pool.Unreadable) > 0 {
 		return 0, fmt.Errorf("nodepool %q: %s", pool.Name, api.UnreadableText(pool.Unreadable))
 	}
+	zone, err := pool.TimeZone()
+	if err != nil {
+		return 0, err
+	}
 	least := Unlimited
 	for i, budget := range pool.Spec.Disruption.Budgets {
-		granted, active, err := grant(budget, count.Nodes, now)
+		granted, active, err := grant(budget, count.Nodes, zone, now)
 		if err != nil {
 			return 0, fmt.Errorf("nodepool %q: spec.disruption.budgets[%d].%w", pool.Name, i, err)
 		}
@@ -59,7 +65,9 @@ func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, n
 }
 
 // grant returns the number of nodes that the budget lets go at once, and whether it is active.
-func grant(budget api.Budget, nodes int, now time.Time) (granted int, active bool, err error) {
+func grant(
+	budget api.Budget, nodes int, zone *time.Location, now time.Time,
+) (granted int, active bool, err error) {
 	text := budget.Nodes
 	if text == "" {
 		text = api.DefaultBudgetNodes
@@ -72,29 +80,33 @@ func grant(budget api.Budget, nodes int, now time.Time) (granted int, active boo
 	if isPercentage {
 		granted = (nodes*granted + 99) / 100
 	}
-	active, err = isActive(budget, now)
+	active, err = isActive(budget, zone, now)
 	return granted, active, err
 }
 
-// isActive tells whether the schedule fired within the duration before now.
-func isActive(budget api.Budget, now time.Time) (bool, error) {
+// isActive tells whether the schedule fired within the duration before now. The zone is that of a budget
+// without one.
+func isActive(budget api.Budget, zone *time.Location, now time.Time) (bool, error) {
 	if budget.Schedule == nil && budget.Duration == nil {
 		return true, nil
 	}
 	if budget.Schedule == nil || budget.Duration == nil {
 		return false, fmt.Errorf("schedule and duration belong together: set the missing one or remove the other")
 	}
-	now = now.UTC()
+	if budget.TimeZone != nil {
+		own, err := hours.Zone(*budget.TimeZone)
+		if err != nil {
+			return false, fmt.Errorf("timeZone: %q %w", *budget.TimeZone, err)
+		}
+		zone = own
+	}
 	active := false
 	err := guard.Run(func() error {
-		schedule, err := api.ParseSchedule(*budget.Schedule)
-		if err != nil {
-			return err
+		schedule, err := hours.ParseSchedule(*budget.Schedule, zone)
+		if err == nil {
+			active = schedule.Active(now, budget.Duration.Duration)
 		}
-		// The budget is active if the first firing after (now - duration) is not in the future.
-		next := schedule.Next(now.Add(-budget.Duration.Duration))
-		active = !next.IsZero() && !next.After(now)
-		return nil
+		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("schedule: %q %w", *budget.Schedule, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/budget"
+	"github.com/whittle-dev/whittle/shared/hours"
 )
 
 // monday is Monday, 2 March 2026, 12:00 UTC.
@@ -96,7 +97,7 @@ func TestAllowed(t *testing.T) {
 			count: budget.PoolCount{Nodes: 9}, want: budget.Unlimited,
 		},
 		{
-			name:    "schedules are in UTC wherever the function runs",
+			name:    "schedules are in UTC by default, wherever the function runs",
 			budgets: []api.Budget{scheduled("0", "0 11 * * *", 2*time.Hour)},
 			count:   budget.PoolCount{Nodes: 9}, now: monday.In(time.FixedZone("east", 9*3600)), want: 0,
 		},
@@ -119,7 +120,7 @@ func TestAllowed(t *testing.T) {
 			wrong: "budgets[0].schedule",
 		},
 		{
-			name:    "a time zone closes the pool, because schedules are in UTC",
+			name:    "a time zone in a schedule closes the pool",
 			budgets: []api.Budget{scheduled("5", "CRON_TZ=Europe/Berlin 0 9 * * *", time.Hour)},
 			count:   budget.PoolCount{Nodes: 9}, wrong: "budgets[0].schedule",
 		},
@@ -170,6 +171,42 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+func TestBudgetsHaveTimeZones(t *testing.T) {
+	berlin, mars := "Europe/Berlin", "Mars/Olympus"
+	summer := time.Date(2026, 7, 6, 7, 30, 0, 0, time.UTC) // 09:30 in Berlin, 03:30 in New York
+	spring := time.Date(2026, 3, 29, 1, 5, 0, 0, time.UTC) // 03:05 in Berlin, and 02:30 does not come
+	for _, test := range []struct {
+		name, schedule, pool string
+		own                  *string
+		now                  time.Time
+		want                 int
+		wrong                string
+	}{
+		{name: "of its own", schedule: "0 9 * * *", own: &berlin, now: summer, want: 0},
+		{name: "of the pool", schedule: "0 9 * * *", pool: berlin, now: summer, want: 0},
+		{name: "its own before the pool's", schedule: "0 9 * * *", own: &berlin, pool: "America/New_York", now: summer, want: 0},
+		{name: "none is UTC", schedule: "0 9 * * *", now: summer, want: budget.Unlimited},
+		{name: "in the gap of a clock change", schedule: "30 2 * * *", own: &berlin, now: spring, want: 0},
+		{name: "an unknown one closes the pool", schedule: "0 1 * * *", own: &mars, now: summer,
+			wrong: "budgets[0].timeZone"},
+		{name: "an unknown one of the pool closes it", schedule: "0 1 * * *", pool: mars, now: summer,
+			wrong: "metadata.annotations[whittle.dev/time-zone]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{}}}
+			if test.pool != "" {
+				pool.Annotations[api.TimeZoneAnnotationKey] = test.pool
+			}
+			pool.Spec.Disruption.Budgets = []api.Budget{scheduled("0", test.schedule, time.Hour)}
+			pool.Spec.Disruption.Budgets[0].TimeZone = test.own
+			got, err := budget.Allowed(pool, budget.PoolCount{Nodes: 9}, api.DisruptionReasonEmpty, test.now)
+			if got != test.want || (err != nil) != (test.wrong != "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
+				t.Errorf("allowed %d, want %d; error %v", got, test.want, err)
+			}
+		})
+	}
+}
+
 // FuzzAllowed looks for a budget that ends the pass, costs it much time, or is valid and not read.
 func FuzzAllowed(f *testing.F) {
 	for _, schedule := range []string{
@@ -188,9 +225,9 @@ func FuzzAllowed(f *testing.F) {
 		if err != nil && allowed != 0 {
 			t.Errorf("a budget that cannot be read allows %d", allowed)
 		}
-		_, parses := api.ParseSchedule(schedule)
+		_, parses := hours.ParseSchedule(schedule, time.UTC)
 		if parses != nil && err == nil {
-			t.Errorf("api.ParseSchedule refuses the schedule: %v", parses)
+			t.Errorf("hours.ParseSchedule refuses the schedule: %v", parses)
 		}
 	})
 }
