@@ -166,7 +166,7 @@ func layers() []layer {
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/commitment shared/launch shared/nodeclass"},
 		{
 			path:    "shared/inventory",
-			imports: "shared/api shared/catalog shared/cluster shared/commitment shared/kubelet shared/misfit",
+			imports: "shared/api shared/catalog shared/cluster shared/commitment shared/hours shared/kubelet shared/misfit",
 		},
 		{path: "shared/status", imports: "shared/api shared/cluster"},
 		{

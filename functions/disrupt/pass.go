@@ -156,6 +156,8 @@ func (p *pass) replaceCandidates(ctx context.Context) error {
 	candidates, notices := disruption.Candidates(p.fleet.Seen, p.now())
 	p.record(decide.Blocked(notices, p.now())...)
 	p.record(decide.Misread(p.fleet.Seen, p.now())...)
+	asleep, candidates := disruption.Asleep(candidates)
+	failedAsleep := p.endAsleep(ctx, asleep)
 	var failedReboots error
 	if p.rebootForRepair {
 		var reboots []disruption.Reboot
@@ -165,7 +167,16 @@ func (p *pass) replaceCandidates(ctx context.Context) error {
 	fixed, planned := decide.Fixed(candidates)
 	failedFixed := p.replaceFixed(ctx, fixed)
 	failedPlanned := p.replacePlanned(ctx, planned)
-	return errors.Join(failedReboots, failedFixed, failedPlanned)
+	return errors.Join(failedAsleep, failedReboots, failedFixed, failedPlanned)
+}
+
+// endAsleep ends nodes of pools that sleep. Their pods wait until the pool wakes, or come to another pool.
+func (p *pass) endAsleep(ctx context.Context, candidates []disruption.Candidate) error {
+	var failed []error
+	for i := range candidates {
+		failed = append(failed, ofNode(candidates[i].Node, p.do(ctx, decide.Sleep(&candidates[i], p.now()))))
+	}
+	return errors.Join(failed...)
 }
 
 // reboot orders reboots. Lifecycle carries them out.

@@ -135,7 +135,8 @@ func buildViews(in scope, from facts) []nodeclaim.View {
 		view.ShiftedUntil = from.shifted[claim.Labels[api.LabelTopologyZoneID]]
 		if pool := claim.Labels[api.NodePoolLabelKey]; pool != "" {
 			view.Origin = from.origins[pool]
-			view.ExpiryWaits = !from.originsKnown || view.Origin != nil && disruption.ExpiresWithinBudgets(view.Origin.Pool)
+			view.ExpiryWaits = !from.originsKnown || view.Origin != nil &&
+				(disruption.ExpiresWithinBudgets(view.Origin.Pool) || view.Origin.Pool.Maintenance(in.now).Closed)
 		}
 		views = append(views, view)
 	}

@@ -169,6 +169,7 @@ func (r *pass) remember(ctx context.Context, misfits map[string]misfit.Misfit, c
 // report tells people what the view has found.
 func (r *pass) report(ctx context.Context) {
 	view := r.view
+	r.reportOrder(ctx)
 	for i := range view.Offer.Unusable {
 		r.reportUnusable(ctx, &view.Offer.Unusable[i])
 	}
@@ -217,13 +218,27 @@ func (r *pass) reportMisfits(ctx context.Context, held []sight.Held) {
 
 // reportUnusable says why a pool gets no nodes. Other pools get theirs.
 func (r *pass) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) {
-	if unusable.Reason == "" {
+	if unusable.Reason == "" || unusable.Reason == snapshot.ReasonAsleep { // somebody wanted it
 		return
 	}
 	pool := &unusable.Pool
 	if r.warnPool(pool, unusable.Reason, unusable.Message) {
 		slog.WarnContext(ctx, "nodepool gets no nodes",
 			"NodePool", pool.Name, "reason", unusable.Reason, "error", unusable.Message)
+	}
+}
+
+// reportOrder says that the order for the whole cluster cannot be read. Nothing sleeps by it.
+func (r *pass) reportOrder(ctx context.Context) {
+	for i := range r.view.Objects.NodePools {
+		pool := &r.view.Objects.NodePools[i]
+		if pool.ClusterOrder == nil || pool.ClusterOrder.Problem == nil {
+			continue
+		}
+		message := "configmap " + cluster.Namespace + "/" + inventory.ControlName + ": " + pool.ClusterOrder.Problem.Error()
+		if r.warnPool(pool, api.EventReasonInvalidClusterOrder, message) && i == 0 {
+			slog.WarnContext(ctx, "the order for the cluster is not followed", "error", message)
+		}
 	}
 }
 
@@ -246,14 +261,14 @@ func (r *pass) reportFee(ctx context.Context, pool *api.NodePool) {
 	}
 }
 
-// withdraw deletes claims whose launch would exceed a limit. In the snapshot they are deleted from
+// withdraw deletes claims whose launch would exceed a limit, and those of pools that sleep. In the snapshot they are deleted from
 // then on, so that one that cannot be deleted is not launched either.
 func (r *pass) withdraw(ctx context.Context, snapshot *plan.Snapshot) error {
 	types := func(claim *api.NodeClaim) []catalog.InstanceType {
 		return typesFor(claim, snapshot, r.view.Offer.ClassTypes)
 	}
 	var failures []error
-	for _, withdrawal := range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types) {
+	for _, withdrawal := range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types, r.now()) {
 		// An earlier launch may have made an instance without an answer. Lifecycle looks for it.
 		failures = append(failures, r.giveUp(ctx, attempt.GiveUp{
 			Claims: []api.NodeClaim{*withdrawal.Claim}, Reason: attempt.ReasonInsufficientCapacity, Message: withdrawal.Message,

@@ -2,12 +2,14 @@ package provision
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
 )
 
@@ -18,13 +20,18 @@ func readReplicas(
 	if pools, err = client.NodePools(ctx); err != nil {
 		return nil, nil, err
 	}
-	for i := range pools {
-		if intent.KeepsReplicas(&pools[i]) {
-			claims, err = client.CachedNodeClaims(ctx)
-			return pools, claims, err
-		}
+	if !slices.ContainsFunc(pools, func(pool api.NodePool) bool { return intent.KeepsReplicas(&pool) }) {
+		return pools, nil, nil
 	}
-	return pools, nil, nil
+	order, err := inventory.ClusterOrder(ctx, client)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range pools {
+		pools[i].ClusterOrder = order
+	}
+	claims, err = client.CachedNodeClaims(ctx)
+	return pools, claims, err
 }
 
 // join reads once what every node must know of the cluster.

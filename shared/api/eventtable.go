@@ -22,6 +22,9 @@ const EventReasonInternalError = "InternalError"
 // EventReasonInvalidNodeFee is the reason of events about NodeFeeAnnotationKey.
 const EventReasonInvalidNodeFee = "InvalidNodeFee"
 
+// EventReasonInvalidClusterOrder is the reason of events about the ConfigMap whittle-control.
+const EventReasonInvalidClusterOrder = "InvalidClusterOrder"
+
 // EventReasonNoCompatibleInstanceTypes is the reason of events about a NodePool whose requirements or
 // minValues leave no instance type.
 const EventReasonNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes"
@@ -55,6 +58,10 @@ func provisionEvents() []EventReason {
 		{
 			EventReasonInvalidNodeFee, []string{NodePoolKind}, by,
 			"The annotation `whittle.dev/node-fee` cannot be read, and counts as no fee.",
+		},
+		{
+			EventReasonInvalidClusterOrder, []string{NodePoolKind}, by,
+			"A key of the ConfigMap `whittle-control` cannot be read. Nothing sleeps by it.",
 		},
 		{
 			ConditionTypeLaunched, []string{NodeClaimKind}, by,

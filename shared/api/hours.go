@@ -66,6 +66,9 @@ func (p *NodePool) TimeZone() (*time.Location, error) {
 	return zone, nil
 }
 
+// HoursError names the annotations about hours that cannot be read, each as a FieldError, or is nil.
+func (p *NodePool) HoursError() error { return p.readHours().err() }
+
 // Rest is whether a pool sleeps at one time.
 //
 // +kubebuilder:object:generate=false

@@ -20,26 +20,35 @@ func (s *Cluster) Allowances(
 		number, err := budget.Allowed(pool, counts[pool.Name], reason, now)
 		// A pool without nodes has nothing that a budget keeps, and Karpenter says nothing either.
 		if allowed[pool.Name] = number; number == 0 && (err != nil || counts[pool.Name].Nodes > 0) {
-			closed[pool.Name] = budgetNotice(pool, counts[pool.Name], reason, now)
+			closed[pool.Name] = budgetNotice(pool, counts[pool.Name], reason, budget.Allowed, now)
 		}
 	}
 	return allowed, closed
 }
 
+// allowed is budget.Allowed or budget.AllowedAtAnyTime.
+type allowed func(*api.NodePool, budget.PoolCount, api.DisruptionReason, time.Time) (int, error)
+
 // budgetNotice says in Karpenter's words that budgets let no node go. For a budget that cannot be
 // read it says how to mend it. Nodes that are not ready use up a budget until somebody acts. Nodes
 // that are leaving use it up for a while only.
-func budgetNotice(pool *api.NodePool, count budget.PoolCount, reason api.DisruptionReason, now time.Time) Notice {
-	granted, err := budget.Allowed(pool, budget.PoolCount{Nodes: count.Nodes}, reason, now)
+func budgetNotice(
+	pool *api.NodePool, count budget.PoolCount, reason api.DisruptionReason, allows allowed, now time.Time,
+) Notice {
+	granted, err := allows(pool, budget.PoolCount{Nodes: count.Nodes}, reason, now)
 	if err != nil {
 		return Notice{Pool: pool, Message: err.Error(), Mend: true}
+	}
+	if anyTime, _ := budget.AllowedAtAnyTime(pool, count, reason, now); granted == 0 && anyTime > 0 {
+		return Notice{Pool: pool, Message: fmt.Sprintf(
+			"No allowed disruptions for disruption reason %s: %s", reason, pool.Maintenance(now))}
 	}
 	message := fmt.Sprintf("No allowed disruptions for disruption reason %s due to blocking budget", reason)
 	if granted == 0 {
 		return Notice{Pool: pool, Message: message}
 	}
 	staying := budget.PoolCount{Nodes: count.Nodes, NotReady: count.NotReady}
-	if left, _ := budget.Allowed(pool, staying, reason, now); left == 0 {
+	if left, _ := allows(pool, staying, reason, now); left == 0 {
 		return Notice{Pool: pool, Message: fmt.Sprintf("%s: %d nodes that are not ready use it up", message, count.NotReady)}
 	}
 	return Notice{Pool: pool, Message: message + ", which nodes that are leaving use up", Passing: true}

@@ -27,7 +27,9 @@ type Candidate struct {
 	urgency   int
 	announced bool
 	bounded   bool
-	since     time.Time
+	// asleep says that the pool sleeps, so that nothing replaces the node.
+	asleep bool
+	since  time.Time
 	// unhealthy is the condition for which the node is repaired, if that is the reason.
 	unhealthy repair.UnhealthyCondition
 }
@@ -50,7 +52,7 @@ func Candidates(s *Cluster, now time.Time) (chosen []Candidate, notices []Notice
 	})
 	allowance := s.newAllowance(now)
 	for _, candidate := range wanted {
-		if allowance.take(candidate.Pool, candidate.Reason) {
+		if allowance.take(&candidate) {
 			chosen = append(chosen, candidate)
 		}
 	}
@@ -60,8 +62,8 @@ func Candidates(s *Cluster, now time.Time) (chosen []Candidate, notices []Notice
 // wanted returns the nodes that a policy wants to replace and that nothing protects. Budgets do not
 // count here.
 func (s *Cluster) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
-	pools, due := s.poolsByName(), s.repairs(now)
-	policies, movable := policies(due), s.movable(due, now)
+	pools, due, resting := s.poolsByName(), s.repairs(now), s.asleep(now)
+	policies, movable := policies(due, resting), s.movable(due, now)
 	notices = s.keptFromRepair(due)
 	noticed := map[string]bool{}
 	for i := range s.Nodes {
@@ -96,6 +98,7 @@ func (s *Cluster) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
 		if candidate.Reason == api.DisruptionReasonUnhealthy {
 			candidate.unhealthy = due[node.Claim.Name]
 		}
+		candidate.asleep = resting[pool.Name]
 		wanted = append(wanted, *candidate)
 	}
 	return wanted, notices
@@ -200,14 +203,18 @@ func (s *Cluster) newAllowance(now time.Time) *allowance {
 	return &allowance{now: now, counts: s.counts(), taken: map[string]int{}, noticed: map[string]bool{}}
 }
 
-// take takes one node of the pool unless a budget forbids it. One notice says so for all nodes.
-func (a *allowance) take(pool *api.NodePool, reason api.DisruptionReason) bool {
-	allowed, _ := budget.Allowed(pool, a.counts[pool.Name], reason, a.now) // the notice has the error
+// take takes the candidate unless a budget forbids it. One notice says so for all nodes of a pool.
+func (a *allowance) take(candidate *Candidate) bool {
+	pool, reason, allows := candidate.Pool, candidate.Reason, budget.Allowed
+	if !candidate.waits(a.now) {
+		allows = budget.AllowedAtAnyTime
+	}
+	allowed, _ := allows(pool, a.counts[pool.Name], reason, a.now) // the notice has the error
 	if a.taken[pool.Name] < allowed {
 		a.taken[pool.Name]++
 		return true
 	}
-	notice := budgetNotice(pool, a.counts[pool.Name], reason, a.now)
+	notice := budgetNotice(pool, a.counts[pool.Name], reason, allows, a.now)
 	if !a.noticed[pool.Name+notice.Message] {
 		a.noticed[pool.Name+notice.Message] = true
 		a.notices = append(a.notices, notice)

@@ -9,6 +9,7 @@
 //	   |- candidates.go Candidates: nodes to replace, by the policies below, within budgets.go
 //	   |     policy.go           the policies in the order of urgency
 //	   |     unhealthy.go        the node has an unhealthy condition (package repair)
+//	   |     asleep.go           the pool sleeps, and nothing replaces its nodes
 //	   |     scheduledchange.go  AWS has announced the end of the instance (departure.go)
 //	   |     rebalance.go        EC2 recommends to replace the spot instance
 //	   |     drifted.go          the claim differs from its NodePool or EC2NodeClass (package drift)

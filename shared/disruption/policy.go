@@ -23,7 +23,7 @@ type policy struct {
 }
 
 // policies are all reasons to replace nodes, the most urgent first. The first policy that wants a
-// node decides. Due are the nodes whose repair is due.
-func policies(due map[string]repair.UnhealthyCondition) []policy {
-	return []policy{unhealthy(due), scheduledChange(), rebalance(), drifted(), expired()}
+// node decides. Due are the nodes whose repair is due, and resting the pools that sleep.
+func policies(due map[string]repair.UnhealthyCondition, resting map[string]bool) []policy {
+	return []policy{unhealthy(due), asleep(resting), scheduledChange(), rebalance(), drifted(), expired()}
 }

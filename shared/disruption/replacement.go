@@ -199,7 +199,7 @@ func (n *Node) keptFrom(reason api.DisruptionReason, now time.Time) string {
 		return "the node got the annotation " + annotation
 	}
 	candidate := Candidate{Node: n, Reason: reason}
-	for _, policy := range policies(nil) {
+	for _, policy := range policies(nil, nil) {
 		if policy.reason == reason {
 			candidate.announced = policy.announced
 			if candidate.endsInAnyCase() {

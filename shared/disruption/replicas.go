@@ -30,11 +30,12 @@ type Scaling struct {
 // because they cost money until they are gone. Surplus nodes go in this order: unlaunched ones,
 // empty ones, those with the cheapest evictions, and last those that a person protects. A node that
 // disruption has chosen, and will replace, counts as present and not as surplus. The deletion costs
-// of pods count as costs of evictions unless they are managed.
+// of pods count as costs of evictions unless they are managed. A pool that sleeps gets no node, and its
+// nodes leave within its budgets: see asleep.go.
 //
 // See https://karpenter.sh/docs/concepts/nodepools/#specreplicas.
 func Replicas(pool *api.NodePool, nodes []Node, managedCosts bool, now time.Time) Scaling {
-	if pool.Spec.Replicas == nil || pool.DeletionTimestamp != nil {
+	if pool.Spec.Replicas == nil || pool.DeletionTimestamp != nil || pool.Rest(now).Asleep {
 		return Scaling{}
 	}
 	var all, chosen int64

@@ -15,6 +15,8 @@ type Order struct {
 	Windows Windows
 	// Reason is why, in a person's words.
 	Reason string
+	// Problem is why an order could not be read, or nil. Such an order orders nothing.
+	Problem error
 }
 
 // Keys of the data of the ConfigMap that has an order.

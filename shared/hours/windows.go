@@ -129,7 +129,7 @@ func (w dayWindow) occurrence(date time.Time) (start, end time.Time) {
 	if w.to <= w.from {
 		ends += minutesOfDay
 	}
-	return first(atMinute(date, w.from), w.zone), first(atMinute(date, ends), w.zone)
+	return First(atMinute(date, w.from), w.zone), First(atMinute(date, ends), w.zone)
 }
 
 func atMinute(date time.Time, minute int) time.Time {

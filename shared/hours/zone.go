@@ -57,8 +57,9 @@ func wallOf(t time.Time, zone *time.Location) time.Time {
 // furthest is more than any offset from UTC, and more than a day that a zone leaves out.
 const furthest = 48 * time.Hour
 
-// first is the first instant at which the zone's clock shows the wall time or a later one.
-func first(wall time.Time, zone *time.Location) time.Time {
+// First is the first instant at which the zone's clock shows the wall time, which is given as a time in UTC, or
+// a later one.
+func First(wall time.Time, zone *time.Location) time.Time {
 	t := wall.Add(-furthest)
 	for {
 		s := stretchAt(t, zone)

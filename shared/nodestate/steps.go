@@ -136,7 +136,8 @@ func stepsOfEnd() []StepEntry {
 		{
 			Step: StepFailed, Meaning: "A function failed, or an object keeps Whittle from working.",
 			Reasons: []string{
-				api.EventReasonInternalError, api.EventReasonInvalidNodeFee, "UnregisteredTaintMissing", "FailedConsistencyCheck",
+				api.EventReasonInternalError, api.EventReasonInvalidNodeFee, api.EventReasonInvalidClusterOrder,
+				"UnregisteredTaintMissing", "FailedConsistencyCheck",
 				"FailedTermination", "PodsRefused", "InstanceTagsMissing", "WaitingOnNodeClaimTermination",
 			},
 		},

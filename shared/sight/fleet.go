@@ -51,6 +51,7 @@ func ReadFleet(ctx context.Context, reader Reader, settings Settings, now time.T
 		return nil, err
 	}
 	f.Objects.ShieldShifted(shifted, now)
+	f.Objects.ShieldAsleep(now)
 	// Without the virtual pods their nodes would look empty, so that an error ends the reading.
 	bound, err := boundVirtual(ctx, reader, &settings, f.Objects, now)
 	if err != nil {

@@ -75,9 +75,9 @@ type FactReader interface {
 // replicas decide which claims go, and they are few.
 type Cluster struct{ *cluster.Client }
 
-// NodePools reads past the watch cache.
+// NodePools reads past the watch cache. The pools have the cluster's order.
 func (c Cluster) NodePools(ctx context.Context) ([]api.NodePool, error) {
-	return c.Consistent().NodePools(ctx)
+	return inventory.PoolsWithOrder(ctx, c.Client, c.Consistent().NodePools)
 }
 
 // Catalog is inventory.Catalog.

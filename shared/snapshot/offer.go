@@ -42,6 +42,9 @@ type Offer struct {
 	oneNode map[string]bool
 }
 
+// ReasonAsleep is why a pool that sleeps gets no nodes. No condition has it.
+const ReasonAsleep = "Asleep"
+
 // Unusable is a NodePool that gets no nodes. The message contains the remedy. It is empty for a
 // pool that is being deleted.
 type Unusable struct {
@@ -135,6 +138,9 @@ func pools(
 		})
 		if err != nil {
 			reason, message = api.ReasonNodePoolValidationFailed, err.Error()
+		}
+		if rest := pool.Rest(now); reason == "" && rest.Asleep {
+			reason, message = ReasonAsleep, rest.String()
 		}
 		brake := registration.Brake{}
 		if reason == "" {

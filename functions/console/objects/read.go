@@ -29,7 +29,7 @@ func Read(
 	objects := &view.Cluster{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		objects.NodePools, err = client.NodePools(ctx)
+		objects.NodePools, err = inventory.PoolsWithOrder(ctx, client, client.NodePools)
 		return Installed(err)
 	})
 	group.Go(func() (err error) {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/registration"
 )
@@ -35,7 +38,8 @@ func nodePools(objects *Cluster, now time.Time) []NodePool {
 			shown.Memory.Add(*claim.Status.Capacity.Memory())
 		}
 		shown.Reasons = reasons(pool)
-		if shown.Nodes > 0 && nodestate.FrozenPool(pool, shown.Nodes, now) {
+		showHours(&shown, pool, now)
+		if shown.Nodes > 0 && !pool.Maintenance(now).Closed && nodestate.FrozenPool(pool, shown.Nodes, now) {
 			shown.Reasons = append(shown.Reasons, "its budgets let no node go now")
 		}
 		class := api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, objects.NodeClasses)
@@ -46,6 +50,28 @@ func nodePools(objects *Cluster, now time.Time) []NodePool {
 	}
 	slices.SortFunc(pools, func(a, b NodePool) int { return strings.Compare(a.Name, b.Name) })
 	return pools
+}
+
+// showHours shows what holds by the pool's windows and the cluster's order, and what changes next.
+func showHours(shown *NodePool, pool *api.NodePool, now time.Time) {
+	if rest := pool.Rest(now); rest.Scheduled() {
+		shown.Sleep = &Hours{Active: rest.Asleep, NextChange: rest.Changes, Message: printable.Line(rest.String())}
+	}
+	if maintenance := pool.Maintenance(now); maintenance.Closed || !maintenance.Changes.IsZero() {
+		shown.Maintenance = &Hours{
+			Active: !maintenance.Closed, NextChange: maintenance.Changes, Message: maintenance.String()}
+	}
+}
+
+// orderProblem is why the order for the whole cluster cannot be read.
+func orderProblem(objects *Cluster) []string {
+	for i := range objects.NodePools {
+		if order := objects.NodePools[i].ClusterOrder; order != nil && order.Problem != nil {
+			return []string{printable.Line(fmt.Sprintf("nothing sleeps by the configmap %s/%s: %v",
+				cluster.Namespace, inventory.ControlName, order.Problem))}
+		}
+	}
+	return nil
 }
 
 // reasons returns the messages of the pool's conditions that are not true. Ready only repeats

@@ -87,7 +87,23 @@ func (v *View) writePools(text *strings.Builder, style terminal.Style) {
 		text.WriteString(style.Wrap("none: Whittle launches no node without a NodePool; apply one and an EC2NodeClass",
 			"", "  "))
 	}
+	v.writeHours(text, style)
 	text.WriteString("\n")
+}
+
+// writeHours writes a line for each pool with windows.
+func (v *View) writeHours(text *strings.Builder, style terminal.Style) {
+	for _, pool := range v.NodePools {
+		var says []string
+		for _, hours := range []*Hours{pool.Sleep, pool.Maintenance} {
+			if hours != nil {
+				says = append(says, hours.Message)
+			}
+		}
+		if len(says) > 0 {
+			text.WriteString(style.Wrap(pool.Name+": "+strings.Join(says, "; "), "", "  "))
+		}
+	}
 }
 
 func (v *View) writeNodes(text *strings.Builder, form Form) {

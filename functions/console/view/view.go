@@ -108,6 +108,18 @@ type NodePool struct {
 	ExtrasPerHour float64  `json:"extrasPerHour"`
 	Ready         bool     `json:"ready"`
 	Reasons       []string `json:"reasons,omitempty"` // why it is not ready, and other problems
+	// Sleep and Maintenance say what holds and changes next; nil for a pool without windows.
+	Sleep       *Hours `json:"sleep,omitempty"`
+	Maintenance *Hours `json:"maintenance,omitempty"`
+}
+
+// Hours are a pool's windows at the view's time.
+type Hours struct {
+	// Active says that the pool sleeps, or that its maintenance window is open.
+	Active bool `json:"active"`
+	// NextChange is when that changes; zero where it does not within a year.
+	NextChange time.Time `json:"nextChange,omitzero"`
+	Message    string    `json:"message"`
 }
 
 // Node is a node, a claim whose node has not joined yet, or both.
@@ -231,7 +243,7 @@ func Of(objects *Cluster, now time.Time) *View {
 	}
 	view.sumUp()
 	view.Verdict = verdict(view, objects.Status.Deployment)
-	view.Problems = problems(view)
+	view.Problems = append(problems(view), orderProblem(objects)...)
 	return view
 }
 

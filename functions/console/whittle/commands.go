@@ -55,6 +55,23 @@ func commands() []command {
 			},
 		},
 		{
+			"sleep", "lets the whole cluster sleep: nothing is launched, and Whittle's nodes leave within their budgets",
+			[]string{
+				"whittle sleep -until 07:00 -time-zone Europe/Berlin -reason \"no tests tonight\"", "whittle sleep -until 10h",
+				"whittle sleep -windows \"Mon-Fri 20:00-07:00; Sat,Sun\" -time-zone Europe/Berlin",
+			},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return sleepCluster(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
+			"wake", "ends the sleep of the whole cluster; NodePools keep their own windows",
+			[]string{"whittle wake"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return wakeCluster(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
 			"check", "checks account and cluster before the first deployment; changes nothing",
 			[]string{"whittle check -cluster prod", "whittle check -cluster prod -o json"},
 			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {

@@ -68,6 +68,30 @@ func TerminateFirst(candidate *disruption.Candidate, why string, now time.Time) 
 	return task
 }
 
+// Sleep ends a node of a pool that sleeps. Nothing replaces it. The taint comes first, so that no pod
+// arrives during the drain.
+func Sleep(candidate *disruption.Candidate, now time.Time) Task {
+	node, reason := candidate.Node, string(candidate.Reason)
+	task := Task{Node: node}
+	if patch := disruption.Taint(node.Node); patch != nil {
+		task.add(PatchNode{Patch: patch})
+	}
+	because := candidate.Pool.Rest(now).String()
+	task.add(
+		disruptionReason(reason),
+		Log{Message: "disrupting node(s)", Attributes: []any{
+			"reason", reason, "decision", "delete", "disrupted-node-count", 1, "replacement-node-count", 0,
+			"Node", node.Node.Name, "NodeClaim", node.Claim.Name, "NodePool", candidate.Pool.Name, "because", because,
+		}},
+	)
+	if deadline := disruption.RepairDeadline(node, now); deadline != nil {
+		task.add(PatchClaim{Patch: deadline})
+	}
+	task.add(DeleteClaim{Claim: node.Claim}, ShowDeleted{}, CountSavings{Reason: reason})
+	task.add(terminating(node, reason+": "+because)...)
+	return task
+}
+
 // Reboot orders the reboot of an unhealthy node. The condition is the order, and comes last.
 func Reboot(r *disruption.Reboot) Task {
 	node := r.Node

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,11 +19,12 @@ import (
 // Withdrawal is a claim to delete before its launch.
 type Withdrawal struct {
 	Claim *api.NodeClaim
-	// Message names the limit and the remedy.
+	// Message names the limit and the remedy, or says until when the pool sleeps.
 	Message string
 }
 
-// Withdrawals are the claims without an instance whose launch would exceed a limit of their pool.
+// Withdrawals are the claims without an instance whose launch would exceed a limit of their pool, or whose
+// pool sleeps.
 // Older claims keep their place. Provision and disrupt each write claims within the limits that they
 // read. Two claims that were written at the same time may exceed them together. Only provision
 // launches, so that its check before the launch keeps the limits. The snapshot must have all claims.
@@ -33,11 +35,16 @@ type Withdrawal struct {
 // pods come to other nodes may stay after all, and counts. Everything counts in a pool with a fixed
 // number of nodes, whose limit is one of machines.
 func Withdrawals(
-	pools []api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
+	pools []api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType, now time.Time,
 ) []Withdrawal {
 	var withdrawn []Withdrawal
 	for i := range pools {
-		if len(pools[i].Spec.Limits) > 0 {
+		if rest := pools[i].Rest(now); rest.Asleep {
+			for _, claim := range useOf(&pools[i], snapshot, types).waiting {
+				withdrawn = append(withdrawn, Withdrawal{
+					Claim: claim, Message: fmt.Sprintf("nodepool %q gets no nodes: %s", pools[i].Name, rest)})
+			}
+		} else if len(pools[i].Spec.Limits) > 0 {
 			withdrawn = append(withdrawn, withdrawalsOf(&pools[i], snapshot, types)...)
 		}
 	}

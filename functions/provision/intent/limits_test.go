@@ -91,7 +91,7 @@ func TestClaimsThatExceedALimitTogetherAreWithdrawn(t *testing.T) {
 			}
 			of := func(*api.NodeClaim) []catalog.InstanceType { return types }
 			var names []string
-			for _, withdrawn := range intent.Withdrawals([]api.NodePool{limited, pool("spare", -1)}, s, of) {
+			for _, withdrawn := range intent.Withdrawals([]api.NodePool{limited, pool("spare", -1)}, s, of, time.Now()) {
 				names = append(names, withdrawn.Claim.Name)
 				if !strings.Contains(withdrawn.Message, `nodepool "general"`) {
 					t.Errorf("message %q", withdrawn.Message)

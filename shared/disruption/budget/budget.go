@@ -36,7 +36,21 @@ type PoolCount struct {
 // otherwise in the pool's, otherwise in UTC. A budget that cannot be read allows no disruption of the
 // pool for any reason. The error says how to mend it.
 // https://karpenter.sh/docs/concepts/disruption/#nodepool-disruption-budgets
+//
+// Outside of the pool's maintenance windows none may be disrupted, except for a repair: the pods of an
+// unhealthy node do not run.
 func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time) (int, error) {
+	if reason != api.DisruptionReasonUnhealthy && pool.Maintenance(now).Closed {
+		return 0, pool.HoursError()
+	}
+	return AllowedAtAnyTime(pool, count, reason, now)
+}
+
+// AllowedAtAnyTime is Allowed without regard to the pool's maintenance windows, for what cannot wait for
+// them.
+func AllowedAtAnyTime(
+	pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time,
+) (int, error) {
 	if len(pool.Unreadable) > 0 {
 		return 0, fmt.Errorf("nodepool %q: %s", pool.Name, api.UnreadableText(pool.Unreadable))
 	}

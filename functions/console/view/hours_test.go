@@ -1,0 +1,55 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/hours"
+)
+
+func TestStatusShowsTheNextChangeOfAPool(t *testing.T) {
+	at := time.Date(2026, 3, 10, 20, 0, 0, 0, time.UTC) // a Tuesday, 21:00 in Berlin
+	pool := func(name string, pairs ...string) api.NodePool {
+		made := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
+		for i := 0; i < len(pairs); i += 2 {
+			made.Annotations[pairs[i]] = pairs[i+1]
+		}
+		return made
+	}
+	const zone, berlin = api.TimeZoneAnnotationKey, "Europe/Berlin"
+	cluster := &Cluster{NodePools: []api.NodePool{
+		pool("always"),
+		pool("batch", zone, berlin, api.SleepAnnotationKey, "Sat,Sun", api.MaintenanceWindowAnnotationKey, "Sun 02:00-04:00"),
+		pool("web", zone, berlin, api.SleepAnnotationKey, "Mon-Fri 20:00-07:00"),
+	}}
+	shown := Of(cluster, at)
+	if pool := shown.NodePools[0]; pool.Sleep != nil || pool.Maintenance != nil {
+		t.Errorf("a pool without windows: %+v, %+v", pool.Sleep, pool.Maintenance)
+	}
+	if sleep := shown.NodePools[2].Sleep; sleep == nil || !sleep.Active ||
+		!sleep.NextChange.Equal(time.Date(2026, 3, 11, 6, 0, 0, 0, time.UTC)) {
+		t.Errorf("web: %+v", sleep)
+	}
+	var text strings.Builder
+	if err := shown.WriteTables(&text, Form{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"batch: it sleeps from Sat 14 Mar 00:00 Europe/Berlin; its maintenance window opens at Sun 15 Mar 02:00 Europe/Berlin",
+		"web: it sleeps until Wed 11 Mar 07:00 Europe/Berlin\n",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), strings.TrimSpace(want)) {
+			t.Errorf("the table lacks %q:\n%s", want, text.String())
+		}
+	}
+	cluster.NodePools[0].ClusterOrder = &hours.Order{
+		Problem: &hours.OrderError{Key: "sleepUntil", Value: "soon", Problem: "is not a time"}}
+	if problems := strings.Join(Of(cluster, at).Problems, "; "); !strings.Contains(
+		problems, `nothing sleeps by the configmap whittle-system/whittle-control: data.sleepUntil: "soon" is not a time`) {
+		t.Errorf("problems %q", problems)
+	}
+}
