@@ -62,7 +62,7 @@ func peoplesAnnotations() []Annotation {
 		{Key: TimeZoneAnnotationKey, On: pool, Default: "UTC",
 			Meaning: "IANA time zone of the pool's windows, and of the schedules of its budgets without a `timeZone`."},
 		{Key: SleepAnnotationKey, On: pool,
-			Meaning: "Windows in which the pool launches nothing and its nodes leave, such as `Mon-Fri 20:00-07:00; Sat,Sun` " +
+			Meaning: "Windows in which the pool launches nothing and its nodes leave, such as `Sun-Fri 20:00-07:00; Sat,Sun` " +
 				"or `0 20 * * mon-fri for 11h`."},
 		{Key: WakeAheadAnnotationKey, On: pool, Default: "5m",
 			Meaning: "The pool launches again this long before its sleep ends, so that nodes are there at the hour."},

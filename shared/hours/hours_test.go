@@ -181,6 +181,11 @@ func TestWindows(t *testing.T) {
 			t.Errorf("after %s: %s, want %s", test.now, next, test.next)
 		}
 	}
+	// With the night of Sunday the weekend is one sleep.
+	whole := parse(t, "Sun-Fri 20:00-07:00; Sat,Sun", berlin)
+	if next := whole.Next(at(t, "2026-03-06T19:30:00Z")); !next.Equal(at(t, "2026-03-09T06:00:00Z")) {
+		t.Errorf("the weekend ends at %s", next)
+	}
 	always := parse(t, "Mon-Sun", "")
 	if now := at(t, "2026-03-06T19:30:00Z"); !always.Inside(now) || !always.Next(now).IsZero() {
 		t.Errorf("whole weeks end at %s", always.Next(now))

@@ -17,7 +17,7 @@ const (
 )
 
 // Examples are windows that people can begin from.
-const Examples = `"Mon-Fri 20:00-07:00; Sat,Sun" or "0 20 * * mon-fri for 11h"`
+const Examples = `"Sun-Fri 20:00-07:00; Sat,Sun" or "0 20 * * mon-fri for 11h"`
 
 // Parse reads windows in the zone. Windows are separated by semicolons. Each is one of these:
 //

@@ -69,7 +69,8 @@ func TestSleepSaysHowToMend(t *testing.T) {
 		"more than a year": {Until: "2036-03-30 07:00"},
 		`day "weekend"`:    {Windows: "weekend"},
 	} {
-		if changes, _, err := control.Of(ordered, nil, now); changes != nil || err == nil || !strings.Contains(err.Error(), want) {
+		changes, _, err := control.Of(ordered, nil, now)
+		if changes != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", ordered, err)
 		}
 	}

@@ -58,7 +58,7 @@ func commands() []command {
 			"sleep", "lets the whole cluster sleep: nothing is launched, and Whittle's nodes leave within their budgets",
 			[]string{
 				"whittle sleep -until 07:00 -time-zone Europe/Berlin -reason \"no tests tonight\"", "whittle sleep -until 10h",
-				"whittle sleep -windows \"Mon-Fri 20:00-07:00; Sat,Sun\" -time-zone Europe/Berlin",
+				"whittle sleep -windows \"Sun-Fri 20:00-07:00; Sat,Sun\" -time-zone Europe/Berlin",
 			},
 			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
 				return sleepCluster(ctx, arguments, time.Now, out, problems)
