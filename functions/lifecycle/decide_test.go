@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/fleet"
 )
 
@@ -88,6 +89,22 @@ func TestAViewHasWhatBelongsToItsClaim(t *testing.T) {
 	if view := views["listed"]; len(view.Nodes) != 1 || !view.ShiftedUntil.Equal(until) || !view.ExpiryWaits ||
 		view.Cluster != "test" || !view.Tick || !view.Report || !view.InstancesListed {
 		t.Errorf("listed: %+v", view)
+	}
+}
+
+func TestAnExpiredClaimWaitsForTheMaintenanceWindowOfItsPool(t *testing.T) {
+	claim := claimOf("expired", false)
+	claim.Labels = map[string]string{api.NodePoolLabelKey: "default"}
+	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{
+		Name: "default", Annotations: map[string]string{api.MaintenanceWindowAnnotationKey: "Sun 02:00-04:00"}}}
+	sunday := time.Date(2026, 3, 8, 3, 0, 0, 0, time.UTC)
+	for at, waits := range map[time.Time]bool{sunday: false, sunday.Add(-24 * time.Hour): true} {
+		views := buildViews(scope{tick: true, now: at}, facts{
+			claims: []api.NodeClaim{claim}, originsKnown: true, origins: map[string]*drift.Origin{"default": {Pool: pool}},
+		})
+		if len(views) != 1 || views[0].ExpiryWaits != waits {
+			t.Errorf("at %s: %+v", at, views)
+		}
 	}
 }
 

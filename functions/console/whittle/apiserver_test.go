@@ -58,6 +58,7 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, client)
+	t.Run("sleep and wake", func(t *testing.T) { sleepsAndWakes(t, kubeconfig) })
 	t.Run("json", func(t *testing.T) {
 		text, err := output(t, "status", "-kubeconfig", kubeconfig, "-output", "json")
 		if err != nil {
@@ -480,5 +481,34 @@ func karpenterLeads(t *testing.T, kubeconfig string) func() {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// sleepsAndWakes lets the cluster sleep by a command, and wakes it.
+func sleepsAndWakes(t *testing.T, kubeconfig string) {
+	t.Helper()
+	for _, step := range []struct {
+		arguments []string
+		says      string
+		status    bool
+	}{
+		{[]string{"sleep", "-until", "10h", "-reason", "offsite"}, "the cluster sleeps until", true},
+		{[]string{"wake"}, "the cluster is awake", false},
+		{[]string{"sleep", "-windows", "Mon-Sun"}, "the cluster sleeps for more than a year", true},
+		{[]string{"wake"}, "windows had no end", false},
+		{[]string{"wake"}, "the cluster is awake", false},
+	} {
+		text, err := output(t, append(step.arguments, "-kubeconfig", kubeconfig)...)
+		if err != nil || !strings.Contains(text, step.says) {
+			t.Errorf("%q: %v, %q", step.arguments, err, text)
+		}
+		shown, err := output(t, "status", "-kubeconfig", kubeconfig)
+		if err != nil || strings.Contains(shown, "the cluster sleeps") != step.status {
+			t.Errorf("after %q: %v\n%s", step.arguments, err, shown)
+		}
+	}
+	_, problems, err := runPlan(t, "", "sleep", "-until", "tomorrow", "-kubeconfig", kubeconfig)
+	if exitCode(err) != codeUsage || !strings.Contains(problems, `-until: "tomorrow"`) {
+		t.Errorf("a time that cannot be read: %v, %s", err, problems)
 	}
 }
