@@ -138,8 +138,8 @@ func Faults() []Fault {
 			What: "provision launches claims that exceed a limit together with those of another writer",
 			Replacements: []overlay.Replacement{{
 				File: "functions/provision/pass.go",
-				Old:  "range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types) {",
-				New:  "range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types)[:0] {",
+				Old:  "range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types, r.now()) {",
+				New:  "range intent.Withdrawals(r.view.Objects.NodePools, snapshot, types, r.now())[:0] {",
 			}},
 		},
 		{
@@ -222,7 +222,8 @@ func Faults() []Fault {
 				File: "functions/provision/shrink.go", Old: "sight.Cluster{Client: r.client.Consistent()}",
 				New: "sight.Cluster{Client: r.client}",
 			}, {
-				File: "shared/sight/reader.go", Old: "c.Consistent().NodePools(ctx)", New: "c.Client.NodePools(ctx)",
+				File: "shared/sight/reader.go", Old: "c.Client, c.Consistent().NodePools)",
+				New: "c.Client, c.Client.NodePools)",
 			}},
 		},
 		{
