@@ -24,10 +24,10 @@ const removal = "kubectl delete clusterroles,clusterrolebindings,roles,rolebindi
 const removeProperty = "RemoveRightsOf"
 
 // remove deletes the rights, if the id is that of a completed installation, or if a person orders it
-// in an event without an id. Then it removes the soft taints that disrupt has written on nodes. Definitions, the namespace and NodePools stay: with a definition,
-// Kubernetes would delete every NodePool and so every node. Rights that stay harm nobody, because
-// their groups lose all members with the stack. Only a cluster that answers can therefore fail a
-// deletion.
+// in an event without an id. Then it removes the soft taints that disrupt has written on nodes.
+// Definitions, the namespace and NodePools stay: with a definition, Kubernetes would delete every
+// NodePool and so every node. Rights that stay harm nobody, because their groups lose all members with
+// the stack. Only a cluster that answers can therefore fail a deletion.
 func (h *Handler) remove(ctx context.Context, event cfn.Event) error {
 	id := event.PhysicalResourceID
 	ordered := id == "" && event.ResourceProperties[removeProperty] == h.cluster

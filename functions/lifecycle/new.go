@@ -80,13 +80,15 @@ func share(settings *function.Settings) float64 {
 	if settings.Optional(name) == "" {
 		return 1
 	}
-	return function.Parsed(settings, name, "write a percentage from 0 to 100, such as 50", func(text string) (float64, error) {
-		percent, err := strconv.ParseFloat(text, 64)
-		if err == nil && !(percent >= 0 && percent <= 100) {
-			err = strconv.ErrRange
-		}
-		return percent / 100, err
-	})
+	return function.Parsed(settings, name, "write a percentage from 0 to 100, such as 50", parsePercent)
+}
+
+func parsePercent(text string) (float64, error) {
+	percent, err := strconv.ParseFloat(text, 64)
+	if err == nil && !(percent >= 0 && percent <= 100) {
+		err = strconv.ErrRange
+	}
+	return percent / 100, err
 }
 
 // Handle answers a batch of messages with one pass over all claims, nodes and instances. During

@@ -261,8 +261,8 @@ func (r *pass) reportFee(ctx context.Context, pool *api.NodePool) {
 	}
 }
 
-// withdraw deletes claims whose launch would exceed a limit, and those of pools that sleep. In the snapshot they are deleted from
-// then on, so that one that cannot be deleted is not launched either.
+// withdraw deletes claims whose launch would exceed a limit, and those of pools that sleep. In the
+// snapshot they are deleted from then on, so that one that cannot be deleted is not launched either.
 func (r *pass) withdraw(ctx context.Context, snapshot *plan.Snapshot) error {
 	types := func(claim *api.NodeClaim) []catalog.InstanceType {
 		return typesFor(claim, snapshot, r.view.Offer.ClassTypes)

@@ -63,8 +63,8 @@ func TestReservedInstancesOfAWSExample(t *testing.T) {
 }
 
 // TestSavingsPlansTakeTheDearestSavingFirst follows
-// https://docs.aws.amazon.com/savingsplans/latest/userguide/sp-applying.html: a plan of a family comes before one of all
-// families, and within a plan the greatest saving in percent.
+// https://docs.aws.amazon.com/savingsplans/latest/userguide/sp-applying.html: a plan of a family comes before one of
+// all families, and within a plan the greatest saving in percent.
 func TestSavingsPlansTakeTheDearestSavingFirst(t *testing.T) {
 	instances := slices.Concat(running(1, "m5.large", "a"), running(1, "c5.large", "a"), running(1, "r5.large", "a"))
 	onDemand := map[string]float64{"m5.large": 0.10, "c5.large": 0.10, "r5.large": 0.10}

@@ -157,7 +157,8 @@ func (e *Emptiness) allowed(s *Cluster, pools map[string]*api.NodePool, now time
 		number, _ := budget.Allowed(pools[name], counts[name], api.DisruptionReasonEmpty, now)
 		allowed[name] = number
 		if number == 0 {
-			e.Notices = append(e.Notices, budgetNotice(pools[name], counts[name], api.DisruptionReasonEmpty, budget.Allowed, now))
+			e.Notices = append(e.Notices,
+				budgetNotice(pools[name], counts[name], api.DisruptionReasonEmpty, budget.Allowed, now))
 		}
 	}
 	return allowed

@@ -80,7 +80,8 @@ func (in *Input) available(requirements scheduling.Requirements) []offer {
 			offering := &instanceType.Offerings[j]
 			subnet, has := subnets[offering.Zone]
 			// What a commitment pays for is the same on-demand instance once more.
-			if !has || offering.Coverage != nil || !offering.Available || !offering.AllowedBy(requirements) || in.short(instanceType.Name, offering) {
+			if !has || offering.Coverage != nil || !offering.Available || !offering.AllowedBy(requirements) ||
+				in.short(instanceType.Name, offering) {
 				continue
 			}
 			offers = append(offers, offer{

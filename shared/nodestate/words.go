@@ -236,6 +236,7 @@ func silent() map[string]string {
 		api.BatchAnnotationKey:                     "how the claim was launched",
 		api.GangAnnotationKey:                      "how the claim was planned",
 		api.NominatedPodsAnnotationKey:             "explain names these pods",
+		api.CommitmentAnnotationKey:                "explain names the commitment",
 		api.DepartureWithdrawnAnnotationKey:        "a departure that no longer holds",
 	}
 }

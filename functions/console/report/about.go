@@ -179,6 +179,9 @@ func whyExists(n *plan.Node, s *plan.Snapshot) []string {
 		}
 		lines = append(lines, fmt.Sprintf("it was launched for %s, of which %d run on it", count(len(planned), "pod"), here))
 	}
+	if id, _, has := api.CommitmentOf(n.NodeClaim); has {
+		lines = append(lines, "it was chosen because the commitment "+printable.Line(id)+" pays for it")
+	}
 	for i := range s.NodePools {
 		if pool := &s.NodePools[i]; pool.Name == n.Pool() && pool.Spec.Replicas != nil {
 			lines = append(lines, fmt.Sprintf("nodepool %q keeps %s (spec.replicas)", pool.Name,

@@ -121,7 +121,8 @@ func TestAboutNodeSaysWhyItExists(t *testing.T) {
 	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	pool.Spec.Replicas = &replicas
 	claim := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: map[string]string{api.NodePoolLabelKey: "p"},
-		Annotations: map[string]string{api.NominatedPodsAnnotationKey: "u1,u2", api.ReplacesAnnotationKey: "old"}}}
+		Annotations: map[string]string{api.NominatedPodsAnnotationKey: "u1,u2", api.ReplacesAnnotationKey: "old",
+			api.CommitmentAnnotationKey: "m5=16"}}}
 	claim.Status.ProviderID = "aws:///us-east-1a/i-1"
 	foreign := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "foreign"}}
 	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "u2"}}
@@ -131,6 +132,7 @@ func TestAboutNodeSaysWhyItExists(t *testing.T) {
 	}}
 	for name, parts := range map[string][]string{
 		"i-1": {"it replaces old", "it was launched for 2 pods, of which 1 run on it",
+			"it was chosen because the commitment m5 pays for it",
 			`nodepool "p" keeps 3 nodes (spec.replicas)`, "1 pod on it: a/b"},
 		"foreign": {"Whittle did not launch it", "Whittle never removes it"},
 	} {

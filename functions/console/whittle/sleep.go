@@ -23,7 +23,8 @@ func sleepCluster(
 	flags.StringVar(&ordered.Until, "until", "", "`time` at which the sleep ends: 10h, 07:00 or \"2026-03-02 07:00\"")
 	flags.StringVar(&ordered.Windows, "windows", "",
 		"`windows` in which the cluster sleeps again and again, such as \"Sun-Fri 20:00-07:00; Sat,Sun\"; none removes them")
-	flags.StringVar(&ordered.Zone, "time-zone", "", "IANA `name` of the time zone (default: that of the last order, or UTC)")
+	flags.StringVar(&ordered.Zone, "time-zone", "",
+		"IANA `name` of the time zone (default: that of the last order, or UTC)")
 	flags.StringVar(&ordered.Reason, "reason", "", "`text` that status and the events of waiting pods show")
 	if err := parse(flags, arguments, problems); err != nil {
 		return err
