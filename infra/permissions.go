@@ -127,11 +127,11 @@ func catalogStatements(c *cluster) []awsiam.PolicyStatement {
 	if !c.configuration.commitments {
 		return statements
 	}
-	// Lists have no resources, and the service answers in one region for all of a partition.
+	// The plans are the account's. They have no region, because the service answers in one for all of a partition.
 	// https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssavingsplans.html
 	return append(statements, allow("SavingsPlans",
 		jsii.Strings("savingsplans:DescribeSavingsPlans", "savingsplans:DescribeSavingsPlanRates"),
-		[]*string{jsii.String("*")}, nil))
+		[]*string{arn("savingsplans::${AWS::AccountId}:savingsplan/*")}, nil))
 }
 
 func installStatements(c *cluster, q queues, catalog function) []awsiam.PolicyStatement {
