@@ -58,6 +58,7 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, client)
+	t.Run("cost", func(t *testing.T) { sharesTheBill(t, kubeconfig) })
 	t.Run("sleep and wake", func(t *testing.T) { sleepsAndWakes(t, kubeconfig) })
 	t.Run("json", func(t *testing.T) {
 		text, err := output(t, "status", "-kubeconfig", kubeconfig, "-output", "json")
@@ -481,6 +482,27 @@ func karpenterLeads(t *testing.T, kubeconfig string) func() {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// sharesTheBill asks who uses the price of the only node.
+func sharesTheBill(t *testing.T, kubeconfig string) {
+	t.Helper()
+	for arguments, says := range map[string]string{
+		"":                            "1 node: $0.2500/h",
+		"-by nodepool":                "general",
+		"-by label:team -o json":      `"by": "label:team"`,
+		"-o csv":                      ",0.250000,",
+		"-o jsonpath={.rows[*].name}": "(idle)",
+	} {
+		text, err := output(t, append([]string{"cost", "-kubeconfig", kubeconfig}, strings.Fields(arguments)...)...)
+		if err != nil || !strings.Contains(text, says) {
+			t.Errorf("cost %s: %v, %q", arguments, err, text)
+		}
+	}
+	_, problems, err := runPlan(t, "", "cost", "-by", "namespaces", "-kubeconfig", kubeconfig)
+	if exitCode(err) != codeUsage || !strings.Contains(problems, `did you mean "namespace"?`) {
+		t.Errorf("a bill that nobody shares so: %v, %s", err, problems)
 	}
 }
 

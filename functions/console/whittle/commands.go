@@ -55,6 +55,15 @@ func commands() []command {
 			},
 		},
 		{
+			"cost", "shares the bill of the nodes among namespaces, NodePools or a label's values, with what is idle",
+			[]string{
+				"whittle cost", "whittle cost -by nodepool", "whittle cost -by label:team -o csv > bill.csv",
+			},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return showCost(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
 			"sleep", "lets the whole cluster sleep: nothing is launched, and Whittle's nodes leave within their budgets",
 			[]string{
 				"whittle sleep -until 07:00 -time-zone Europe/Berlin -reason \"no tests tonight\"", "whittle sleep -until 10h",

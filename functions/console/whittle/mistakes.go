@@ -16,7 +16,8 @@ var otherWords = map[string]string{
 	"get": "status", "list": "status", "ls": "status", "top": "status", "nodes": "status", "pods": "status",
 	"show": "status", "watch": "status -watch", "describe": "explain", "why": "explain", "logs": "events",
 	"log": "events", "history": "events", "simulate": "plan", "apply": "plan", "diff": "plan -diff",
-	"cost": "plan", "price": "plan", "consolidate": "plan -consolidate", "deploy": "install", "upgrade": "install",
+	"bill": "cost", "costs": "cost", "price": "plan", "consolidate": "plan -consolidate", "deploy": "install",
+	"upgrade": "install",
 	"migrate": "convert", "doctor": "check", "preflight": "check", "validate": "plan -strict", "lint": "plan -strict",
 }
 
