@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/commitment"
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
@@ -50,5 +51,33 @@ func TestACommitmentIsUsedOnce(t *testing.T) {
 				t.Errorf("%d claims, paid for are %v", len(claims), paid)
 			}
 		})
+	}
+}
+
+// TestEachFunctionMayDoItsPartWithCommitments uses the rights of the functions that read and write them.
+func TestEachFunctionMayDoItsPartWithCommitments(t *testing.T) {
+	e := newEnvironment(t)
+	as := func(function string) *cluster.Client {
+		client, err := controlPlane.ClientOf("whittle:" + function)
+		e.try(err)
+		return client
+	}
+	for range 2 { // the second write finds an object
+		e.try(inventory.PutCommitmentFacts(t.Context(), as("catalog"), commitment.Facts{Time: time.Now()}))
+		e.try(inventory.PutCommitments(t.Context(), as("lifecycle"), &commitment.Reading{Time: time.Now()}))
+	}
+	for _, function := range []string{"catalog", "lifecycle"} {
+		facts, err := inventory.CommitmentFacts(t.Context(), as(function))
+		e.try(err)
+		if facts.Time.IsZero() {
+			t.Errorf("%s reads no commitments", function)
+		}
+	}
+	for _, function := range []string{"provision", "disrupt"} {
+		reading, err := inventory.Commitments(t.Context(), as(function))
+		e.try(err)
+		if reading == nil {
+			t.Errorf("%s reads nothing of what is used", function)
+		}
 	}
 }

@@ -78,8 +78,9 @@ type facts struct {
 	catalog  *catalog.Catalog
 	observed catalog.Observed
 	misfits  map[string]misfit.Misfit
-	// paid is how commitments pay for the nodes, or nil.
-	paid *commitment.Reading
+	// paid is how commitments pay for the nodes, or nil. unpaid is why it is not known, or nil.
+	paid   *commitment.Reading
+	unpaid error
 }
 
 // Read reads the cluster and puts together what a plan for its waiting pods is made from. Without a view
@@ -104,7 +105,7 @@ func Read(ctx context.Context, reader Reader, settings Settings, now time.Time) 
 	known.pay(v.Snapshot, now)
 	snapshot.AddUnlaunched(v.Snapshot, v.Objects)
 	settings.apply(v.Snapshot)
-	incomplete := []error{v.addRequests(ctx, reader), v.addBuffers(ctx, reader)}
+	incomplete := []error{known.unpaid, v.addRequests(ctx, reader), v.addBuffers(ctx, reader)}
 	if err := Spread(ctx, reader, settings.DefaultTopologySpread, v.Snapshot.Pods); err != nil {
 		return nil, err
 	}
@@ -125,7 +126,11 @@ func (s *Settings) objects(ctx context.Context, reader Reader) (*snapshot.Object
 // read reads the facts that do not depend on the cluster's objects.
 func (f *facts) read(ctx context.Context, group *errgroup.Group, reader Reader, settings *Settings) {
 	if settings.Commitments {
-		group.Go(func() (err error) { f.paid, err = reader.Commitments(ctx); return err })
+		group.Go(func() error {
+			// Without an answer prices are those without commitments.
+			f.paid, f.unpaid = reader.Commitments(ctx)
+			return nil
+		})
 	}
 	group.Go(func() (err error) { f.catalog, err = reader.Catalog(ctx); return err })
 	group.Go(func() (err error) { f.observed.Unavailable, err = reader.Unavailable(ctx); return err })
