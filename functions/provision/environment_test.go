@@ -166,9 +166,14 @@ func (e *environment) aws(change ...func(*ec2.Config)) {
 // connect gives a client whose calls are counted.
 func (e *environment) connect(calls *tally) *cluster.Client { return e.connectThrough(calls.wrap) }
 
-// connectThrough gives a client whose requests pass through wrap.
-func (e *environment) connectThrough(wrap func(http.RoundTripper) http.RoundTripper) *cluster.Client {
+// connectThrough gives a client whose requests pass through wrap. It has the rights of the groups, or all.
+func (e *environment) connectThrough(
+	wrap func(http.RoundTripper) http.RoundTripper, groups ...string,
+) *cluster.Client {
 	config := controlPlane.RESTConfig()
+	if len(groups) > 0 {
+		config.Impersonate = rest.ImpersonationConfig{UserName: "test", Groups: groups}
+	}
 	config.Wrap(clustertest.Consistent)
 	config.Wrap(wrap)
 	client, err := cluster.NewForConfig(cluster.Endpoint{
@@ -224,12 +229,15 @@ func offer() *catalog.Catalog {
 	return snapshot
 }
 
-// handler is a new container of the function, whose calls are counted.
+// handler is a new container of the function, whose calls are counted. It has the rights that the function has with
+// all settings.
 func (e *environment) handler(calls *tally) *Handler {
 	config := e.config.Copy()
 	config.HTTPClient = &http.Client{Transport: calls.wrap(http.DefaultTransport)}
 	return &Handler{
-		cluster: clusterName, provision: "provision", lifecycle: "lifecycle", connection: fixed{e.connect(calls)},
+		cluster: clusterName, provision: "provision", lifecycle: "lifecycle", connection: fixed{e.connectThrough(calls.wrap,
+			"whittle:provision", "whittle:capacity-buffers", "whittle:capacity-buffers-status",
+			"whittle:provisioning-requests", "whittle:provisioning-requests-status")},
 		fleet: fleet.New(awsec2.NewFromConfig(config), clusterName), classes: classes.NewResolver(config, clusterName),
 		sender: e.sent, now: time.Now,
 	}
