@@ -23,9 +23,9 @@ const reservedAnswer = `<DescribeReservedInstancesResponse xmlns="http://ec2.ama
 <reservedInstancesSet>
 <item><reservedInstancesId>zonal</reservedInstancesId><instanceType>m5.large</instanceType><scope>Availability Zone</scope>
 <availabilityZone>eu-central-1a</availabilityZone><start>2026-01-01T00:00:00Z</start><end>2027-01-01T00:00:00Z</end>
-<duration>31536000</duration><fixedPrice>876.0</fixedPrice><usagePrice>0.0</usagePrice><instanceCount>2</instanceCount>
+<duration>31536000</duration><fixedPrice>1095.0</fixedPrice><usagePrice>0.0</usagePrice><instanceCount>2</instanceCount>
 <productDescription>Linux/UNIX (Amazon VPC)</productDescription><instanceTenancy>default</instanceTenancy>
-<recurringCharges><item><frequency>Hourly</frequency><amount>0.05</amount></item></recurringCharges></item>
+<recurringCharges><item><frequency>Hourly</frequency><amount>0.125</amount></item></recurringCharges></item>
 <item><reservedInstancesId>old</reservedInstancesId><instanceType>m1.small</instanceType><scope>Region</scope>
 <usagePrice>0.02</usagePrice><instanceCount>1</instanceCount></item>
 <item><reservedInstancesId>nowhere</reservedInstancesId><instanceType>m5.large</instanceType>
@@ -108,7 +108,7 @@ func TestCommitmentsAreReadAsTheirAPIsWriteThem(t *testing.T) {
 		Time: now,
 		Reserved: []commitment.ReservedInstance{
 			{ID: "regional", InstanceType: "c5.xlarge", Count: 1, Platform: "Windows", Dedicated: true, Start: start, End: end},
-			{ID: "zonal", InstanceType: "m5.large", Count: 2, Zone: "eu-central-1a", Start: start, End: end, PerHour: 0.3},
+			{ID: "zonal", InstanceType: "m5.large", Count: 2, Zone: "eu-central-1a", Start: start, End: end, PerHour: 0.5},
 		},
 		Plans: []commitment.SavingsPlan{
 			{ID: "all", PerHour: 1.5, Start: start, End: end, Rates: rates},

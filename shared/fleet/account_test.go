@@ -158,3 +158,12 @@ func (a *account) alive() []string {
 	slices.Sort(ids)
 	return ids
 }
+
+// awaitRunning waits until all instances run. EC2 reboots and impairs no others.
+func (a *account) awaitRunning() {
+	pending := func(i ec2.Instance) bool { return i.State == ec2.Pending }
+	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(a.service.Instances(), pending) &&
+		time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		continue
+	}
+}

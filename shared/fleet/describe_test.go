@@ -28,6 +28,7 @@ func TestAnInstanceWithoutTagsIsDescribed(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	a.awaitRunning()
 	if err := client.Terminate(t.Context(), ended); err != nil {
 		t.Fatal(err)
 	}

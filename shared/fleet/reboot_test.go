@@ -12,6 +12,7 @@ func TestRebootTellsRefusalsFromFailures(t *testing.T) {
 	a := newAccount(t)
 	client := fleet.New(a.ec2, "prod")
 	launched := mustLaunch(t, client, a.request(t, "claim-1")).ID
+	a.awaitRunning()
 	if err := client.Reboot(t.Context(), launched); err != nil {
 		t.Fatal(err)
 	}

@@ -15,18 +15,7 @@ func TestStatusesListWhatIsWrong(t *testing.T) {
 	for _, name := range []string{"well", "system", "instance", "retired"} {
 		ids[name] = mustLaunch(t, client, a.request(t, name)).ID
 	}
-	running := func() bool {
-		for _, instance := range a.service.Instances() {
-			if instance.State != ec2.Running {
-				return false
-			}
-		}
-		return true
-	}
-	for deadline := time.Now().Add(time.Minute); !running() &&
-		time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		continue
-	}
+	a.awaitRunning()
 	start := time.Now().Add(48 * time.Hour)
 	for _, err := range []error{
 		a.service.Impair(ids["system"], ec2.SystemCheck, 5*time.Minute),
