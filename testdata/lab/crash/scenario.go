@@ -41,6 +41,9 @@ type Scenario struct {
 	// RolledBack accepts another end after a kill: the functions launched nothing and returned to
 	// the initial state. Nil accepts none.
 	RolledBack func(*trial, *state) string
+	// Again reports at the end that the functions are to try again by now, so that no further round shows that the
+	// end is stable. Nil means that they never do.
+	Again func(*trial, *state) bool
 
 	// Requests is set where the functions answer ProvisioningRequests.
 	Requests bool

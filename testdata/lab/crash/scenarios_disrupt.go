@@ -166,7 +166,7 @@ func disruptScenarios() []Scenario {
 			// The replacement is given up after an hour, and the next try is ten minutes later.
 			Function: "disrupt", Name: "a replacement that never becomes ready", Launches: 1, NodesNeverReady: true,
 			Step:    9 * time.Minute,
-			Arrange: recommended, Done: rolledBack, RolledBack: rolledBack, PartDone: takenBack,
+			Arrange: recommended, Done: rolledBack, RolledBack: rolledBack, PartDone: takenBack, Again: retryDue,
 		},
 	}
 	// Disrupt waits for tens of seconds.
@@ -218,6 +218,12 @@ func takenBack(s *state) bool {
 		_, begun := claim.Annotations[disruption.ReplacedByAnnotationKey]
 		return claim.Name == "old" && !begun && claim.Annotations[disruption.ReplaceAfterAnnotationKey] != ""
 	})
+}
+
+// retryDue reports that the node "old" is to be replaced again by now. A kill may delay the end for so long.
+func retryDue(t *trial, s *state) bool {
+	after, err := time.Parse(time.RFC3339, s.claims[0].Annotations[disruption.ReplaceAfterAnnotationKey])
+	return err == nil && !t.world.now().Before(after)
 }
 
 // rolledBack is the end at which the node "old" and its pods run on, and no retry is due for a

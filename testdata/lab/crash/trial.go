@@ -164,6 +164,9 @@ func (t *trial) advance(ctx context.Context) (int, error) {
 		case len(missing) == 0:
 			over = true
 			t.ledger.close()
+			if t.scenario.Again != nil && t.scenario.Again(t, s) {
+				return round, nil
+			}
 		case round == limit-1:
 			t.fault("after %d rounds: %s", limit, strings.Join(missing, "; "))
 		}
