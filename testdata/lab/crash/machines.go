@@ -195,7 +195,11 @@ func (t *trial) place(ctx context.Context, s *state, pod *corev1.Pod) error {
 	}
 	t.acted = true
 	pod.Spec.NodeName = node.Name // for the room that is left
-	return t.world.core.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	err := t.world.core.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	if apierrors.IsConflict(err) {
+		return nil // the pod has its node: a busy API server may repeat a write that it has done
+	}
+	return err
 }
 
 // report writes a pod's status, unless it has those conditions and that phase already.
