@@ -134,8 +134,8 @@ func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 			p.published.Flush(work, h.publisher)
 			h.learn(work, client, p.seen)
 			h.measure(work, client, p.seen)
-			h.countCommitments(work, client, p.seen)
 			h.startWatch(work, client, wake, p.seen)
+			h.countCommitments(work, client, p.seen)
 		}
 		if !again {
 			return failed

@@ -167,6 +167,14 @@ func TestOnlyWhatMatchesIsPaidFor(t *testing.T) {
 			reserved: commitment.ReservedInstance{InstanceType: "g5.2xlarge"},
 			instance: commitment.Instance{Type: "g5.2xlarge"}, paid: true,
 		},
+		"a size with much memory": {
+			reserved: commitment.ReservedInstance{InstanceType: "u7i-12tb.224xlarge"},
+			instance: commitment.Instance{Type: "u7i-12tb.112xlarge"}, paid: false,
+		},
+		"a size of workstations": {
+			reserved: commitment.ReservedInstance{InstanceType: "gr6.8xlarge"},
+			instance: commitment.Instance{Type: "gr6.4xlarge"}, paid: false,
+		},
 		"metal by its number": {
 			reserved: commitment.ReservedInstance{InstanceType: "m7i.48xlarge"},
 			instance: commitment.Instance{Type: "m7i.metal-24xl"}, paid: true,

@@ -55,14 +55,17 @@ func xlarge(number string) int {
 	return n * 8 * quarter
 }
 
-// isExact reports whether Reserved Instances of the family are not exchanged for other sizes.
-// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/apply_ri.html names these families. Of newer accelerated families
-// little is known, so that all of them count as exact: that errs toward on-demand prices.
+// isExact reports whether Reserved Instances of the family are not exchanged for other sizes. The letters before the
+// first number tell the kind of a family. Of newer accelerated families little is known, so that all of them count as
+// exact: that errs toward on-demand prices. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/apply_ri.html
 func isExact(family string) bool {
-	for _, prefix := range []string{"g", "p", "inf", "trn", "dl", "vt", "f", "u-", "u7", "mac", "hpc"} {
-		if rest, has := strings.CutPrefix(family, prefix); has && (rest == "" || rest[0] >= '0' && rest[0] <= '9') {
-			return true
-		}
+	letters, _, _ := strings.Cut(family, "-")
+	if digit := strings.IndexAny(letters, "0123456789"); digit >= 0 {
+		letters = letters[:digit]
 	}
-	return strings.HasPrefix(family, "u-") || strings.HasPrefix(family, "mac")
+	switch letters {
+	case "g", "gr", "p", "inf", "trn", "dl", "vt", "f", "u", "mac", "hpc":
+		return true
+	}
+	return false
 }

@@ -42,7 +42,10 @@ func (r *Reader) Commitments(
 		facts.Reserved = previous.Reserved
 		unreserved = fmt.Errorf("reading Reserved Instances: %w", unreserved)
 	}
-	if facts.Plans, unplanned = r.savingsPlans(ctx, previous.Plans); unplanned != nil {
+	// Without a route to the internet, their endpoint never answers either.
+	limited, cancel := context.WithTimeout(ctx, priceListTime)
+	defer cancel()
+	if facts.Plans, unplanned = r.savingsPlans(limited, previous.Plans); unplanned != nil {
 		facts.Plans = previous.Plans
 		unplanned = fmt.Errorf("reading Savings Plans: %w", unplanned)
 	}
