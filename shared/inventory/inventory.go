@@ -80,22 +80,10 @@ func Catalog(ctx context.Context, store Store) (*catalog.Catalog, error) {
 // PutCatalog replaces the catalogue. It returns an error where the catalogue is too large for a
 // ConfigMap.
 func PutCatalog(ctx context.Context, store Store, snapshot *catalog.Catalog) error {
-	compressed, err := compress(snapshot)
-	if err != nil {
+	if err := pack(ctx, store, catalogName, catalogKey, snapshot); err != nil {
 		return fmt.Errorf("the catalogue of %d instance types: %w", len(snapshot.InstanceTypes), err)
 	}
-	return replace(func() error {
-		object := &corev1.ConfigMap{BinaryData: map[string][]byte{catalogKey: compressed}}
-		stored, err := store.ConfigMap(ctx, catalogName)
-		if err != nil {
-			return err
-		}
-		if stored != nil {
-			object.ResourceVersion = stored.ResourceVersion
-		}
-		object.Name = catalogName
-		return store.PutConfigMap(ctx, object)
-	})
+	return nil
 }
 
 // compress returns the value as JSON with gzip, or an error where that is too large for a ConfigMap.
