@@ -16,7 +16,7 @@ const (
 	// $0.004445/h. https://aws.amazon.com/fargate/pricing/
 	coreInGiB = 9.1
 	// deviceShare is the part of a node's price that its GPUs or other accelerators have, if there are any. A
-	// g5.xlarge costs five times as much as a c6a.xlarge with the same processors.
+	// g5.xlarge costs five times as much as an m5.xlarge, which has as many processors and as much memory.
 	deviceShare = 0.8
 )
 
