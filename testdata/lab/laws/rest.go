@@ -86,7 +86,8 @@ func steered(w *World) []string {
 			continue
 		}
 		if pool := claim.Labels[api.NodePoolLabelKey]; !wishes[pool] {
-			wrong = append(wrong, fmt.Sprintf("node %s has the soft taint, and nodepool %s does not ask for it", node.Name, pool))
+			wrong = append(wrong, fmt.Sprintf("node %s has the soft taint, and nodepool %s does not ask for it",
+				node.Name, pool))
 		}
 	}
 	return wrong
