@@ -63,19 +63,22 @@ func QuotaKey(capacityType, instanceType string) string {
 	return "quota:" + capacityType + ":" + quotaClass(instanceType)
 }
 
-// familyLetters matches the letters at the start of an instance type's name.
-var familyLetters = regexp.MustCompile(`^[a-z]+`)
+var letters = regexp.MustCompile(`^[a-z]+`)
+
+// FamilyLetters returns the letters at the start of the name of an instance type or of a family. They tell
+// its kind, such as gr.
+func FamilyLetters(name string) string { return letters.FindString(name) }
 
 // quotaClass returns the class of families with a common vCPU quota, for on-demand and spot alike.
 // https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
 func quotaClass(instanceType string) string {
-	switch letters := familyLetters.FindString(instanceType); letters {
+	switch kind := FamilyLetters(instanceType); kind {
 	case "a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z":
 		return "standard"
 	case "g", "gr", "vt":
 		return "g"
 	default: // f, p, x, inf, trn, dl, hpc, u: each has its own
-		return letters
+		return kind
 	}
 }
 

@@ -3,6 +3,8 @@ package commitment
 import (
 	"strconv"
 	"strings"
+
+	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
 // quarter is how many units a normalization factor of one is: nano, the smallest size, has 0.25.
@@ -55,15 +57,11 @@ func xlarge(number string) int {
 	return n * 8 * quarter
 }
 
-// isExact reports whether Reserved Instances of the family are not exchanged for other sizes. The letters before the
-// first number tell the kind of a family. Of newer accelerated families little is known, so that all of them count as
-// exact: that errs toward on-demand prices. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/apply_ri.html
+// isExact reports whether Reserved Instances of the family are not exchanged for other sizes. Of newer accelerated
+// families little is known, so that all of them count as exact: that errs toward on-demand prices.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/apply_ri.html
 func isExact(family string) bool {
-	letters, _, _ := strings.Cut(family, "-")
-	if digit := strings.IndexAny(letters, "0123456789"); digit >= 0 {
-		letters = letters[:digit]
-	}
-	switch letters {
+	switch catalog.FamilyLetters(family) {
 	case "g", "gr", "p", "inf", "trn", "dl", "vt", "f", "u", "mac", "hpc":
 		return true
 	}

@@ -42,7 +42,6 @@ func (r *Reader) Commitments(
 		facts.Reserved = previous.Reserved
 		unreserved = fmt.Errorf("reading Reserved Instances: %w", unreserved)
 	}
-	// Without a route to the internet, their endpoint never answers either.
 	limited, cancel := context.WithTimeout(ctx, priceListTime)
 	defer cancel()
 	if facts.Plans, unplanned = r.savingsPlans(limited, previous.Plans); unplanned != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// priceListTime limits the reading of the price list. Without a route to the internet, the list
-// never answers.
+// priceListTime limits the reading of the price list, and that of Savings Plans. Without a route to the internet, their
+// endpoints never answer.
 const priceListTime = 45 * time.Second
 
 // priceListRegion returns the region of the price list that serves a region, or "" if none does.
