@@ -197,7 +197,7 @@ func (t *trial) place(ctx context.Context, s *state, pod *corev1.Pod) error {
 	pod.Spec.NodeName = node.Name // for the room that is left
 	err := t.world.core.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
 	if apierrors.IsConflict(err) {
-		return nil // the pod has its node: a busy API server may repeat a write that it has done
+		return nil // a real control plane's scheduler places pods of the default scheduler as well
 	}
 	return err
 }

@@ -58,8 +58,9 @@ func (s *stage) expecting(name string, l *workload) {
 	controller := true
 	l.shape = func(pod *corev1.Pod) {
 		pod.Spec.SchedulerName = corev1.DefaultSchedulerName
+		// Kubernetes' garbage collector deletes pods whose owner is missing, unless it does not know the owner's kind.
 		pod.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: l.name, UID: "4b0a1d5c-9c55-4b6c-8f6e-3a8f2a5b1c11",
+			APIVersion: "played.whittle.dev/v1", Kind: "Workload", Name: l.name, UID: "4b0a1d5c-9c55-4b6c-8f6e-3a8f2a5b1c11",
 			Controller: &controller,
 		}}
 	}
