@@ -65,9 +65,10 @@ func layers() []layer {
 			imports:  "shared/api shared/catalog shared/membership shared/scheduling shared/volumes",
 			deciding: true,
 		},
+		{path: "shared/limit", imports: "shared/api shared/catalog shared/plan shared/scheduling", deciding: true},
 		{
 			path: "shared/planner",
-			imports: "shared/api shared/catalog shared/fairness shared/guard shared/nearest shared/plan " +
+			imports: "shared/api shared/catalog shared/fairness shared/guard shared/limit shared/nearest shared/plan " +
 				"shared/scheduling shared/spread shared/volumes",
 			deciding: true,
 		},
@@ -108,7 +109,8 @@ func layers() []layer {
 		{
 			path: "shared/consolidation/state",
 			imports: "shared/api shared/catalog shared/consolidation/settings shared/consolidation/relations " +
-				"shared/consolidation/podgroup shared/disruption shared/plan shared/planner shared/planning shared/scheduling",
+				"shared/consolidation/podgroup shared/disruption shared/limit shared/plan shared/planner shared/planning " +
+				"shared/scheduling",
 			deciding: true,
 		},
 		{

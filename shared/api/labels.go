@@ -128,6 +128,8 @@ const (
 	ResourcePrivateIPv4Address = "vpc.amazonaws.com/PrivateIPv4Address"
 	ResourceEFA                = "vpc.amazonaws.com/efa"
 	ResourceNitroSandbox       = "eks.amazonaws.com/nitro-sandbox"
-	// ResourceNodes counts nodes. Only the limits of a node pool use it.
+	// ResourceNodes counts nodes. Only limits use it.
 	ResourceNodes = "nodes"
+	// ResourceDollarsPerHour is what nodes cost in US dollars an hour. Only limits use it.
+	ResourceDollarsPerHour = OwnGroup + "/dollars-per-hour"
 )

@@ -162,7 +162,7 @@ func (v *validation) hold(planned *evaluation.Step) *evaluation.Step {
 func (v *validation) isLimited(step *evaluation.Step) bool {
 	return slices.ContainsFunc(step.Launch, func(launch *plan.PlannedNodeClaim) bool {
 		p := v.fleet.PoolOf(launch)
-		return p != nil && len(p.API.Spec.Limits) > 0
+		return p != nil && v.fleet.IsLimited(p)
 	})
 }
 

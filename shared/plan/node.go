@@ -22,6 +22,9 @@ type Node struct {
 	Rank int `json:"rank,omitempty"`
 	// Paid is the part of the instance's price that commitments pay for, between zero and one.
 	Paid float64 `json:"paid,omitempty"`
+	// PricePerHour is what the node counts with against limits of money. Where it is zero, the
+	// snapshot's instance types tell (limit.Price).
+	PricePerHour float64 `json:"pricePerHour,omitempty"`
 
 	// prepared holds Requirements after Prepare.
 	prepared scheduling.Requirements

@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
@@ -32,6 +33,8 @@ type Snapshot struct {
 	// DaemonSets have as their templates the pods that they really make, with the changes of
 	// LimitRanges, webhooks and vertical autoscalers.
 	DaemonSets []appsv1.DaemonSet `json:"daemonSets,omitempty"`
+	// Limits bound nodes of any NodePool together, beside spec.limits of each pool.
+	Limits []Limit `json:"limits,omitempty"`
 	// InstanceTypes are the types that each NodePool's nodes can be, by the pool's name. They are
 	// what catalog.Resolve returns for the pool's class, with NodeOverlays applied. Pools may share
 	// a list.
@@ -62,6 +65,21 @@ type Snapshot struct {
 	// packed, the planner makes no second plan, and LowerBoundPerHour stays zero.
 	SkipImprovement bool `json:"skipImprovement,omitempty"`
 }
+
+// Limit bounds what nodes of any NodePool take together. Package limit says which nodes count.
+type Limit struct {
+	// Kind and Name are whose limit it is: the kind and the name of an object, or LimitOfSetting and the
+	// setting's key. A setting counts the nodes of NodePools only.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Selector selects nodes by their labels. Nil and empty select all.
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// Resources are the greatest amounts. Their names are those of spec.limits.
+	Resources corev1.ResourceList `json:"resources"`
+}
+
+// LimitOfSetting is the kind of a limit that a setting of the deployment makes.
+const LimitOfSetting = "setting"
 
 // UnusablePool is a NodePool that gets no nodes. The message gives the reason and the remedy.
 type UnusablePool struct {

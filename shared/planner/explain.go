@@ -181,17 +181,18 @@ func (p *planning) explainDaemons(pool *offering.Pool, g *workload.Group) string
 // counts a claim with the greatest of its types, or a lack of types.
 func (p *planning) explainMinValues(pool *offering.Pool, d *placement.Demand, fitting dense.Set) string {
 	met := p.offers.MeetsMinValues(pool, fitting.All())
-	for i, l := range pool.Limits {
-		planned := p.plannedUse(pool, i)
+	for _, i := range p.offers.LimitsOf(pool) {
+		l := &p.offers.Limits[i]
+		planned := p.plannedUse(i)
 		for j := range fitting.All() {
-			if p.offers.PoolTypeOf(j).LimitUse[i] > l.Most-l.Used-planned {
+			if offering.UseOf(p.offers.LimitUse(j), i) > l.Most-l.Used-planned {
 				fitting.Remove(j)
 			}
 		}
 		if met && !p.offers.MeetsMinValues(pool, fitting.All()) {
-			return fmt.Sprintf("minValues %s cannot be met within the limit of %s %s: %s; "+
-				"raise spec.limits, or lower minValues in spec.template.spec.requirements",
-				minValuesText(pool), l.Name, resource.Text(l.Name, l.Most), usedText(l, planned))
+			return fmt.Sprintf("minValues %s cannot be met within the limit of %s: %s; "+
+				"%s, or lower minValues in spec.template.spec.requirements",
+				minValuesText(pool), limitText(l), usedText(l, planned), l.Owner.Remedy())
 		}
 	}
 	text := fmt.Sprintf("minValues %s cannot be met by the instance types that hold the pod", minValuesText(pool))
@@ -260,21 +261,59 @@ func noneOf(types int) string {
 	return fmt.Sprintf("none of its %d instance types", types)
 }
 
-// explainLimits names the limit that even the smallest fitting node exceeds. It is empty if there is
-// none.
+// explainLimits names the limit that even the smallest fitting node exceeds, or the limits of which each
+// fitting node exceeds one. It is empty if there is none.
 func (p *planning) explainLimits(pool *offering.Pool, fitting dense.Set) string {
-	left := pool.LimitsLeft()
-	for i, l := range pool.Limits {
-		planned, smallest := p.plannedUse(pool, i), p.offers.LeastLimitUse(pool, i, fitting)
-		if smallest > left[i]-planned {
-			return fmt.Sprintf("limit of %s %s reached: %s, and the smallest node for the pod needs %s: raise spec.limits",
-				l.Name, resource.Text(l.Name, l.Most), usedText(l, planned), resource.Text(l.Name, smallest))
+	left := p.offers.LimitsLeft()
+	for i := range left {
+		left[i] -= p.plannedUse(i)
+	}
+	for _, i := range p.offers.LimitsOf(pool) {
+		if smallest, all := p.offers.LeastLimitUse(i, fitting); all && smallest > left[i] {
+			return p.reachedText(i, smallest)
 		}
 	}
-	return ""
+	return p.explainSeveral(pool, fitting, left)
 }
 
-func usedText(l offering.Limit, planned int64) string {
+// explainSeveral is explainLimits for several limits.
+func (p *planning) explainSeveral(pool *offering.Pool, fitting dense.Set, left []int64) string {
+	within := fitting.Clone()
+	if p.offers.KeepWithin(within, left); !within.Empty() {
+		return ""
+	}
+	var texts []string
+	for _, i := range p.offers.LimitsOf(pool) {
+		smallest := int64(-1)
+		for j := range fitting.All() {
+			for _, use := range p.offers.LimitUse(j) {
+				if use.Limit == i && use.Amount > left[i] && (smallest < 0 || use.Amount < smallest) {
+					smallest = use.Amount
+				}
+			}
+		}
+		if smallest >= 0 {
+			texts = append(texts, p.reachedText(i, smallest))
+		}
+	}
+	return strings.Join(texts, "; and ")
+}
+
+// reachedText says that the limit has no room for a node that takes this amount.
+func (p *planning) reachedText(i int, smallest int64) string {
+	l, kind := &p.offers.Limits[i], "smallest"
+	if l.Name == api.ResourceDollarsPerHour {
+		kind = "cheapest"
+	}
+	return fmt.Sprintf("limit of %s reached: %s, and the %s node for the pod needs %s: %s",
+		limitText(l), usedText(l, p.plannedUse(i)), kind, resource.Text(l.Name, smallest), l.Owner.Remedy())
+}
+
+func limitText(l *offering.Limit) string {
+	return fmt.Sprintf("%s %s%s", l.Name, resource.Text(l.Name, l.Most), l.Owner.Owner())
+}
+
+func usedText(l *offering.Limit, planned int64) string {
 	text := "its nodes have " + resource.Text(l.Name, l.Used)
 	if planned > 0 {
 		text += fmt.Sprintf(", this plan's %s", resource.Text(l.Name, planned))
@@ -282,42 +321,12 @@ func usedText(l offering.Limit, planned int64) string {
 	return text
 }
 
-// plannedUse is the most that the plan's nodes can take of the pool's limit i: each claim counts
-// with the greatest of its types.
-func (p *planning) plannedUse(pool *offering.Pool, i int) int64 {
-	if p.plannedUses == nil {
-		p.plannedUses = p.readPlannedUses()
+// plannedUse is the most that the plan's nodes can take of limit i: each claim counts with the greatest of
+// its choices.
+func (p *planning) plannedUse(i int) int64 {
+	if p.state.LimitsLeft == nil {
+		return 0
 	}
-	return p.plannedUses[pool][i]
-}
-
-// readPlannedUses adds up what the plan's claims can take of the limits of each pool.
-func (p *planning) readPlannedUses() map[*offering.Pool][]int64 {
-	uses := map[*offering.Pool][]int64{}
-	for _, variants := range p.offers.ByNodePool() {
-		pool, numbers := variants[0], map[string]int{}
-		use := make([]int64, len(pool.Limits))
-		for _, variant := range variants {
-			uses[variant] = use
-			for j := variant.FirstType; j < variant.EndType; j++ {
-				numbers[p.offers.PoolTypes[j].Type.Name] = j
-			}
-		}
-		for c := range p.plan.NodeClaims {
-			claim := &p.plan.NodeClaims[c]
-			if claim.NodeClaim.Labels[api.NodePoolLabelKey] != pool.Name() {
-				continue
-			}
-			for i := range pool.Limits {
-				most := int64(0)
-				for _, name := range claim.InstanceTypes {
-					if j, ok := numbers[name]; ok {
-						most = max(most, p.offers.PoolTypes[j].LimitUse[i])
-					}
-				}
-				use[i] += most
-			}
-		}
-	}
-	return uses
+	l := &p.offers.Limits[i]
+	return l.Most - l.Used - p.state.LimitsLeft[i]
 }

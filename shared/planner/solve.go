@@ -42,8 +42,6 @@ type planning struct {
 	// refused are the pods that no round could place.
 	refused []placement.Leftover
 	plan    *plan.Plan
-	// plannedUses are what the plan's claims can take of each pool's limits; nil before they are read.
-	plannedUses map[*offering.Pool][]int64
 }
 
 // placeAll runs the stages up to the claims, in their order. The plan buys nothing that is excluded.

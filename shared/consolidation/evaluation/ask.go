@@ -34,7 +34,7 @@ func (e *Evaluator) show(n *state.Node) *plan.Node {
 
 // condensed is the node with its resources reduced by the pods that need not be shown.
 func (e *Evaluator) condensed(n *state.Node) *plan.Node {
-	condensed := &plan.Node{NodeClaim: n.Source.NodeClaim}
+	condensed := &plan.Node{NodeClaim: n.Source.NodeClaim, PricePerHour: e.fleet.LimitPrice(n)}
 	var omitted []*corev1.Pod
 	for _, pod := range n.Pods {
 		object := pod.On(n)
@@ -154,7 +154,9 @@ func (e *Evaluator) counting() []plan.Node {
 	for _, n := range e.fleet.Nodes {
 		claim := n.Source.NodeClaim
 		if n.Leaving && claim != nil && claim.Annotations[scheduling.CountsAnnotationKey] != "" {
-			counting = append(counting, plan.Node{Node: n.Source.Node, NodeClaim: claim})
+			counting = append(counting, plan.Node{
+				Node: n.Source.Node, NodeClaim: claim, PricePerHour: e.fleet.LimitPrice(n),
+			})
 		}
 	}
 	return counting

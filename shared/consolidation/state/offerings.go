@@ -8,6 +8,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/limit"
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
@@ -31,6 +32,25 @@ func (p *Pool) priceOf(n *Node) (price, extras float64) {
 		}
 	}
 	return 0, 0
+}
+
+// LimitPrice is what the node counts with against limits of money, or zero where there are none. A question
+// to the planner may lack its instance type.
+func (f *Fleet) LimitPrice(n *Node) float64 {
+	if !f.limitsMoney {
+		return 0
+	}
+	return limit.Price(n.Source, f.source.InstanceTypes)
+}
+
+// IsLimited reports whether nodes of the pool may take of a limit.
+func (f *Fleet) IsLimited(p *Pool) bool { return len(p.API.Spec.Limits) > 0 || len(f.source.Limits) > 0 }
+
+// limitsMoney reports whether a limit of the snapshot is one of money.
+func limitsMoney(s *plan.Snapshot) bool {
+	limited := func(resources corev1.ResourceList) bool { _, ok := resources[api.ResourceDollarsPerHour]; return ok }
+	return slices.ContainsFunc(s.Limits, func(l plan.Limit) bool { return limited(l.Resources) }) ||
+		slices.ContainsFunc(s.NodePools, func(p api.NodePool) bool { return limited(corev1.ResourceList(p.Spec.Limits)) })
 }
 
 // offeringOf is the offering that a choice names.

@@ -37,6 +37,8 @@ type Fleet struct {
 	// reservations. below caches TypesBelow.
 	types map[string][]catalog.InstanceType
 	below map[int]map[string][]catalog.InstanceType
+	// limitsMoney says that a limit is one of money.
+	limitsMoney bool
 	// serial numbers the launched nodes.
 	serial int
 }
@@ -63,6 +65,7 @@ func New(cluster *plan.Snapshot, now time.Time) *Fleet {
 		Now: now, pools: map[string]*Pool{}, source: cluster, relations: relations.Read(cluster),
 		Groups: podgroup.New(cluster),
 		types:  cluster.InstanceTypes, below: map[int]map[string][]catalog.InstanceType{},
+		limitsMoney: limitsMoney(cluster),
 	}
 	f.readPools()
 	nominated := f.placePending()

@@ -25,15 +25,13 @@ const (
 )
 
 // keepAlternatives chooses the offerings of a node's claim, the cheapest first. fits are the node's
-// alternatives, and open are those whose stock has enough left for the node. slack is what each
-// limit of the NodePool leaves beyond the node's own use. Offerings that exceed the slack are left
-// out.
-func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits, open dense.Set, slack []int64) []int {
+// alternatives that limits allow in its place, and open are those whose stock has enough left for the node.
+func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits, open dense.Set) []int {
 	offers := state.Offers
 	own := offers.PoolTypeOf(n.Offering)
 	affordable := func(yield func(int) bool) {
 		for j := range open.All() {
-			if mayBecome(offers, n.Offering, j) && withinSlack(offers.PoolTypeOf(j).LimitUse, own.LimitUse, slack) && !yield(j) {
+			if mayBecome(offers, n.Offering, j) && !yield(j) {
 				return
 			}
 		}
@@ -65,16 +63,6 @@ func mayBecome(offers *offering.Index, own, other int) bool {
 // mostTypes is the greatest number of instance types of a claim.
 func mostTypes(offers *offering.Index) int {
 	return cmp.Or(offers.Work.Snapshot.MaximumTypes, MaximumTypes)
-}
-
-// withinSlack reports whether use exceeds own by no more than slack, limit by limit.
-func withinSlack(use, own, slack []int64) bool {
-	for i := range use {
-		if use[i]-own[i] > slack[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // keepCheapest keeps the offerings of the cheapest one's capacity type, of up to MaximumTypes

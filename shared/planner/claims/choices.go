@@ -2,7 +2,6 @@ package claims
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -10,17 +9,17 @@ import (
 )
 
 // choose returns the choices of a node's claim. Nodes with equal alternatives share them, unless
-// the NodePool has limits: each claim then leaves less for the next one.
+// there are limits: each claim then leaves less for the next one.
 func (w *claimWriter) choose(n *placement.PlannedNode) *choices {
 	offers := w.state.Offers
-	own := offers.PoolTypeOf(n.Offering)
 	fits := w.state.AlternativesFor(n)
 	open := fits
 	if offers.Stocked.Has(n.Offering) {
 		open = fits.Clone()
 		w.ledger.KeepInStock(open, n.Offering)
 	}
-	if len(own.LimitUse) == 0 {
+	limited := fits.Intersects(offers.Limited)
+	if !limited {
 		o := &offers.Offerings[n.Offering]
 		w.key = binary.AppendVarint(binary.AppendVarint(w.key[:0], int64(o.Stock)), int64(o.Units))
 		w.key = open.AppendKey(w.key)
@@ -31,17 +30,24 @@ func (w *claimWriter) choose(n *placement.PlannedNode) *choices {
 		// No other node has this key, so no other node gets these choices.
 		w.choiceKeys.Number(binary.AppendUvarint(w.key[:0], uint64(len(w.choices))))
 	}
-	c := w.newChoices(n, keepAlternatives(w.state, n, fits.Clone(), open.Clone(), w.ledger.Limits[own.Pool]))
+	fits, open = fits.Clone(), open.Clone()
+	if limited {
+		// The claim must allow no offering that exceeds a limit, by whichever of its lists.
+		w.ledger.KeepWithinLimits(fits, n.Offering)
+		open.And(fits)
+	}
+	c := w.newChoices(keepAlternatives(w.state, n, fits, open))
+	if limited {
+		c.limitUse = w.state.MostUse(n, c.numbers, fits)
+	}
 	w.choices = append(w.choices, c)
 	return c
 }
 
 // newChoices describes the offerings with these numbers.
-func (w *claimWriter) newChoices(n *placement.PlannedNode, numbers []int) *choices {
+func (w *claimWriter) newChoices(numbers []int) *choices {
 	offers := w.state.Offers
-	c := &choices{
-		index: len(w.choices), numbers: numbers, limitUse: slices.Clone(offers.PoolTypeOf(n.Offering).LimitUse),
-	}
+	c := &choices{index: len(w.choices), numbers: numbers}
 	c.offerings = make([]plan.Choice, len(numbers))
 	// typeNames first collects the names to count them, and then loses each one that is written.
 	clear(w.typeNames)
@@ -70,9 +76,6 @@ func (w *claimWriter) newChoices(n *placement.PlannedNode, numbers []int) *choic
 		}
 		c.priceOverlay = c.priceOverlay || o.Source.PriceOverlay
 		c.capacityOverlay = c.capacityOverlay || poolType.Type.CapacityOverlay
-		for i, use := range poolType.LimitUse {
-			c.limitUse[i] = max(c.limitUse[i], use)
-		}
 	}
 	return c
 }

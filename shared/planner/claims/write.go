@@ -52,8 +52,8 @@ type choices struct {
 	offerings []plan.Choice
 	// priceOverlay and capacityOverlay say that a NodeOverlay changed the price or capacity of one.
 	priceOverlay, capacityOverlay bool
-	// limitUse is the most that one of them takes of each limit of the NodePool.
-	limitUse []int64
+	// limitUse is the most that one of them takes of each limit.
+	limitUse []offering.Use
 	// commitment is the text that names the commitment which pays for the node; empty for none.
 	commitment string
 }
@@ -85,6 +85,7 @@ func Write(state *placement.State, nodes []*placement.PlannedNode) ([]plan.Plann
 	for i, n := range nodes {
 		w.write(&claims[i], n)
 	}
+	state.LimitsLeft = w.ledger.Limits
 	for i, d := range state.Demands {
 		d.Units = d.Units[w.assigned[i]:]
 	}
@@ -94,9 +95,8 @@ func Write(state *placement.State, nodes []*placement.PlannedNode) ([]plan.Plann
 // reserveMinValues adds what minValues need of the limits for a node, times the factor, to what the
 // ledger has left. With the factor -1 it keeps other nodes' choices from taking that.
 func (w *claimWriter) reserveMinValues(n *placement.PlannedNode, factor int64) {
-	left := w.ledger.Limits[w.state.Offers.PoolTypeOf(n.Offering).Pool]
-	for i, use := range w.state.MinValuesReserve(n) {
-		left[i] += factor * use
+	for _, use := range w.state.MinValuesReserve(n) {
+		w.ledger.Limits[use.Limit] += factor * use.Amount
 	}
 }
 
@@ -107,9 +107,9 @@ func (w *claimWriter) write(planned *plan.PlannedNodeClaim, n *placement.Planned
 	w.reserveMinValues(n, 1)
 	c := w.choose(n)
 	// The claim may become the greatest of its choices, so that counts against the limits.
-	left := w.ledger.Limits[own.Pool]
-	for i := range own.LimitUse {
-		left[i] -= c.limitUse[i] - own.LimitUse[i]
+	counted := offers.LimitUse(n.Offering)
+	for _, use := range c.limitUse {
+		w.ledger.Limits[use.Limit] -= use.Amount - offering.UseOf(counted, use.Limit)
 	}
 	if offers.Stocked.Has(n.Offering) {
 		w.ledger.TakeStocks(c.numbers, n.Offering)

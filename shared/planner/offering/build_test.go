@@ -427,7 +427,7 @@ func TestMostAndLeast(t *testing.T) {
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("10Ti"),
 	}
 	ix := build(s)
-	pool, axes := ix.Pools[0], ix.Work.Axes.Position
+	axes := ix.Work.Axes.Position
 	const cpuLimit, memoryLimit = 0, 1
 	for _, step := range []int{1, 30} { // A large set and a small one.
 		set := dense.NewSet(len(ix.Offerings))
@@ -440,18 +440,19 @@ func TestMostAndLeast(t *testing.T) {
 		if cpu != 1000*(1+last) || memory != 390<<30 {
 			t.Errorf("the greatest nodes have %dm cpu and %d bytes, want %d cores and 390Gi", cpu, memory, 1+last)
 		}
-		cpu, memory = ix.LeastLimitUse(pool, cpuLimit, set), ix.LeastLimitUse(pool, memoryLimit, set)
+		cpu, _ = ix.LeastLimitUse(cpuLimit, set)
+		memory, _ = ix.LeastLimitUse(memoryLimit, set)
 		if cpu != 11_000 || memory != (400-last)<<30 {
 			t.Errorf("the smallest nodes take %dm cpu and %d bytes, want 11 cores and %dGi", cpu, memory, 400-last)
 		}
 		kept := set.Clone()
-		ix.KeepWithin(kept, pool, []int64{101_000, 350 << 30})
+		ix.KeepWithin(kept, []int64{101_000, 350 << 30})
 		for j := range set.All() {
 			if want := j >= 50 && j <= 100; kept.Has(j) != want {
 				t.Errorf("offering %d of %d cores and %dGi is kept: %v", j, 1+j, 400-j, !want)
 			}
 		}
-		if ix.KeepWithin(kept, pool, []int64{-1, 0}); !kept.Empty() {
+		if ix.KeepWithin(kept, []int64{-1, 0}); !kept.Empty() {
 			t.Errorf("exceeded limits leave %v", described(ix, kept))
 		}
 	}
@@ -529,10 +530,10 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s.Nodes = test.nodes
-			pool := build(s).Pools[0]
+			ix := build(s)
 			left := map[corev1.ResourceName]int64{}
-			for i, amount := range pool.LimitsLeft() {
-				left[pool.Limits[i].Name] = amount
+			for i, amount := range ix.LimitsLeft() {
+				left[ix.Limits[i].Name] = amount
 			}
 			want := map[corev1.ResourceName]int64{corev1.ResourceCPU: test.cpu, api.ResourceNodes: test.count}
 			if !maps.Equal(left, want) {
@@ -544,10 +545,10 @@ func TestLimits(t *testing.T) {
 	ix := build(s)
 	var order []string
 	for _, j := range ix.ByLimitShare(ix.Pools[0]) {
-		order = append(order, fmt.Sprint(describe(ix, j), " ", ix.PoolTypeOf(j).LimitUse))
+		order = append(order, fmt.Sprint(describe(ix, j), " ", ix.LimitUse(j)))
 	}
 	equal(t, "the order by share of limits", order,
-		[]string{"default/small/a/on-demand [2000 1]", "default/large/a/on-demand [8000 1]"})
+		[]string{"default/small/a/on-demand [{0 2000} {1 1}]", "default/large/a/on-demand [{0 8000} {1 1}]"})
 	if ix.Limited.Empty() {
 		t.Error("no offering is limited")
 	}

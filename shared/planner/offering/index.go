@@ -15,6 +15,7 @@ type Index struct {
 	Exclusions []Exclusion
 	typeLists  typeLists
 	market
+	limits
 	offeringSets
 	Stocks []Stock
 	// Sizes orders the offerings by their free amount of each resource axis.
@@ -46,6 +47,7 @@ func Build(work *workload.Workload, exclusions []Exclusion) *Index {
 	ix.sortOfferings()
 	ix.listOfferings()
 	ix.readStocks()
+	ix.readLimitUses()
 	ix.readSets()
 	ix.readSizes()
 	ix.Feasibilities = newFeasibilities(ix)

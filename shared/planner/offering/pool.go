@@ -22,8 +22,8 @@ type Pool struct {
 	// MinValues has the keys with minValues: the instance types of one launch must offer at least so
 	// many values of the key.
 	MinValues map[string]int
-	// Limits are sorted by name.
-	Limits []Limit
+	// limits are positions in Index.Limits, of those that nodes of the pool may take of.
+	limits []int
 	// mentions says for the keys of Requirements whether the pool's offerings mention them. It is nil
 	// if readPoolTypes did not find out.
 	mentions map[string]labelMentions
@@ -32,8 +32,6 @@ type Pool struct {
 	// Offerings are those of the pool's types. byLimitShare remembers the answer of ByLimitShare.
 	Offerings    dense.Set
 	byLimitShare []int
-	// limitSizes remembers the answer of Index.limitSizes.
-	limitSizes []sizes
 	// unfit are offerings that a NodeClaim must not allow.
 	unfit []unfitOffering
 	// crowded are instance types that the pool could buy, were their nodes not too small for their
@@ -53,8 +51,8 @@ func (p *Pool) weight() int32 {
 	return *p.NodePool.Spec.Weight
 }
 
-// readPools fills in the pools with their limits, their pool types and their offerings. The
-// offerings are not sorted yet.
+// readPools fills in the limits, and the pools with their pool types and their offerings. The offerings
+// are not sorted yet.
 func (ix *Index) readPools() {
 	classes := map[string]*api.EC2NodeClass{}
 	for i := range ix.Work.Snapshot.NodeClasses {

@@ -32,8 +32,6 @@ type PoolType struct {
 	daemonSets     []int
 	// DaemonRequestsID identifies DaemonRequests. It is zero if no DaemonSet runs.
 	DaemonRequestsID int
-	// LimitUse is what a node takes of the pool's limits, in the order of Pool.Limits.
-	LimitUse []int64
 	// Offerings are those of this pool type, cheapest first.
 	Offerings []int
 }
@@ -190,7 +188,6 @@ func (r *poolTypeReader) add(typ *catalog.InstanceType, offerings []*catalog.Off
 	}
 	r.free = r.free[n:]
 	r.mentions.add()
-	t.LimitUse = r.pool.limitUse(typ.Capacity)
 	if last := len(ix.PoolTypes) - 1; last >= 0 {
 		t.NameID = ix.PoolTypes[last].NameID
 		if last < r.pool.FirstType || ix.PoolTypes[last].Type.Name != typ.Name {

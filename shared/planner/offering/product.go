@@ -68,6 +68,13 @@ func (p *Product) Within(set dense.Set) bool {
 	return !p.allowsUnfit()
 }
 
+// KeepAllowed removes the offerings from the set that the lists do not allow.
+func (p *Product) KeepAllowed(set dense.Set) {
+	for w := range set {
+		set[w] &= p.types[w] & p.zones[w] & p.capacityTypes[w] & p.pool.Offerings[w]
+	}
+}
+
 // attributeSets has the offerings of each zone and of each capacity type, of all pools. They are in
 // the order of market.zones and market.capacityTypes, and nil until a product needs them.
 type attributeSets struct {

@@ -8,30 +8,28 @@ type offeringSets struct {
 	Exotic dense.Set
 	// Stocked are the offerings that take from a stock.
 	Stocked dense.Set
-	// Limited are the offerings of NodePools with limits.
+	// Limited are the offerings whose nodes take of a limit.
 	Limited dense.Set
 	// Tiers are the offerings of the NodePools of each weight, heaviest first.
 	Tiers []dense.Set
 }
 
-// readSets fills in the sets. It needs the lists of offerings and the reservations.
+// readSets fills in the sets. It needs the lists of offerings, the limits and the
+// reservations.
 func (ix *Index) readSets() {
 	n := len(ix.Offerings)
 	ix.Exotic, ix.Stocked, ix.Limited = dense.NewSet(n), dense.NewSet(n), dense.NewSet(n)
 	for i := range ix.PoolTypes {
 		t := &ix.PoolTypes[i]
-		exotic, limited := t.Type.Exotic, len(t.Pool.Limits) > 0
-		if !exotic && !limited {
+		if !t.Type.Exotic {
 			continue
 		}
 		for _, j := range t.Offerings {
-			if exotic {
-				ix.Exotic.Add(j)
-			}
-			if limited {
-				ix.Limited.Add(j)
-			}
+			ix.Exotic.Add(j)
 		}
+	}
+	for i := range ix.Limits {
+		ix.Limited.Or(ix.Limits[i].offerings)
 	}
 	for j := range ix.Offerings {
 		if ix.Offerings[j].Stock >= 0 {

@@ -58,6 +58,31 @@ func (ix *Index) sizesOf(types []PoolType, amountOf func(*PoolType) int64) sizes
 	return s
 }
 
+// sizesBy orders these offerings by an amount.
+func (ix *Index) sizesBy(offerings []int, amountOf func(int) int64) sizes {
+	// As in sizesOf, lists of offerings with the same amount begin at first and continue by next.
+	first, next := map[int64]int32{}, make([]int32, len(offerings))
+	var amounts []int64
+	for i := len(offerings) - 1; i >= 0; i-- {
+		amount := amountOf(offerings[i])
+		at, ok := first[amount]
+		if !ok {
+			at = -1
+			amounts = append(amounts, amount)
+		}
+		next[i], first[amount] = at, int32(i)
+	}
+	slices.Sort(amounts)
+	s := sizes{order: make([]int32, 0, len(offerings)), amounts: make([]int64, 0, len(offerings))}
+	for _, amount := range amounts {
+		for i := first[amount]; i >= 0; i = next[i] {
+			s.order, s.amounts = append(s.order, int32(offerings[i])), append(s.amounts, amount)
+		}
+	}
+	s.readFrom(len(ix.Offerings))
+	return s
+}
+
 // readFrom fills in the sets of from. They share one allocation.
 func (s *sizes) readFrom(offerings int) {
 	set := dense.NewSet(offerings)

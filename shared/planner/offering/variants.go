@@ -15,7 +15,8 @@ import (
 // A NodePool may leave a custom label to its pods, while DaemonSets run on nodes of some of its
 // values only. A node then has room for the DaemonSets of its own value. So the NodePool becomes
 // several pools, its variants. The nodes of a variant run the same DaemonSets, as far as the label
-// decides it.
+// decides it. Limits that select nodes by the label divide the NodePool too, so that no node counts for a limit
+// of other nodes.
 
 // mostVariants is the most variants of a NodePool. Each one costs as much as a NodePool. Values beyond
 // it share a variant, whose nodes have room for the DaemonSets of all of them.
@@ -38,13 +39,14 @@ func (ix *Index) divide(daemonSets []*DaemonSet) {
 	asked := askedValues{work: ix.Work, byKey: map[string]*askedFor{}}
 	var pools []*Pool
 	for _, pool := range ix.Pools {
-		pools = append(pools, pool.variants(daemonSetsOf(daemonSets, pool, ix.Undefined), &asked)...)
+		wanted := pool.wantedValues(daemonSetsOf(daemonSets, pool, ix.Undefined), ix.Limits)
+		pools = append(pools, pool.variants(wanted, &asked)...)
 	}
 	ix.Pools = pools
 }
 
-// variants divides the pool by the labels of its DaemonSets.
-func (p *Pool) variants(daemonSets []*DaemonSet, asked *askedValues) []*Pool {
+// wantedValues is what DaemonSets and limits want of the labels that pods alone decide.
+func (p *Pool) wantedValues(daemonSets []*DaemonSet, limits []Limit) map[string][]scheduling.Requirement {
 	wanted := map[string][]scheduling.Requirement{}
 	for _, d := range daemonSets {
 		for _, alternative := range d.Starting {
@@ -55,6 +57,18 @@ func (p *Pool) variants(daemonSets []*DaemonSet, asked *askedValues) []*Pool {
 			}
 		}
 	}
+	for i := range limits {
+		for _, key := range limits[i].Owner.Keys() {
+			if want, _ := limits[i].Owner.Wants(key); p.isOnlyForPods(key) {
+				wanted[key] = append(wanted[key], want)
+			}
+		}
+	}
+	return wanted
+}
+
+// variants divides the pool by the labels of which something wants values.
+func (p *Pool) variants(wanted map[string][]scheduling.Requirement, asked *askedValues) []*Pool {
 	variants := []*Pool{p}
 	for _, key := range p.Requirements.Keys() {
 		if wanted[key] == nil {

@@ -3,7 +3,6 @@ package packing
 import (
 	"slices"
 
-	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 )
 
@@ -39,26 +38,29 @@ func (p *packer) meetMinValues(n *placement.PlannedNode) {
 // allow the list of types that minValues demand.
 func (p *packer) dropBelowMinValues(first int) {
 	offers := p.state.Offers
-	left := map[*api.NodePool][]int64{}
+	strict := func(n *placement.PlannedNode) bool {
+		pool := offers.PoolTypeOf(n.Offering).Pool
+		return offers.StrictMinValues(pool) && len(offers.LimitsOf(pool)) > 0
+	}
+	left := offers.LimitsLeft()
+	for _, n := range p.nodes {
+		if !strict(n) {
+			placement.Spend(left, offers.LimitUse(n.Offering))
+		}
+	}
 	kept := p.nodes[:0]
 	for at, n := range p.nodes {
-		pool := offers.PoolTypeOf(n.Offering).Pool
-		if !offers.StrictMinValues(pool) || len(pool.Limits) == 0 {
+		if !strict(n) {
 			kept = append(kept, n)
 			continue
 		}
-		if left[pool.NodePool] == nil {
-			left[pool.NodePool] = pool.LimitsLeft()
-		}
 		_, most := p.state.NeededForMinValues(n)
-		if at >= first && (most == nil || !placement.WithinLimits(most, left[pool.NodePool])) {
+		if at >= first && (most == nil || !placement.WithinLimits(most, left)) {
 			p.returnUnits(n)
 			p.Take(n.Offering, -1)
 			continue
 		}
-		for i := range most {
-			left[pool.NodePool][i] -= most[i]
-		}
+		placement.Spend(left, most)
 		kept = append(kept, n)
 	}
 	p.nodes = kept

@@ -7,7 +7,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/bound"
 	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/exact"
-	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 )
 
@@ -150,10 +149,9 @@ func (w *whole) readNodes(units []bound.Units) bool {
 		if n == nil {
 			continue
 		}
-		t := w.state.Offers.PoolTypeOf(j)
-		for _, l := range limits {
-			if share(w.Limits[t.Pool], l.left) {
-				n.Uses = append(n.Uses, exact.Use{Limit: l.row, Amount: float64(t.LimitUse[l.at])})
+		for _, use := range w.state.Offers.LimitUse(j) {
+			if row, matters := limits[use.Limit]; matters {
+				n.Uses = append(n.Uses, exact.Use{Limit: row, Amount: float64(use.Amount)})
 			}
 		}
 		o := &w.state.Offers.Offerings[j]
@@ -173,44 +171,26 @@ func (w *whole) readNodes(units []bound.Units) bool {
 	return len(w.problem.Nodes) > 0
 }
 
-// wholeLimit is a limit that nodes of the known price could exceed.
-type wholeLimit struct {
-	// left has what the NodePool's limits leave; at is the position in it, and row that in the
-	// problem.
-	left    []int64
-	at, row int
-}
-
-// readLimits adds the limits that nodes of these offerings could exceed at the known price. It
-// reports false for too many.
-func (w *whole) readLimits(numbers []int) (limits []wholeLimit, few bool) {
-	for i, pool := range w.state.Offers.Pools {
-		left := w.Limits[pool]
-		if slices.ContainsFunc(w.state.Offers.Pools[:i], func(p *offering.Pool) bool { return share(w.Limits[p], left) }) {
-			continue
-		}
-		for at, amount := range left {
-			most := 0.0
-			for _, j := range numbers {
-				if t := w.state.Offers.PoolTypeOf(j); share(w.Limits[t.Pool], left) {
-					most = max(most, float64(t.LimitUse[at])/max(w.state.Offers.Offerings[j].Price, 1e-9))
-				}
-			}
-			if most == 0 || !w.waits && float64(most*w.price) <= float64(amount) {
-				continue
-			}
-			row := w.problem.AddLimit(int(amount))
-			if row < 0 {
-				return nil, false
-			}
-			limits = append(limits, wholeLimit{left: left, at: at, row: row})
+// readLimits adds the limits that nodes of these offerings could exceed at the known price. It returns
+// their rows in the problem, and reports false for too many.
+func (w *whole) readLimits(numbers []int) (rows map[int]int, few bool) {
+	most := make([]float64, len(w.Limits))
+	for _, j := range numbers {
+		for _, use := range w.state.Offers.LimitUse(j) {
+			most[use.Limit] = max(most[use.Limit], float64(use.Amount)/max(w.state.Offers.Offerings[j].Price, 1e-9))
 		}
 	}
-	return limits, true
+	rows = map[int]int{}
+	for i, amount := range w.Limits {
+		if most[i] == 0 || !w.waits && float64(most[i]*w.price) <= float64(amount) {
+			continue
+		}
+		if rows[i] = w.problem.AddLimit(int(amount)); rows[i] < 0 {
+			return nil, false
+		}
+	}
+	return rows, true
 }
-
-// share reports whether these are the same limits. Variants of a NodePool share theirs.
-func share(a, b []int64) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
 // start adds the nodes to the problem as its first columns.
 func (w *whole) start(nodes []*placement.PlannedNode) {

@@ -52,11 +52,11 @@ func (g *growth) changed(offers *offering.Index, n *PlannedNode, before int) {
 	g.changes++
 	g.ledger.Take(before, -1)
 	g.ledger.Take(n.Offering, 1)
-	old, now := offers.PoolTypeOf(before), offers.PoolTypeOf(n.Offering)
+	now := offers.LimitUse(n.Offering)
 	was, is := &offers.Offerings[before], &offers.Offerings[n.Offering]
 	released := was.Stock != is.Stock || was.Units > is.Units
-	for i, use := range old.LimitUse {
-		released = released || use > now.LimitUse[i]
+	for _, use := range offers.LimitUse(before) {
+		released = released || use.Amount > offering.UseOf(now, use.Limit)
 	}
 	if released {
 		clear(g.to)

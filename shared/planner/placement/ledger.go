@@ -5,30 +5,21 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 )
 
-// Ledger is what the planned nodes leave of NodePool limits and of stocks.
+// Ledger is what the planned nodes leave of limits and of stocks.
 type Ledger struct {
 	index *offering.Index
-	// Limits is what is left of each limit of a pool, in the order of Pool.Limits. Variants of a
-	// NodePool share it. Pools without limits have no entry.
-	Limits map[*offering.Pool][]int64
+	// Limits is what is left of each limit, in the order of Index.Limits.
+	Limits []int64
 	// stocks is how many units each stock has left.
 	stocks []int
 }
 
-// NewLedger counts the planned nodes. Pool.LimitsLeft has counted the existing ones.
+// NewLedger counts the planned nodes. Index.LimitsLeft has counted the existing ones.
 func (s *State) NewLedger(planned []*PlannedNode) *Ledger {
 	l := &Ledger{
 		index:  s.Offers,
-		Limits: make(map[*offering.Pool][]int64, len(s.Offers.Pools)),
+		Limits: s.Offers.LimitsLeft(),
 		stocks: make([]int, len(s.Offers.Stocks)),
-	}
-	for _, variants := range s.Offers.ByNodePool() {
-		left := variants[0].LimitsLeft()
-		for _, pool := range variants {
-			if len(left) > 0 {
-				l.Limits[pool] = left
-			}
-		}
 	}
 	for i := range l.stocks {
 		l.stocks[i] = s.Offers.Stocks[i].Left
@@ -50,9 +41,8 @@ func (l *Ledger) Allows(j int) bool {
 	if !l.hasStock(j) {
 		return false
 	}
-	t := l.index.PoolTypeOf(j)
-	for i, left := range l.Limits[t.Pool] {
-		if t.LimitUse[i] > left {
+	for _, use := range l.index.LimitUse(j) {
+		if use.Amount > l.Limits[use.Limit] {
 			return false
 		}
 	}
@@ -70,9 +60,7 @@ func (l *Ledger) hasStock(j int) bool {
 
 // KeepAllowed removes the offerings from the set that Allows does not allow.
 func (l *Ledger) KeepAllowed(set dense.Set) {
-	for pool, left := range l.Limits {
-		l.index.KeepWithin(set, pool, left)
-	}
+	l.index.KeepWithin(set, l.Limits)
 	if l.index.Stocked.Intersects(set) {
 		for j := range l.index.Stocked.All() {
 			if !l.hasStock(j) {
@@ -117,6 +105,14 @@ func (l *Ledger) KeepReplacing(set dense.Set, from int) {
 	l.Take(from, 1)
 }
 
+// KeepWithinLimits removes the offerings from the set that limits do not allow in the place of a counted
+// node of offering own.
+func (l *Ledger) KeepWithinLimits(set dense.Set, own int) {
+	l.takeLimits(own, -1)
+	l.index.KeepWithin(set, l.Limits)
+	l.takeLimits(own, 1)
+}
+
 // Take counts further nodes of offering j. A negative number gives nodes back.
 func (l *Ledger) Take(j, nodes int) {
 	if !l.index.Limited.Has(j) && !l.index.Stocked.Has(j) {
@@ -125,9 +121,11 @@ func (l *Ledger) Take(j, nodes int) {
 	if o := &l.index.Offerings[j]; o.Stock >= 0 {
 		l.stocks[o.Stock] -= nodes * o.Units
 	}
-	t := l.index.PoolTypeOf(j)
-	left := l.Limits[t.Pool]
-	for i := range left {
-		left[i] -= int64(nodes) * t.LimitUse[i]
+	l.takeLimits(j, nodes)
+}
+
+func (l *Ledger) takeLimits(j, nodes int) {
+	for _, use := range l.index.LimitUse(j) {
+		l.Limits[use.Limit] -= int64(nodes) * use.Amount
 	}
 }

@@ -3,6 +3,7 @@ package placement
 import (
 	"slices"
 
+	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 )
 
@@ -13,7 +14,7 @@ import (
 // NeededForMinValues is a list of offerings that meets the pool's minValues for the node, with the
 // node's own offering. It also returns the most that one of them takes of each limit. The search is
 // greedy, smallest offerings first. Both results are nil if it finds no list.
-func (s *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
+func (s *State) NeededForMinValues(n *PlannedNode) ([]int, []offering.Use) {
 	pool := s.Offers.PoolTypeOf(n.Offering).Pool
 	set, stock := s.AlternativesFor(n).Clone(), s.Offers.Offerings[n.Offering].Stock
 	values := map[string]map[string]bool{}
@@ -41,7 +42,7 @@ func (s *State) NeededForMinValues(n *PlannedNode) ([]int, []int64) {
 		}
 		slices.Sort(list)
 		if kept := s.expressible(n, list); s.Offers.MeetsMinValues(pool, slices.Values(kept)) {
-			return kept, s.mostLimitUse(n.Offering, kept)
+			return kept, append([]offering.Use{}, s.MostUse(n, kept, set)...)
 		}
 	}
 	return nil, nil
@@ -64,15 +65,19 @@ func (s *State) collectValues(pool *offering.Pool, j int, values map[string]map[
 	return brings, met
 }
 
-// mostLimitUse is the most that offering own or one of the offerings takes of each limit.
-func (s *State) mostLimitUse(own int, offerings []int) []int64 {
-	most := slices.Clone(s.Offers.PoolTypeOf(own).LimitUse)
-	for _, j := range offerings {
-		for i, use := range s.Offers.PoolTypeOf(j).LimitUse {
-			most[i] = max(most[i], use)
-		}
+// MostUse is the most that the node's claim takes of each limit if it lists these offerings. Within those that
+// fit, it also allows one type in the zone of another, which may cost more.
+func (s *State) MostUse(n *PlannedNode, offerings []int, fits dense.Set) []offering.Use {
+	if !s.Offers.UsesDiffer {
+		return s.Offers.MostUse(n.Offering, slices.Values(offerings))
 	}
-	return most
+	product := offering.NewProduct(s.Offers, s.Offers.PoolTypeOf(n.Offering).Pool)
+	for _, j := range offerings {
+		product.Add(j)
+	}
+	allowed := fits.Clone()
+	product.KeepAllowed(allowed)
+	return s.Offers.MostUse(n.Offering, allowed.All())
 }
 
 // CanMeetMinValues reports whether enough offerings could replace the node's own to meet the pool's
@@ -84,51 +89,58 @@ func (s *State) CanMeetMinValues(n *PlannedNode) bool {
 		return true
 	}
 	offerings, most := s.NeededForMinValues(n)
-	return offerings != nil && WithinLimits(most, pool.LimitsLeft())
+	return offerings != nil && WithinLimits(most, s.Offers.LimitsLeft())
 }
 
 // CanMeetMinValuesAmong is CanMeetMinValues within what the other nodes leave of the limits, too.
 // The node takes the place of one of the others, unless instead is nil.
 func (s *State) CanMeetMinValuesAmong(others []*PlannedNode, n, instead *PlannedNode) bool {
 	pool := s.Offers.PoolTypeOf(n.Offering).Pool
-	if !s.CanMeetMinValues(n) || !s.Offers.StrictMinValues(pool) || len(pool.Limits) == 0 {
+	if !s.CanMeetMinValues(n) || !s.Offers.StrictMinValues(pool) || len(s.Offers.LimitsOf(pool)) == 0 {
 		return s.CanMeetMinValues(n)
 	}
-	left := pool.LimitsLeft()
-	for _, other := range append([]*PlannedNode{n}, others...) {
-		if other == instead || s.Offers.PoolTypeOf(other.Offering).Pool.NodePool != pool.NodePool {
-			continue
-		}
-		if _, most := s.NeededForMinValues(other); most != nil {
-			for i := range left {
-				left[i] -= most[i]
-			}
+	left := s.Offers.LimitsLeft()
+	for _, other := range others {
+		if other != instead {
+			Spend(left, s.ClaimUse(other))
 		}
 	}
-	return WithinLimits(nil, left)
+	_, most := s.NeededForMinValues(n)
+	return WithinLimits(most, left)
 }
 
-// WithinLimits reports whether nothing left is negative, and use takes no more than is left. A nil
-// use takes nothing.
-func WithinLimits(use, left []int64) bool {
-	for i := range left {
-		if left[i] < 0 || use != nil && use[i] > left[i] {
-			return false
-		}
+// ClaimUse is the least that the node's claim takes of limits: the node itself, and what minValues need.
+func (s *State) ClaimUse(n *PlannedNode) []offering.Use {
+	if s.Offers.StrictMinValues(s.Offers.PoolTypeOf(n.Offering).Pool) {
+		_, most := s.NeededForMinValues(n)
+		return most
 	}
-	return true
+	return s.Offers.LimitUse(n.Offering)
+}
+
+// Spend takes the uses from what is left.
+func Spend(left []int64, uses []offering.Use) {
+	for _, use := range uses {
+		left[use.Limit] -= use.Amount
+	}
+}
+
+// WithinLimits reports whether the uses take no more than is left.
+func WithinLimits(uses []offering.Use, left []int64) bool {
+	return !slices.ContainsFunc(uses, func(use offering.Use) bool { return use.Amount > left[use.Limit] })
 }
 
 // MinValuesReserve is what the node's claim takes of each limit beyond the node itself, to meet
 // minValues. It is nil for pools without minValues or limits.
-func (s *State) MinValuesReserve(n *PlannedNode) []int64 {
-	own := s.Offers.PoolTypeOf(n.Offering)
-	if !s.Offers.StrictMinValues(own.Pool) || len(own.Pool.Limits) == 0 {
+func (s *State) MinValuesReserve(n *PlannedNode) []offering.Use {
+	pool := s.Offers.PoolTypeOf(n.Offering).Pool
+	if !s.Offers.StrictMinValues(pool) || len(s.Offers.LimitsOf(pool)) == 0 {
 		return nil
 	}
 	_, most := s.NeededForMinValues(n)
+	own := s.Offers.LimitUse(n.Offering)
 	for i := range most {
-		most[i] -= own.LimitUse[i]
+		most[i].Amount -= offering.UseOf(own, most[i].Limit)
 	}
 	return most
 }

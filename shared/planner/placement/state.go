@@ -26,6 +26,8 @@ type State struct {
 	// Round counts the rounds of placing from zero. In each further round, pods without a place
 	// have given up one more preference.
 	Round int
+	// LimitsLeft is what the written claims leave of each limit. It is nil before claims are written.
+	LimitsLeft []int64
 	// Leftovers are the pods that found no place in this round.
 	Leftovers []Leftover
 	// prepared is how many demands PrepareDemands has seen. generation counts how often it read

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,11 +9,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // Vector is an amount of each resource that anything in the snapshot asks for, in the order of
-// axes: thousandths of a core for cpu, else whole units.
+// axes: thousandths of a core for cpu, billionths of a dollar for prices, else whole units.
 type Vector []int64
 
 // Axes are the resources that vectors count, by name and position. A resource that nothing asks for
@@ -101,10 +103,21 @@ func AmountUp(name corev1.ResourceName, quantity *resource.Quantity) int64 {
 // arithmetic on quantities.
 func wholeAmount(name corev1.ResourceName, quantity *resource.Quantity) (int64, bool) {
 	whole, ok := quantity.AsInt64()
-	if name == corev1.ResourceCPU {
+	switch name {
+	case corev1.ResourceCPU:
 		return whole * 1000, ok && -MaxAmount/1000 <= whole && whole <= MaxAmount/1000
+	case api.ResourceDollarsPerHour:
+		return AmountOfDollars(quantity.AsApproximateFloat64()), true
 	}
 	return whole, ok && -MaxAmount <= whole && whole <= MaxAmount
+}
+
+// dollar is an amount of US dollars: billionths, so that the sum of many prices is exact enough.
+const dollar = 1e9
+
+// AmountOfDollars is a price in the unit of a vector.
+func AmountOfDollars(price float64) int64 {
+	return int64(math.Round(max(-MaxAmount, min(float64(price*dollar), MaxAmount))))
 }
 
 // AmountDown is a quantity in a vector's unit, rounded down.
@@ -126,11 +139,14 @@ func QuantityOf(name corev1.ResourceName, amount int64) *resource.Quantity {
 		return resource.NewMilliQuantity(amount, resource.DecimalSI)
 	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
 		return resource.NewQuantity(amount, resource.BinarySI)
+	case api.ResourceDollarsPerHour:
+		return resource.NewScaledQuantity(amount, resource.Nano)
 	}
 	return resource.NewQuantity(amount, resource.DecimalSI)
 }
 
-// Text is an amount in a vector's unit as people write it: cores with decimals, bytes in Mi or Gi.
+// Text is an amount in a vector's unit as people write it: cores with decimals, bytes in Mi or Gi, and
+// prices in dollars.
 func Text(name corev1.ResourceName, amount int64) string {
 	decimal := func(n float64, digits int) string {
 		text := strconv.FormatFloat(n, 'f', digits, 64)
@@ -139,6 +155,8 @@ func Text(name corev1.ResourceName, amount int64) string {
 	bytes := name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
 		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 	switch {
+	case name == api.ResourceDollarsPerHour:
+		return dollarsText(float64(amount) / dollar)
 	case amount == 0:
 		return "0"
 	case name == corev1.ResourceCPU:
@@ -149,6 +167,12 @@ func Text(name corev1.ResourceName, amount int64) string {
 		return decimal(float64(amount)/(1<<20), 1) + "Mi"
 	}
 	return decimal(float64(amount)/(1<<30), 1) + "Gi"
+}
+
+// dollarsText has two decimals, or up to four where two would not tell the price.
+func dollarsText(price float64) string {
+	text := strconv.FormatFloat(price, 'f', 4, 64)
+	return "$" + strings.TrimSuffix(strings.TrimSuffix(text, "0"), "0") + "/h"
 }
 
 func (v Vector) Add(other Vector, times int64) {
