@@ -122,6 +122,8 @@ type clusterConfiguration struct {
 	podDeletionCost bool
 	// commitments makes Reserved Instances and Savings Plans count in prices.
 	commitments bool
+	// maxDollarsPerHour is the most that all nodes cost together; empty for no such limit.
+	maxDollarsPerHour string
 	// commitmentPercent is the part of each commitment that the cluster may use; empty for all.
 	commitmentPercent string
 	// rebootForRepair makes functions reboot an unhealthy node where that may help.

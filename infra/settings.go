@@ -313,6 +313,12 @@ func clusterSettings() []setting[clusterConfiguration] {
 			},
 		},
 		{
+			key: "maxDollarsPerHour", fallback: "`0`", example: "12.5",
+			meaning: "most that the nodes of all NodePools cost together in $/h, at list prices and with [their " +
+				"extras](../functions/provision/README.md#limits). `0` is no such limit",
+			set: func(c *cluster, value any) (err error) { c.maxDollarsPerHour, err = dollarsPerHour(value); return err },
+		},
+		{
 			key: "provisioningRequests", fallback: "`false`", example: "true",
 			meaning: "`true` launches nodes for [ProvisioningRequests](../functions/provision/README.md), which Kueue makes: " +
 				"Cluster Autoscaler's flag --enable-provisioning-requests. Let only one of them act. The cluster needs their " +

@@ -368,6 +368,18 @@ func number(value any, what string, check func(text string) bool) (string, error
 	return given, nil
 }
 
+// dollarsPerHour accepts a price. Zero is none.
+func dollarsPerHour(value any) (string, error) {
+	given, err := number(value, "a price in $/h, zero or more", func(text string) bool {
+		price, err := strconv.ParseFloat(text, 64)
+		return err == nil && price >= 0 && price <= 1e9
+	})
+	if price, _ := strconv.ParseFloat(given, 64); price == 0 {
+		given = ""
+	}
+	return given, err
+}
+
 // quietAfter accepts times in which an instance may boot, and not so long that a watch hardly ends.
 func quietAfter(value any) (time.Duration, error) {
 	d, err := time.ParseDuration(sprint(value))

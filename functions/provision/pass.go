@@ -290,6 +290,9 @@ func (r *pass) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 		if err != nil && r.warnPool(pool, attempt.ReasonInsufficientCapacity, err.Error()) {
 			slog.WarnContext(ctx, "nodepool lacks nodes", "NodePool", pool.Name, "missing", missing, "error", err)
 		}
+		if len(claims) > 0 {
+			claims = r.withinLimits(ctx, pool, claims, snapshot)
+		}
 		if len(claims) == 0 {
 			continue
 		}
@@ -305,6 +308,22 @@ func (r *pass) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 		short = short || lacking
 	}
 	return short, errors.Join(failures...)
+}
+
+// withinLimits keeps the claims of a pool with replicas that the limits of several pools allow. It says which
+// limit keeps the pool from the others.
+func (r *pass) withinLimits(
+	ctx context.Context, pool *api.NodePool, claims []api.NodeClaim, snapshot *plan.Snapshot,
+) []api.NodeClaim {
+	types := func(claim *api.NodeClaim) []catalog.InstanceType {
+		return typesFor(claim, snapshot, r.view.Offer.ClassTypes)
+	}
+	kept, exceeded := intent.KeepWithin(claims, snapshot, types, r.now())
+	if exceeded != "" && r.warnPool(pool, attempt.ReasonInsufficientCapacity, exceeded) {
+		slog.WarnContext(ctx, "nodepool lacks nodes",
+			"NodePool", pool.Name, "missing", len(claims)-len(kept), "error", exceeded)
+	}
+	return kept
 }
 
 // plan asks the planner, writes its claims and launches them. It returns whether EC2 was short of

@@ -3,10 +3,12 @@ package limit
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -47,6 +49,15 @@ func Of(pools []*api.NodePool, spanning []plan.Limit) []*Limit {
 		}
 	}
 	return limits
+}
+
+// OfCluster is the limit of the setting maxDollarsPerHour.
+func OfCluster(dollars float64) plan.Limit {
+	most := *resource.NewScaledQuantity(int64(math.Round(min(float64(dollars*1e6), 1<<53))), resource.Micro)
+	return plan.Limit{
+		Kind: plan.LimitOfSetting, Name: "maxDollarsPerHour",
+		Resources: corev1.ResourceList{api.ResourceDollarsPerHour: most},
+	}
 }
 
 // Selector is a label selector as requirements. It is empty for a selector of all nodes.

@@ -1,6 +1,7 @@
 package sight
 
 import (
+	"github.com/whittle-dev/whittle/shared/limit"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 	"github.com/whittle-dev/whittle/shared/spread"
@@ -19,6 +20,8 @@ type Settings struct {
 	ManagedDeletionCosts bool
 	// Commitments says that Reserved Instances and Savings Plans count in prices.
 	Commitments bool
+	// MaxDollarsPerHour is the most that the nodes of all NodePools cost together; zero for no such limit.
+	MaxDollarsPerHour float64
 	// Market sells other instance types than the cluster's catalogue. It is nil for the catalogue.
 	Market Market
 	// AllDetails says that volumes and namespaces are read even where no waiting pod needs them, for
@@ -48,6 +51,7 @@ func SettingsOf(told *status.Deployment) Settings {
 		ProvisioningRequests:  told.ProvisioningRequests,
 		ManagedDeletionCosts:  told.ManagedDeletionCosts,
 		Commitments:           told.Commitments,
+		MaxDollarsPerHour:     told.MaxDollarsPerHour,
 	}
 }
 
@@ -57,10 +61,14 @@ func (s *Settings) Tell(told *status.Deployment) {
 	told.DefaultTopologySpread = s.DefaultTopologySpread
 	told.CapacityBuffers, told.ProvisioningRequests = s.CapacityBuffers, s.ProvisioningRequests
 	told.ManagedDeletionCosts, told.Commitments = s.ManagedDeletionCosts, s.Commitments
+	told.MaxDollarsPerHour = s.MaxDollarsPerHour
 }
 
-// apply sets the policies of the snapshot.
+// apply sets the policies and the ceiling of the snapshot.
 func (s *Settings) apply(made *plan.Snapshot) {
 	made.PreferencePolicy, made.MinValuesPolicy = s.PreferencePolicy, s.MinValuesPolicy
 	made.ManagedDeletionCosts = s.ManagedDeletionCosts
+	if s.MaxDollarsPerHour > 0 {
+		made.Limits = append(made.Limits, limit.OfCluster(s.MaxDollarsPerHour))
+	}
 }

@@ -28,6 +28,8 @@ type Deployment struct {
 	ManagedDeletionCosts bool `json:"managedDeletionCosts,omitempty"`
 	// Commitments says that Reserved Instances and Savings Plans count in prices.
 	Commitments bool `json:"commitments,omitempty"`
+	// MaxDollarsPerHour is the most that all nodes cost together; zero for no such limit.
+	MaxDollarsPerHour float64 `json:"maxDollarsPerHour,omitempty"`
 	// Headroom is what they keep, as of the last plan; nil without a buffer.
 	Headroom *Headroom `json:"headroom,omitempty"`
 }

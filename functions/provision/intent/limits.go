@@ -3,6 +3,7 @@ package intent
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/limit"
 	"github.com/whittle-dev/whittle/shared/plan"
+	planner "github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -23,8 +26,7 @@ type Withdrawal struct {
 	Message string
 }
 
-// Withdrawals are the claims without an instance whose launch would exceed a limit of their pool, or whose
-// pool sleeps.
+// Withdrawals are the claims without an instance whose launch would exceed a limit, or whose pool sleeps.
 // Older claims keep their place. Provision and disrupt each write claims within the limits that they
 // read. Two claims that were written at the same time may exceed them together. Only provision
 // launches, so that its check before the launch keeps the limits. The snapshot must have all claims.
@@ -38,33 +40,86 @@ func Withdrawals(
 	pools []api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType, now time.Time,
 ) []Withdrawal {
 	var withdrawn []Withdrawal
+	var awake []*api.NodePool
 	for i := range pools {
-		if rest := pools[i].Rest(now); rest.Asleep {
-			for _, claim := range useOf(&pools[i], snapshot, types).waiting {
-				withdrawn = append(withdrawn, Withdrawal{
-					Claim: claim, Message: fmt.Sprintf("nodepool %q gets no nodes: %s", pools[i].Name, rest)})
-			}
-		} else if len(pools[i].Spec.Limits) > 0 {
-			withdrawn = append(withdrawn, withdrawalsOf(&pools[i], snapshot, types)...)
+		rest := pools[i].Rest(now)
+		if !rest.Asleep {
+			awake = append(awake, &pools[i])
+			continue
 		}
+		for j := range snapshot.Nodes {
+			if node := &snapshot.Nodes[j]; node.Pool() == pools[i].Name && waits(node.NodeClaim) {
+				withdrawn = append(withdrawn, Withdrawal{
+					Claim: node.NodeClaim, Message: fmt.Sprintf("nodepool %q gets no nodes: %s", pools[i].Name, rest)})
+			}
+		}
+	}
+	w := &withdrawals{snapshot: snapshot, types: types, pools: map[string]*api.NodePool{}, gone: map[*api.NodeClaim]bool{}}
+	for i := range pools {
+		w.pools[pools[i].Name] = &pools[i]
+	}
+	for i := range withdrawn {
+		w.gone[withdrawn[i].Claim] = true
+	}
+	for _, l := range limit.Of(awake, snapshot.Limits) {
+		withdrawn = append(withdrawn, w.of(l)...)
 	}
 	return withdrawn
 }
 
-func withdrawalsOf(
-	pool *api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
-) []Withdrawal {
-	use := useOf(pool, snapshot, types)
+// KeepWithin keeps the claims, which are not written yet, that limits allow beside the nodes of the snapshot.
+// It says of which limit others would take too much.
+func KeepWithin(
+	claims []api.NodeClaim, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType, now time.Time,
+) (kept []api.NodeClaim, exceeded string) {
+	if len(snapshot.Limits) == 0 {
+		return claims, ""
+	}
+	with := *snapshot
+	with.Nodes = slices.Clone(snapshot.Nodes)
+	at := map[*api.NodeClaim]int{}
+	for i := range claims {
+		claim := claims[i].DeepCopy()
+		claim.CreationTimestamp.Time = now // the youngest
+		with.Nodes = append(with.Nodes, plan.Node{NodeClaim: claim})
+		at[claim] = i
+	}
+	left := map[int]bool{}
+	for _, w := range Withdrawals(nil, &with, types, now) {
+		if i, isNew := at[w.Claim]; isNew {
+			left[i], exceeded = true, w.Message
+		}
+	}
+	for i := range claims {
+		if !left[i] {
+			kept = append(kept, claims[i])
+		}
+	}
+	return kept, exceeded
+}
+
+// withdrawals is what all limits need to know.
+type withdrawals struct {
+	snapshot *plan.Snapshot
+	types    func(*api.NodeClaim) []catalog.InstanceType
+	pools    map[string]*api.NodePool
+	// gone are the claims that are withdrawn already.
+	gone map[*api.NodeClaim]bool
+}
+
+func (w *withdrawals) of(l *limit.Limit) []Withdrawal {
+	use := w.useOf(l)
 	used := use.used
 	var withdrawn []Withdrawal
 	for _, claim := range use.waiting {
-		all := sum(used, capacityOf(&plan.Node{NodeClaim: claim}, types))
+		all := sum(used, w.takes(&plan.Node{NodeClaim: claim}))
 		staying := all
 		if len(claim.Names(api.ReplacesAnnotationKey)) > 0 {
 			staying = without(all, use.going)
 		}
-		if exceeded := exceeds(pool, staying); exceeded != "" {
+		if exceeded := exceeds(l, staying); exceeded != "" {
 			withdrawn = append(withdrawn, Withdrawal{Claim: claim, Message: exceeded})
+			w.gone[claim] = true
 			continue
 		}
 		used = all
@@ -72,35 +127,33 @@ func withdrawalsOf(
 	return withdrawn
 }
 
-// poolUse is what the nodes of a pool take of its limits.
-type poolUse struct {
+// limitUse is what nodes take of a limit.
+type limitUse struct {
 	used corev1.ResourceList
-	// going is the part of used whose nodes others of the pool replace.
+	// going is the part of used whose nodes others of the limit replace.
 	going corev1.ResourceList
 	// waiting are the claims without an instance, the oldest first. They are not in used.
 	waiting []*api.NodeClaim
 }
 
-func useOf(
-	pool *api.NodePool, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType,
-) poolUse {
-	use := poolUse{used: corev1.ResourceList{}, going: corev1.ResourceList{}}
-	counted := countedNodes(pool, snapshot)
+func (w *withdrawals) useOf(l *limit.Limit) limitUse {
+	use := limitUse{used: corev1.ResourceList{}, going: corev1.ResourceList{}}
+	counted := w.counted(l)
 	replaced := map[string]bool{}
 	for _, node := range counted {
 		if node.NodeClaim != nil && !scheduling.IsLeaving(node.NodeClaim, node.Node) {
 			for _, name := range node.NodeClaim.Names(api.ReplacesAnnotationKey) {
-				replaced[name] = pool.Spec.Replicas == nil
+				replaced[name] = !w.keepsNumber(node)
 			}
 		}
 	}
 	for _, node := range counted {
 		claim := node.NodeClaim
-		if claim != nil && claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil {
+		if waits(claim) {
 			use.waiting = append(use.waiting, claim)
 			continue
 		}
-		takes := capacityOf(node, types)
+		takes := w.takes(node)
 		use.used = sum(use.used, takes)
 		if claim != nil && replaced[claim.Name] && len(claim.Names(api.ReplacedByAnnotationKey)) > 0 {
 			use.going = sum(use.going, takes)
@@ -112,17 +165,36 @@ func useOf(
 	return use
 }
 
-// countedNodes are the pool's nodes that count against its limits.
-func countedNodes(pool *api.NodePool, snapshot *plan.Snapshot) []*plan.Node {
+// waits reports whether the claim has no instance yet, and shall get one.
+func waits(claim *api.NodeClaim) bool {
+	return claim != nil && claim.Status.ProviderID == "" && claim.DeletionTimestamp == nil
+}
+
+// keepsNumber reports whether the node's pool has a fixed number of nodes.
+func (w *withdrawals) keepsNumber(node *plan.Node) bool {
+	pool := w.pools[node.Pool()]
+	return pool != nil && pool.Spec.Replicas != nil
+}
+
+// counted are the nodes that count against the limit.
+func (w *withdrawals) counted(l *limit.Limit) []*plan.Node {
 	var counted []*plan.Node
-	for i := range snapshot.Nodes {
-		node := &snapshot.Nodes[i]
-		leaves := pool.Spec.Replicas == nil && scheduling.IsLeaving(node.NodeClaim, node.Node)
-		if node.Pool() == pool.Name && !leaves {
+	for i := range w.snapshot.Nodes {
+		node := &w.snapshot.Nodes[i]
+		leaves := !w.keepsNumber(node) && scheduling.IsLeaving(node.NodeClaim, node.Node)
+		if !leaves && !w.gone[node.NodeClaim] && l.Counts(node, w.snapshot.InstanceTypes) {
 			counted = append(counted, node)
 		}
 	}
 	return counted
+}
+
+// takes is what the node takes of limits.
+func (w *withdrawals) takes(node *plan.Node) corev1.ResourceList {
+	takes := capacityOf(node, w.types)
+	price := planner.AmountOfDollars(limit.Price(node, w.snapshot.InstanceTypes))
+	takes[api.ResourceDollarsPerHour] = *planner.QuantityOf(api.ResourceDollarsPerHour, price)
+	return takes
 }
 
 // without is the amounts less others.
@@ -186,20 +258,27 @@ func sum(amounts, more corev1.ResourceList) corev1.ResourceList {
 	return both
 }
 
-// exceeds names the first limit that the amounts exceed, or nothing.
-func exceeds(pool *api.NodePool, amounts corev1.ResourceList) string {
-	names := make([]string, 0, len(pool.Spec.Limits))
-	for name := range pool.Spec.Limits {
-		names = append(names, string(name))
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		limit, amount := pool.Spec.Limits[corev1.ResourceName(name)], amounts[corev1.ResourceName(name)]
-		if amount.Cmp(limit) > 0 {
-			return fmt.Sprintf("nodepool %q: the nodeclaim was written at the same time as others, and %s of %s together "+
-				"exceed spec.limits of %s: raise spec.limits, or wait until nodes are gone",
-				pool.Name, amount.String(), name, limit.String())
+// exceeds names the first resource of the limit of which the amounts are more, or nothing.
+func exceeds(l *limit.Limit, amounts corev1.ResourceList) string {
+	for _, name := range slices.Sorted(maps.Keys(l.Resources)) {
+		most, amount := l.Resources[name], amounts[name]
+		if amount.Cmp(most) <= 0 {
+			continue
 		}
+		const together = "the nodeclaim was written at the same time as others, and %s of %s together exceed "
+		if l.Pool != "" {
+			return fmt.Sprintf("nodepool %q: "+together+"spec.limits of %s: %s, or wait until nodes are gone",
+				l.Pool, text(name, &amount), name, text(name, &most), l.Remedy())
+		}
+		return fmt.Sprintf(together+"the limit of %s%s: %s, or wait until nodes are gone",
+			text(name, &amount), name, text(name, &most), l.Owner(), l.Remedy())
 	}
 	return ""
+}
+
+func text(name corev1.ResourceName, quantity *resource.Quantity) string {
+	if name == api.ResourceDollarsPerHour {
+		return planner.Text(name, planner.AmountUp(name, quantity))
+	}
+	return quantity.String()
 }

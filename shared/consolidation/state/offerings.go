@@ -44,7 +44,9 @@ func (f *Fleet) LimitPrice(n *Node) float64 {
 }
 
 // IsLimited reports whether nodes of the pool may take of a limit.
-func (f *Fleet) IsLimited(p *Pool) bool { return len(p.API.Spec.Limits) > 0 || len(f.source.Limits) > 0 }
+func (f *Fleet) IsLimited(p *Pool) bool {
+	return len(p.API.Spec.Limits) > 0 || len(f.source.Limits) > 0
+}
 
 // limitsMoney reports whether a limit of the snapshot is one of money.
 func limitsMoney(s *plan.Snapshot) bool {

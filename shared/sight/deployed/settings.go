@@ -5,6 +5,8 @@
 package deployed
 
 import (
+	"strconv"
+
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/sight"
@@ -21,5 +23,18 @@ func Settings(from *function.Settings) sight.Settings {
 		ProvisioningRequests:  from.Enabled("PROVISIONING_REQUESTS"),
 		ManagedDeletionCosts:  from.Enabled("POD_DELETION_COST"), // Karpenter's gate PodDeletionCostManagement
 		Commitments:           from.Enabled("COMMITMENTS"),
+		MaxDollarsPerHour:     maxDollarsPerHour(from),
 	}
+}
+
+// maxDollarsPerHour is the most that all nodes cost together; zero for no such limit.
+func maxDollarsPerHour(from *function.Settings) float64 {
+	const advice = "write a price in $/h such as 12.5, or leave it out for no limit"
+	return function.Parsed(from, "MAX_DOLLARS_PER_HOUR", advice, func(text string) (float64, error) {
+		price, err := strconv.ParseFloat(text, 64)
+		if err == nil && !(price >= 0 && price <= 1e9) {
+			err = strconv.ErrRange
+		}
+		return price, err
+	})
 }
