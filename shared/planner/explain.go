@@ -273,6 +273,9 @@ func (p *planning) explainLimits(pool *offering.Pool, fitting dense.Set) string 
 			return p.reachedText(i, smallest)
 		}
 	}
+	if !p.offers.UsesDiffer {
+		return ""
+	}
 	return p.explainSeveral(pool, fitting, left)
 }
 

@@ -28,6 +28,7 @@ func Check(s *plan.Snapshot, p *plan.Plan) []string {
 	c.checkExisting()
 	c.checkPlanned()
 	c.checkLimits()
+	c.checkSpanning()
 	c.checkStocks()
 	c.checkPrices()
 	c.checkTopology()
@@ -54,6 +55,8 @@ type checker struct {
 	hosts      []*host
 	types      map[*catalog.InstanceType]*typeLabels
 	violations []string
+	// spanningLeft is what the plan leaves of the snapshot's limits; nil before it is needed.
+	spanningLeft []amounts
 }
 
 // host is an existing node, a node in flight or a planned node.

@@ -25,6 +25,7 @@ func Changes() map[string]func(*plan.Snapshot, uint64) *plan.Snapshot {
 		"volume limits": WithVolumes,
 		"edges":         WithEdges,
 		"commitments":   WithCommitments,
+		"limits":        WithLimits,
 	}
 }
 

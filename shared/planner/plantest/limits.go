@@ -17,17 +17,25 @@ func (c *checker) usedBy(name string) amounts {
 		if poolOf(n) != name || isLeaving(n) {
 			continue
 		}
-		used[api.ResourceNodes]++
-		capacity := amountsOf(n.NodeClaim.Status.Capacity)
-		if len(capacity) == 0 && n.Node != nil {
-			capacity = amountsOf(n.Node.Status.Capacity)
-		}
-		if len(capacity) == 0 {
-			capacity = c.guessCapacity(n.NodeClaim)
-		}
-		used.add(capacity)
+		used.add(c.usedByNode(n))
 	}
 	return used
+}
+
+// usedByNode returns what one node takes of limits.
+func (c *checker) usedByNode(n *plan.Node) amounts {
+	capacity := amounts{}
+	if n.NodeClaim != nil {
+		capacity = amountsOf(n.NodeClaim.Status.Capacity)
+	}
+	if len(capacity) == 0 && n.Node != nil {
+		capacity = amountsOf(n.Node.Status.Capacity)
+	}
+	if len(capacity) == 0 {
+		capacity = c.guessCapacity(n.NodeClaim)
+	}
+	capacity[api.ResourceNodes], capacity[api.ResourceDollarsPerHour] = 1, c.priceOf(n.NodeClaim)
+	return capacity
 }
 
 // guessCapacity returns the most of each resource that a claim without capacity may get.
@@ -64,7 +72,7 @@ func (c *checker) plannedFor(name string) amounts {
 		}
 		most := amounts{api.ResourceNodes: 1}
 		for i := range h.planned.variants {
-			for resource, amount := range c.labelsOf(h.planned.variants[i].instanceType).capacity {
+			for resource, amount := range c.takes(&h.planned.variants[i]) {
 				most[resource] = max(most[resource], amount)
 			}
 		}

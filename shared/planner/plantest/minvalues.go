@@ -80,7 +80,7 @@ func (c *checker) enoughValues(p *pod, in *pool, v *variant) bool {
 			other.offering.ReservationID == v.offering.ReservationID &&
 			other.offering.Commitment() == v.offering.Commitment() &&
 			maps.Equal(other.labels[chosenLayer], v.labels[chosenLayer]) && p.sameDomains(other, v) &&
-			roomFor(left, c.labelsOf(other.instanceType).capacity) && (!beside || c.othersAllow(p, h)) {
+			c.hasRoom(left, other) && (!beside || c.othersAllow(p, h)) {
 			values.add(in, other)
 		}
 		return true

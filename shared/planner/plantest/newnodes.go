@@ -17,7 +17,7 @@ func (c *checker) newNodeFor(p *pod, in *pool) string {
 	left := c.left(in)
 	found := ""
 	c.newNodes(p, in, func(v *variant, h *host) bool {
-		if !roomFor(left, c.labelsOf(v.instanceType).capacity) || !c.othersAllow(p, h) {
+		if !c.hasRoom(left, v) || !c.othersAllow(p, h) {
 			return true
 		}
 		if !c.hasStock(v.offering) {
@@ -193,7 +193,7 @@ func (c *checker) reachableDomains(p *pod, key string, limited bool) map[string]
 		left := c.left(in)
 		c.newNodes(p, in, func(v *variant, h *host) bool {
 			if value, ok := v.labels.get(key); ok && values[value] == nil &&
-				(!limited || roomFor(left, c.labelsOf(v.instanceType).capacity)) {
+				(!limited || c.hasRoom(left, v)) {
 				values[value] = h
 			}
 			return true

@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	podresource "k8s.io/component-helpers/resource"
+
+	"github.com/whittle-dev/whittle/shared/api"
 )
 
 // amounts are resources in the scheduler's units: CPU in millicores, everything else in whole
@@ -18,9 +20,12 @@ const mostAmount = 1 << 55
 func amountsOf(list corev1.ResourceList) amounts {
 	a := make(amounts, len(list))
 	for name, quantity := range list {
-		if name == corev1.ResourceCPU {
+		switch name {
+		case corev1.ResourceCPU:
 			a[name] = min(quantity.MilliValue(), mostAmount)
-		} else {
+		case api.ResourceDollarsPerHour:
+			a[name] = dollars(quantity.AsApproximateFloat64())
+		default:
 			a[name] = min(quantity.Value(), mostAmount)
 		}
 	}
