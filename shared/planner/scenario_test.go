@@ -36,6 +36,7 @@ type scenario struct {
 	Unavailable []string           `json:"unavailable,omitempty"`
 	NodeClass   *api.EC2NodeClass  `json:"nodeClass,omitempty"`
 	NodePools   []api.NodePool     `json:"nodePools,omitempty"`
+	Limits      []plan.Limit       `json:"limits,omitempty"`
 	DaemonSets  []appsv1.DaemonSet `json:"daemonSets,omitempty"`
 	Nodes       []plan.Node        `json:"nodes,omitempty"`
 	Pods        []scenarioPods     `json:"pods,omitempty"`
@@ -113,7 +114,7 @@ func (c *scenario) snapshot(t *testing.T) *plan.Snapshot {
 		class = catalogtest.NodeClass("default")
 	}
 	s := &plan.Snapshot{
-		NodePools: c.NodePools, NodeClasses: []api.EC2NodeClass{*class}, DaemonSets: c.DaemonSets, Nodes: c.Nodes,
+		NodePools: c.NodePools, Limits: c.Limits, NodeClasses: []api.EC2NodeClass{*class}, DaemonSets: c.DaemonSets, Nodes: c.Nodes,
 		InstanceTypes: map[string][]catalog.InstanceType{},
 	}
 	resolved := catalog.Resolve(facts, class, catalog.Observed{Unavailable: unavailable}, catalogtest.Now)

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
@@ -19,8 +20,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/limit"
 	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/plan"
+	vector "github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -315,7 +318,7 @@ func AboutPool(name string, pools []api.NodePool, s *consolidation.Input, decide
 	}
 	pool := &pools[i]
 	a := &About{FormatVersion: FormatVersion, Kind: api.NodePoolKind, Name: name, Topics: []Topic{}}
-	nodes, used := 0, corev1.ResourceList{}
+	nodes, used, spent := 0, corev1.ResourceList{}, 0.0
 	for j := range s.Cluster.Nodes {
 		n := &s.Cluster.Nodes[j]
 		if n.Pool() != name {
@@ -324,19 +327,22 @@ func AboutPool(name string, pools []api.NodePool, s *consolidation.Input, decide
 		nodes++
 		price, extras := priceOf(n.Name(), decided)
 		a.PricePerHour, a.ExtrasPerHour = a.PricePerHour+price, a.ExtrasPerHour+extras
-		for resource, quantity := range n.Capacity() {
-			sum := used[resource]
+		for name, quantity := range n.Capacity() {
+			sum := used[name]
 			sum.Add(quantity)
-			used[resource] = sum
+			used[name] = sum
 		}
+		spent += limit.Price(n, s.Cluster.InstanceTypes)
 	}
+	used[api.ResourceNodes] = *resource.NewQuantity(int64(nodes), resource.DecimalSI)
+	used[api.ResourceDollarsPerHour] = *vector.QuantityOf(api.ResourceDollarsPerHour, vector.AmountOfDollars(spent))
 	what := []string{count(nodes, "node")}
 	if a.PricePerHour > 0 {
 		what[0] += ", $" + dollars(a.PricePerHour) + "/h" + extrasText(a.ExtrasPerHour)
 	}
-	for _, resource := range slices.Sorted(maps.Keys(pool.Spec.Limits)) {
-		what = append(what, fmt.Sprintf("limit of %s: %s of %s used", resource, amount(resource, used),
-			amount(resource, corev1.ResourceList(pool.Spec.Limits))))
+	for _, name := range slices.Sorted(maps.Keys(pool.Spec.Limits)) {
+		what = append(what, fmt.Sprintf("limit of %s: %s of %s used", name, amount(name, used),
+			amount(name, corev1.ResourceList(pool.Spec.Limits))))
 	}
 	a.add("What is it?", what...)
 	a.add("Can it launch nodes?", launches(pool, s.Cluster)...)

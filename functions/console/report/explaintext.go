@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/whittle-dev/whittle/functions/console/terminal"
+	"github.com/whittle-dev/whittle/shared/api"
+	vector "github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
 // WriteText writes the explanation for people.
@@ -147,6 +149,8 @@ func amount(name corev1.ResourceName, list corev1.ResourceList) string {
 		return decimals(quantity.AsApproximateFloat64(), 3)
 	case name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage:
 		return memoryText(&quantity)
+	case name == api.ResourceDollarsPerHour:
+		return vector.Text(name, vector.AmountUp(name, &quantity))
 	}
 	return quantity.String()
 }
