@@ -114,7 +114,8 @@ func (c *scenario) snapshot(t *testing.T) *plan.Snapshot {
 		class = catalogtest.NodeClass("default")
 	}
 	s := &plan.Snapshot{
-		NodePools: c.NodePools, Limits: c.Limits, NodeClasses: []api.EC2NodeClass{*class}, DaemonSets: c.DaemonSets, Nodes: c.Nodes,
+		Limits:    c.Limits,
+		NodePools: c.NodePools, NodeClasses: []api.EC2NodeClass{*class}, DaemonSets: c.DaemonSets, Nodes: c.Nodes,
 		InstanceTypes: map[string][]catalog.InstanceType{},
 	}
 	resolved := catalog.Resolve(facts, class, catalog.Observed{Unavailable: unavailable}, catalogtest.Now)

@@ -38,7 +38,8 @@ func (c *checker) priceOf(claim *api.NodeClaim) int64 {
 	}
 	most, available := int64(0), int64(0)
 	named := false
-	for _, name := range slices.Concat([]string{claim.Labels[api.NodePoolLabelKey]}, slices.Sorted(maps.Keys(c.snapshot.InstanceTypes))) {
+	pools := append([]string{claim.Labels[api.NodePoolLabelKey]}, slices.Sorted(maps.Keys(c.snapshot.InstanceTypes))...)
+	for _, name := range pools {
 		for i := range c.snapshot.InstanceTypes[name] {
 			t := &c.snapshot.InstanceTypes[name][i]
 			if !allowsLabel(claim, corev1.LabelInstanceTypeStable, t.Name, false) {

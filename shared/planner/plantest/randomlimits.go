@@ -45,7 +45,9 @@ func WithLimits(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 	for i := range random.IntN(3) {
 		l := plan.Limit{
 			Kind: "CapacityQuota", Name: fmt.Sprintf("quota-%d", i), Selector: selectors[random.IntN(len(selectors))],
-			Resources: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(4+random.IntN(80)), resource.DecimalSI)},
+			Resources: corev1.ResourceList{
+				corev1.ResourceCPU: *resource.NewQuantity(int64(4+random.IntN(80)), resource.DecimalSI),
+			},
 		}
 		if random.IntN(2) == 0 {
 			l.Resources[api.ResourceNodes] = *resource.NewQuantity(int64(1+random.IntN(12)), resource.DecimalSI)
