@@ -16,11 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+	sdksavings "github.com/aws/aws-sdk-go-v2/service/savingsplans"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 
 	localec2 "github.com/whittle-dev/whittle/testdata/lab/ec2"
+	"github.com/whittle-dev/whittle/testdata/lab/savingsplans"
 )
 
 // server is one of the two, with the SDK's clients to it.
@@ -29,12 +31,15 @@ type server struct {
 	ssm *ssm.Client
 	iam *iam.Client
 	sts *sts.Client
+	// savings is called in tests of the local AWS alone: moto has no Savings Plans.
+	savings *sdksavings.Client
 	*recorder
 	// refused has the codes of calls that must fail, and failed those of calls that must not, by
 	// name.
 	refused, failed map[string]string
 
-	local                           *localec2.Service // nil where others made the server
+	local                           *localec2.Service     // nil where others made the server
+	localPlans                      *savingsplans.Service // likewise
 	image, subnet, zone, group, vpc string
 	instances                       []string
 }
@@ -44,7 +49,7 @@ func newServer(config aws.Config) *server {
 	config.HTTPClient = r
 	return &server{
 		ec2: ec2.NewFromConfig(config), ssm: ssm.NewFromConfig(config), iam: iam.NewFromConfig(config),
-		sts: sts.NewFromConfig(config), recorder: r,
+		sts: sts.NewFromConfig(config), savings: sdksavings.NewFromConfig(config), recorder: r,
 		refused: map[string]string{}, failed: map[string]string{},
 	}
 }

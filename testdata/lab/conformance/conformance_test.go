@@ -15,6 +15,7 @@ import (
 
 	localec2 "github.com/whittle-dev/whittle/testdata/lab/ec2"
 	"github.com/whittle-dev/whittle/testdata/lab/identity"
+	"github.com/whittle-dev/whittle/testdata/lab/savingsplans"
 	"github.com/whittle-dev/whittle/testdata/lab/servicemodel"
 	localssm "github.com/whittle-dev/whittle/testdata/lab/ssm"
 	"github.com/whittle-dev/whittle/testdata/lab/wire"
@@ -45,7 +46,11 @@ func localAWS(t *testing.T) *server {
 	t.Cleanup(func() { _ = machines.Close() })
 	machines.RegisterCluster(cluster, "1.36")
 	endpoint := wire.NewServer()
-	for _, part := range []interface{ Register(*wire.Server) }{people, parameters, machines} {
+	plans, err := savingsplans.New(AccountID, Region)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []interface{ Register(*wire.Server) }{people, parameters, machines, plans} {
 		part.Register(endpoint)
 	}
 	url, err := endpoint.Listen()
@@ -58,7 +63,7 @@ func localAWS(t *testing.T) *server {
 		Region: Region, BaseEndpoint: &url, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: credentials.NewStaticCredentialsProvider(operator.AccessKeyID, operator.SecretAccessKey, ""),
 	})
-	s.local = machines
+	s.local, s.localPlans = machines, plans
 	return s
 }
 

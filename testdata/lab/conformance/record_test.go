@@ -7,9 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/whittle-dev/whittle/testdata/lab/savingsplans"
 )
 
 // answer is a server's answer to one call.
@@ -45,6 +48,9 @@ func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 		if form, err := url.ParseQuery(string(sent)); err == nil {
 			made.action = form.Get("Action")
 		}
+	}
+	if made.service == savingsplans.Name {
+		made.action = path.Base(request.URL.Path)
 	}
 	if target := request.Header.Get("X-Amz-Target"); target != "" {
 		made.action = target[strings.LastIndexByte(target, '.')+1:]

@@ -116,8 +116,10 @@ type Service struct {
 	failures      []*CallFailure
 	refusals      []Refusal
 	// pending are grants of calls under way that have no instance yet.
-	pending         map[*grant]struct{}
-	reservations    map[string]*capacityReservation
+	pending      map[*grant]struct{}
+	reservations map[string]*capacityReservation
+	// purchases are the Reserved Instances, in the order in which they were bought.
+	purchases       []ReservedInstances
 	placementGroups map[string]*placementGroup
 }
 
@@ -257,6 +259,7 @@ func (s *Service) actions() map[string]handler {
 		"DescribeLaunchTemplates":        answer(s.describeLaunchTemplates),
 		"DescribeLaunchTemplateVersions": answer(s.describeLaunchTemplateVersions),
 		"DescribePlacementGroups":        answer(s.describePlacementGroups),
+		"DescribeReservedInstances":      answer(s.describeReservedInstances),
 		"DescribeRouteTables":            answer(s.describeRouteTables),
 		"DescribeSecurityGroups":         answer(s.describeSecurityGroups),
 		"DescribeSpotPriceHistory":       answer(s.describeSpotPriceHistory),

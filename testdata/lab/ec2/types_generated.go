@@ -937,6 +937,40 @@ type (
 	cancelCapacityReservationRequest struct {
 		ID string `query:"CapacityReservationId"`
 	}
+	describeReservedInstancesRequest struct {
+		IDs           []string `query:"ReservedInstancesId"`
+		Filters       []filter `query:"Filter"`
+		OfferingClass string   `query:"OfferingClass"`
+		OfferingType  string   `query:"OfferingType"`
+	}
+	reservedInstancesXML struct {
+		ID                 string               `xml:"reservedInstancesId"`
+		InstanceType       string               `xml:"instanceType"`
+		AvailabilityZone   string               `xml:"availabilityZone,omitempty"`
+		ZoneID             string               `xml:"availabilityZoneId,omitempty"`
+		Start              string               `xml:"start"`
+		End                string               `xml:"end"`
+		Duration           int64                `xml:"duration"`
+		UsagePrice         float64              `xml:"usagePrice"`
+		FixedPrice         float64              `xml:"fixedPrice"`
+		InstanceCount      int                  `xml:"instanceCount"`
+		ProductDescription string               `xml:"productDescription"`
+		State              string               `xml:"state"`
+		Tenancy            string               `xml:"instanceTenancy"`
+		CurrencyCode       string               `xml:"currencyCode"`
+		OfferingClass      string               `xml:"offeringClass"`
+		OfferingType       string               `xml:"offeringType"`
+		RecurringCharges   set[recurringCharge] `xml:"recurringCharges"`
+		Scope              string               `xml:"scope"`
+		Tags               set[tagXML]          `xml:"tagSet"`
+	}
+	recurringCharge struct {
+		Frequency string  `xml:"frequency"`
+		Amount    float64 `xml:"amount"`
+	}
+	describeReservedInstancesResult struct {
+		ReservedInstances set[reservedInstancesXML] `xml:"reservedInstancesSet"`
+	}
 	runInstancesRequest struct {
 		launchTemplateData
 		MinCount       int            `query:"MinCount"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/whittle-dev/whittle/testdata/lab/wire"
@@ -76,7 +77,7 @@ func (s *Service) check(c *wire.Call, p permission) error {
 		code = "UnauthorizedOperation"
 	case c.HTTP.Header.Get("X-Amz-Target") != "":
 		code, status = "AccessDeniedException", http.StatusBadRequest
-	case c.Service == "lambda" || c.Service == "eks" || c.Service == "scheduler":
+	case slices.Contains([]string{"lambda", "eks", "scheduler", "savingsplans"}, c.Service):
 		code = "AccessDeniedException"
 	}
 	return wire.Errorf(code, status, "User: %s is not authorized to perform: %s on resource: %s %s", c.Caller.ARN,
@@ -136,7 +137,7 @@ func (s *Service) permissions(c *wire.Call) []permission {
 		return s.ec2Permissions(c)
 	case "iam":
 		return s.iamPermissions(c)
-	case "lambda", "eks", "scheduler", "s3", "arc-zonal-shift":
+	case "lambda", "eks", "scheduler", "s3", "arc-zonal-shift", "savingsplans":
 		return []permission{s.restPermission(c)}
 	default:
 		return s.targetPermissions(c)

@@ -100,6 +100,10 @@ func TestPermissionsOfCalls(t *testing.T) {
 			[]string{"arc-zonal-shift:GetManagedResource *"},
 		},
 		{
+			"savingsplans", "", "POST", "/DescribeSavingsPlanRates", `{"savingsPlanId":"p"}`,
+			[]string{"savingsplans:DescribeSavingsPlanRates arn:aws:savingsplans::123456789012:savingsplan/*"},
+		},
+		{
 			"eks", "", "GET", "/clusters/prod", "",
 			[]string{"eks:DescribeCluster arn:aws:eks:us-east-1:123456789012:cluster/prod"},
 		},

@@ -110,6 +110,14 @@ var restOperations = []operation{
 		"arc-zonal-shift", http.MethodDelete, regexp.MustCompile(`^/zonalshifts/.+$`), "arc-zonal-shift:CancelZonalShift",
 		"*",
 	},
+	{
+		"savingsplans", http.MethodPost, regexp.MustCompile(`^/DescribeSavingsPlans$`), "savingsplans:DescribeSavingsPlans",
+		"arn:aws:savingsplans::{account}:savingsplan/*",
+	},
+	{
+		"savingsplans", http.MethodPost, regexp.MustCompile(`^/DescribeSavingsPlanRates$`),
+		"savingsplans:DescribeSavingsPlanRates", "arn:aws:savingsplans::{account}:savingsplan/*",
+	},
 	{"s3", http.MethodPut, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:PutObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodPost, regexp.MustCompile(`^/([^/]+)/(.+)$`), "s3:PutObject", "arn:aws:s3:::$1/$2"},
 	{"s3", http.MethodGet, regexp.MustCompile(`^/([^/]+)/?$`), "s3:ListBucket", "arn:aws:s3:::$1"},
@@ -138,7 +146,11 @@ func (s *Service) restPermission(c *wire.Call) permission {
 			}
 			return asked
 		}
-		return permission{action: o.action, resource: resource, tagged: resource}
+		asked := permission{action: o.action, resource: resource}
+		if !strings.HasSuffix(resource, "/*") { // all of a kind have no tags
+			asked.tagged = resource
+		}
+		return asked
 	}
 	return permission{action: fmt.Sprintf("%s:%s %s", c.Service, c.HTTP.Method, c.HTTP.URL.Path), resource: anyResource}
 }

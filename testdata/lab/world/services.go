@@ -25,6 +25,7 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/pricing"
 	"github.com/whittle-dev/whittle/testdata/lab/quotas"
 	"github.com/whittle-dev/whittle/testdata/lab/s3"
+	"github.com/whittle-dev/whittle/testdata/lab/savingsplans"
 	"github.com/whittle-dev/whittle/testdata/lab/scheduler"
 	"github.com/whittle-dev/whittle/testdata/lab/sqs"
 	"github.com/whittle-dev/whittle/testdata/lab/ssm"
@@ -96,6 +97,9 @@ func (w *World) services(log *slog.Logger) error {
 	}
 	w.Quotas = quotas.New()
 	w.ARC = arc.New("use1-az1", "use1-az2", "use1-az3")
+	if w.SavingsPlans, err = savingsplans.New(AccountID, Region); err != nil {
+		return err
+	}
 	prices, err := pricing.New(Region, nil)
 	if err != nil {
 		return err
@@ -108,7 +112,7 @@ func (w *World) services(log *slog.Logger) error {
 
 	for _, service := range []interface{ Register(*wire.Server) }{
 		w.identity, objects, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, prices, w.stacks,
-		w.ARC, w.Quotas, steering.New(w.EC2, w.Machines),
+		w.ARC, w.Quotas, w.SavingsPlans, steering.New(w.EC2, w.Machines),
 	} {
 		service.Register(w.server)
 	}

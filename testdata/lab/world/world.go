@@ -27,6 +27,7 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/logs"
 	"github.com/whittle-dev/whittle/testdata/lab/machine"
 	"github.com/whittle-dev/whittle/testdata/lab/quotas"
+	"github.com/whittle-dev/whittle/testdata/lab/savingsplans"
 	"github.com/whittle-dev/whittle/testdata/lab/sqs"
 	"github.com/whittle-dev/whittle/testdata/lab/unkind"
 	"github.com/whittle-dev/whittle/testdata/lab/wire"
@@ -84,15 +85,17 @@ type World struct {
 	identity *identity.Service
 	stacks   *cloudformation.Service
 	// ARC knows the cluster as one with zonal shift on.
-	ARC      *arc.Service
-	Quotas   *quotas.Service
-	clusters *eks.Service
-	logs     *logs.Service
-	alarms   *cloudwatch.Service
-	queues   *sqs.Service
-	EC2      *ec2.Service
-	Machines *machine.Machines
-	Lambda   *lambda.Service
+	ARC    *arc.Service
+	Quotas *quotas.Service
+	// SavingsPlans has the account's plans; EC2 has its Reserved Instances.
+	SavingsPlans *savingsplans.Service
+	clusters     *eks.Service
+	logs         *logs.Service
+	alarms       *cloudwatch.Service
+	queues       *sqs.Service
+	EC2          *ec2.Service
+	Machines     *machine.Machines
+	Lambda       *lambda.Service
 
 	ControlPlane *kubernetes.ControlPlane
 	plane        kubernetes.Options
