@@ -141,8 +141,8 @@ func layers() []layer {
 		},
 		{
 			path: "shared/snapshot",
-			imports: "shared/api shared/catalog shared/disruption shared/guard shared/membership shared/nodeclass " +
-				"shared/nodecost shared/plan shared/registration shared/scheduling shared/volumes",
+			imports: "shared/api shared/catalog shared/disruption shared/guard shared/limit shared/membership " +
+				"shared/nodeclass shared/nodecost shared/plan shared/registration shared/scheduling shared/volumes",
 			deciding: true,
 		},
 		{path: "shared/virtual", imports: "shared/plan shared/scheduling shared/snapshot", deciding: true},

@@ -68,6 +68,9 @@ func fingerprint(o *snapshot.Objects) uint64 {
 		budget := &o.PodDisruptionBudgets[i]
 		sum += digestOf("budget", string(budget.UID), budget.ResourceVersion).mixed()
 	}
+	for i := range o.CapacityQuotas {
+		sum += digestOf("quota", string(o.CapacityQuotas[i].UID)).number(o.CapacityQuotas[i].Generation).mixed()
+	}
 	for i := range o.NodeOverlays {
 		sum += digestOf("overlay", string(o.NodeOverlays[i].UID)).number(o.NodeOverlays[i].Generation).mixed()
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
+	"github.com/whittle-dev/whittle/shared/limit"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
@@ -183,7 +184,21 @@ func (r *pass) report(ctx context.Context) {
 	for _, uncounted := range snapshot.Uncounted(view.Objects, view.Snapshot.InstanceTypes, view.Now) {
 		r.reportUncounted(ctx, uncounted)
 	}
+	for _, fault := range limit.Faults(view.Objects.CapacityQuotas) {
+		r.reportQuota(ctx, fault)
+	}
 	r.reportMisfits(ctx, view.Held)
+}
+
+// reportQuota says that a CapacityQuota does not bound what it seems to.
+func (r *pass) reportQuota(ctx context.Context, fault limit.Fault) {
+	about := corev1.ObjectReference{
+		APIVersion: api.CapacityQuotaAPIVersion, Kind: api.CapacityQuotaKind, Name: fault.Quota.Name, UID: fault.Quota.UID,
+	}
+	if r.recordNew(warning(about, "CapacityQuotaNotCounted", fault.Message)) {
+		slog.WarnContext(ctx, "a capacityquota does not bound nodes as written",
+			"CapacityQuota", fault.Quota.Name, "error", fault.Message)
+	}
 }
 
 // reportUncounted says that plans keep no room for a DaemonSet.

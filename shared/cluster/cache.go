@@ -38,6 +38,8 @@ type Cache struct {
 	// The objects of the last lists, where those were short.
 	nodesRead  map[string]*readObject[corev1.Node]
 	claimsRead map[string]*readObject[api.NodeClaim]
+	// noQuotasUntil is until when the cluster is believed to lack CapacityQuotas.
+	noQuotasUntil time.Time
 }
 
 // NewCache returns a cache without objects, for the clients of one cluster. It keeps no collection

@@ -39,6 +39,8 @@ func decode(body []byte, into any) error {
 		return decodeItems(body, &typed.ListMeta, &typed.Items)
 	case *api.CapacityBufferList:
 		return decodeItems(body, &typed.ListMeta, &typed.Items)
+	case *api.CapacityQuotaList:
+		return decodeItems(body, &typed.ListMeta, &typed.Items)
 	case *api.ProvisioningRequestList:
 		return decodeItems(body, &typed.ListMeta, &typed.Items)
 	case *api.PodGroupList:

@@ -63,6 +63,11 @@ func (g *Given) NodeOverlays(context.Context) ([]api.NodeOverlay, error) {
 	return g.Known.NodeOverlays, nil
 }
 
+// CapacityQuotas returns the known quotas of capacity.
+func (g *Given) CapacityQuotas(context.Context) ([]api.CapacityQuota, error) {
+	return g.Known.CapacityQuotas, nil
+}
+
 // DaemonSets returns the known daemon sets.
 func (g *Given) DaemonSets(context.Context) ([]appsv1.DaemonSet, error) {
 	return g.Known.DaemonSets, nil

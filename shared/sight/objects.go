@@ -36,6 +36,7 @@ func everything(ctx context.Context, reader ObjectReader) (*snapshot.Objects, er
 	read(ctx, group, &o.LimitRanges, reader.LimitRanges)
 	read(ctx, group, &o.PodDisruptionBudgets, reader.PodDisruptionBudgets)
 	read(ctx, group, &o.NodeOverlays, reader.NodeOverlays)
+	read(ctx, group, &o.CapacityQuotas, reader.CapacityQuotas)
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}

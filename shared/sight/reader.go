@@ -35,6 +35,7 @@ type ObjectReader interface {
 	NodePools(context.Context) ([]api.NodePool, error)
 	NodeClasses(context.Context) ([]api.EC2NodeClass, error)
 	NodeOverlays(context.Context) ([]api.NodeOverlay, error)
+	CapacityQuotas(context.Context) ([]api.CapacityQuota, error)
 	DaemonSets(context.Context) ([]appsv1.DaemonSet, error)
 	LimitRanges(context.Context) ([]corev1.LimitRange, error)
 	ResourceQuotas(context.Context) ([]corev1.ResourceQuota, error)

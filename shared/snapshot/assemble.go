@@ -8,6 +8,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
+	"github.com/whittle-dev/whittle/shared/limit"
 	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -34,7 +35,7 @@ func Assemble(
 	s := &plan.Snapshot{
 		NodePools: o.NodePools, NodeClasses: o.NodeClasses, Namespaces: o.Namespaces,
 		PersistentVolumeClaims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes,
-		StorageClasses: o.StorageClasses, CSINodes: o.CSINodes,
+		StorageClasses: o.StorageClasses, CSINodes: o.CSINodes, Limits: limit.OfQuotas(o.CapacityQuotas),
 	}
 	s.InstanceTypes, _ = catalog.Overlays(o.NodePools, types, o.NodeOverlays)
 	s.DaemonSets = counted(o, s.InstanceTypes, now)

@@ -27,4 +27,5 @@ type Objects struct {
 	StorageClasses         []storagev1.StorageClass
 	CSINodes               []storagev1.CSINode
 	NodeOverlays           []api.NodeOverlay
+	CapacityQuotas         []api.CapacityQuota
 }

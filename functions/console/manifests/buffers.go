@@ -3,6 +3,7 @@ package manifests
 import (
 	"github.com/whittle-dev/whittle/shared/buffer"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/limit"
 	"github.com/whittle-dev/whittle/shared/quota"
 )
 
@@ -28,6 +29,14 @@ func (r *reader) warnBuffers() {
 			key := keyOf(*object, object.Namespace, object.Name)
 			r.warnf(r.seen[key].d, nil, "CapacityBuffer %q: %s", object.Namespace+"/"+object.Name, problem)
 		}
+	}
+}
+
+// warnQuotas warns of CapacityQuotas that do not bound what they seem to.
+func (r *reader) warnQuotas() {
+	for _, fault := range limit.Faults(r.manifests.CapacityQuotas) {
+		key := keyOf(*fault.Quota, "", fault.Quota.Name)
+		r.warnf(r.seen[key].d, nil, "CapacityQuota %q: %s", fault.Quota.Name, fault.Message)
 	}
 }
 

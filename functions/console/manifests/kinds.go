@@ -200,6 +200,9 @@ var kinds = map[string]func(*reader, *document.Document, *envelope){
 	api.CapacityBufferAPIVersion + " " + api.CapacityBufferKind: kind(
 		func(r *reader) *[]api.CapacityBuffer { return &r.manifests.Buffers }, true, nil,
 	),
+	api.CapacityQuotaAPIVersion + " " + api.CapacityQuotaKind: kind(
+		func(r *reader) *[]api.CapacityQuota { return &r.manifests.CapacityQuotas }, false, nil,
+	),
 	api.ProvisioningRequestAPIVersion + " " + api.ProvisioningRequestKind: kind(
 		func(r *reader) *[]api.ProvisioningRequest { return &r.manifests.Requests }, true, nil,
 	),

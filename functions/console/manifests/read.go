@@ -83,6 +83,7 @@ func readDocuments(documents []*document.Document, faults error) (*Manifests, er
 	r.complete()
 	r.manifests.Template = r.template
 	r.warnBuffers()
+	r.warnQuotas()
 	r.warnClassless()
 	r.manifests.Warnings = append(r.manifests.Warnings, lines(r.unknown)...)
 	r.manifests.Warnings = append(r.manifests.Warnings, lines(r.skipped)...)
