@@ -79,7 +79,7 @@ func types() limit.Types {
 func claim(names ...string) *api.NodeClaim {
 	made := &api.NodeClaim{}
 	made.Labels = map[string]string{api.NodePoolLabelKey: "web"}
-	made.Spec.Requirements = append(made.Spec.Requirements, api.RequirementWithMinValues{
+	made.Spec.Requirements = append(made.Spec.Requirements, api.NodeSelectorRequirementWithMinValues{
 		Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: names,
 	})
 	return made
@@ -117,21 +117,25 @@ func TestTheSelectorDecidesWhichNodesCount(t *testing.T) {
 			quota("q", &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}),
 		}))[0]
 	}
-	ownArm := claim("small")
-	ownArm.Labels["team"] = "red"
+	red, blue := labelled(map[string]string{"team": "red"}), labelled(map[string]string{"team": "blue"})
+	redClaim := claim("small")
+	redClaim.Labels["team"] = "red"
+	ofTeam, ofIntel := select1("team", "red"), select1(corev1.LabelArchStable, "amd64")
+	all := limit.Of(nil, limit.OfQuotas([]api.CapacityQuota{quota("q", nil)}))[0]
+	ceiling := limit.Of(nil, []plan.Limit{limit.OfCluster(1)})[0]
 	for name, test := range map[string]struct {
 		limit *limit.Limit
 		node  plan.Node
 		want  bool
 	}{
-		"a node of the label":              {select1("team", "red"), plan.Node{Node: labelled(map[string]string{"team": "red"})}, true},
-		"a node without it":                {select1("team", "red"), plan.Node{Node: labelled(nil)}, false},
-		"the claim decides, not its node":  {select1("team", "red"), plan.Node{NodeClaim: ownArm, Node: labelled(map[string]string{"team": "blue"})}, true},
-		"a claim that may become the type": {select1(corev1.LabelArchStable, "amd64"), plan.Node{NodeClaim: claim("small", "large")}, true},
-		"a claim that may not":             {select1(corev1.LabelArchStable, "amd64"), plan.Node{NodeClaim: claim("small")}, false},
-		"all nodes, no claim":              {limit.Of(nil, limit.OfQuotas([]api.CapacityQuota{quota("q", nil)}))[0], plan.Node{Node: labelled(nil)}, true},
-		"the ceiling, no claim":            {limit.Of(nil, []plan.Limit{limit.OfCluster(1)})[0], plan.Node{Node: labelled(nil)}, false},
-		"the ceiling, a claim":             {limit.Of(nil, []plan.Limit{limit.OfCluster(1)})[0], plan.Node{NodeClaim: claim("small")}, true},
+		"a node of the label":              {ofTeam, plan.Node{Node: red}, true},
+		"a node without it":                {ofTeam, plan.Node{Node: labelled(nil)}, false},
+		"the claim decides, not its node":  {ofTeam, plan.Node{NodeClaim: redClaim, Node: blue}, true},
+		"a claim that may become the type": {ofIntel, plan.Node{NodeClaim: claim("small", "large")}, true},
+		"a claim that may not":             {ofIntel, plan.Node{NodeClaim: claim("small")}, false},
+		"all nodes, no claim":              {all, plan.Node{Node: labelled(nil)}, true},
+		"the ceiling, no claim":            {ceiling, plan.Node{Node: labelled(nil)}, false},
+		"the ceiling, a claim":             {ceiling, plan.Node{NodeClaim: claim("small")}, true},
 	} {
 		if got := test.limit.Counts(&test.node, types()); got != test.want {
 			t.Errorf("%s: counts %v, want %v", name, got, test.want)
