@@ -238,10 +238,7 @@ func (b *breadth) narrower(namespace, verb string, rule *rbacv1.PolicyRule, excu
 // chance lists the objects that a world may do without, with a reason each.
 func chance() map[string]string {
 	const short = "follows a shortage or a pod that fits nowhere: whether these worlds have one depends on time"
-	const commitments = "belongs to the setting commitments: a test of provision uses the right"
 	return map[string]string{
-		"whittle-commitments":           commitments,
-		"whittle-commitments-used":      commitments,
 		"whittle-kubelet-values":        "belongs to classes with expressions: a test of lifecycle has it",
 		"whittle-capacity-reservations": "belongs to capacity reservations: tests of the packages have it",
 		"whittle-misfits":               short,

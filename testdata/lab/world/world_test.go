@@ -28,6 +28,9 @@ import (
 
 const patience = 3 * time.Minute
 
+// movedStage is the world of movedWorld among the three.
+const movedStage = 2
+
 // stage is a world with its client, and the variables of manifests.
 type stage struct {
 	*world.World
@@ -116,6 +119,7 @@ func specialWorld(t *testing.T, s stage) {
 func movedWorld(t *testing.T, s stage) {
 	t.Run("Provisioners bring nodes", func(t *testing.T) { provisioners(t, s.World, s.setup, s.variables) })
 	t.Run("a zonal shift", func(t *testing.T) { zonalShift(t, s.World, s.setup) })
+	t.Run("what is paid for is used first", func(t *testing.T) { commitments(t, s.World, s.setup) })
 	t.Run("what is rare is served too", func(t *testing.T) { rare(t, s.setup, s.variables) })
 }
 
@@ -126,7 +130,11 @@ func startWorlds(t *testing.T, count int) []stage {
 	var starting sync.WaitGroup
 	for i := range count {
 		directory := t.TempDir()
-		starting.Go(func() { worlds[i], failures[i] = startWorld(t.Context(), directory, uint64(i+1)) })
+		settings := []string{"zonalShift=true", "eventBus=default"}
+		if i == movedStage {
+			settings = append(settings, "commitments=account")
+		}
+		starting.Go(func() { worlds[i], failures[i] = startWorld(t.Context(), directory, uint64(i+1), settings...) })
 	}
 	starting.Wait()
 	t.Cleanup(func() {
@@ -155,14 +163,14 @@ func startWorlds(t *testing.T, count int) []stage {
 	return stages
 }
 
-func startWorld(ctx context.Context, directory string, seed uint64) (*world.World, error) {
+func startWorld(ctx context.Context, directory string, seed uint64, settings ...string) (*world.World, error) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	if err != nil {
 		return nil, err
 	}
 	return world.Start(ctx, world.Options{
 		Root: root, Directory: directory, Cluster: "test", Interval: 5 * time.Second, Audit: true,
-		Progress: os.Stderr, Unkind: &unkind.Mode{Seed: seed, Boot: 3 * time.Second}, Settings: []string{"zonalShift=true", "eventBus=default"},
+		Progress: os.Stderr, Unkind: &unkind.Mode{Seed: seed, Boot: 3 * time.Second}, Settings: settings,
 	})
 }
 
