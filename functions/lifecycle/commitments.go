@@ -34,6 +34,7 @@ func (h *Handler) countCommitments(ctx context.Context, store inventory.Store, s
 	reading := &commitment.Reading{
 		Time: now.UTC(), Share: h.commitmentShare, Applied: commitment.Apply(facts, instances, now),
 	}
+	reading.Among(h.cluster, instances)
 	reading.Own(instances)
 	if err := inventory.PutCommitments(ctx, store, reading); err != nil {
 		slog.WarnContext(ctx, "commitments are not counted", "error", err)

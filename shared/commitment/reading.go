@@ -1,6 +1,8 @@
 package commitment
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -19,7 +21,27 @@ type Reading struct {
 	Time time.Time `json:"time"`
 	// Share is the part of each commitment that the cluster may use.
 	Share float64 `json:"share"`
+	// Clusters is how many clusters take turns at what is left, this one included, and Place is this one's among
+	// them. Zero and one mean that no other takes any.
+	Clusters int `json:"clusters,omitempty"`
+	Place    int `json:"place,omitempty"`
 	Applied
+}
+
+// Among sets the turns: by the names of the clusters whose nodes are among the instances, and of this one. A cluster
+// with a share of less than all has what is its own, and takes no turns.
+func (r *Reading) Among(cluster string, instances []Instance) {
+	if r.Share < 1 {
+		return
+	}
+	names := map[string]bool{cluster: true}
+	for i := range instances {
+		if name := instances[i].Cluster; name != "" {
+			names[name] = true
+		}
+	}
+	sorted := slices.Sorted(maps.Keys(names))
+	r.Clusters, r.Place = len(sorted), slices.Index(sorted, cluster)
 }
 
 // Own keeps what is covered of this cluster's instances only: a plan asks for no other.
@@ -39,16 +61,24 @@ func (r *Reading) Covers(claims []api.NodeClaim, now time.Time) []catalog.Cover 
 	if r == nil || now.Sub(r.Time) > readingFor {
 		return nil
 	}
-	taken := map[string]int{}
+	taken, ofTurn := map[string]int{}, map[string]int{}
 	for i := range claims {
-		if id, units, has := api.CommitmentOf(&claims[i]); has && !r.counts(&claims[i]) {
+		id, units, has := api.CommitmentOf(&claims[i])
+		if !has {
+			continue
+		}
+		if !r.counts(&claims[i]) {
 			taken[id] += units
+		}
+		if !claims[i].CreationTimestamp.Time.Before(turnOf(now)) {
+			ofTurn[id] += units
 		}
 	}
 	var covers []catalog.Cover
 	for i := range r.Stocks {
 		s := &r.Stocks[i]
-		if left := s.Left(r.Share) - taken[s.ID]; left > 0 {
+		left := s.Left(r.Share) - taken[s.ID]
+		if left = r.inTurn(s.ID, left, ofTurn[s.ID], now); left > 0 {
 			covers = append(covers, catalog.Cover{Commitment: s.ID, Zone: s.Zone, Left: left, Units: s.Units})
 		}
 	}

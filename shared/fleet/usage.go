@@ -48,7 +48,8 @@ func (c *Client) usage(described *types.Instance) commitment.Instance {
 	}
 	for _, tag := range described.Tags {
 		if aws.ToString(tag.Key) == api.EKSClusterNameTagKey {
-			made.Own = aws.ToString(tag.Value) == c.cluster
+			made.Cluster = aws.ToString(tag.Value)
+			made.Own = made.Cluster == c.cluster
 		}
 	}
 	return made
