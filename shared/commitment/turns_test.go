@@ -95,8 +95,9 @@ func TestSixClustersSpendNoUnitTwice(t *testing.T) {
 				if second%60 == offsets[c] {
 					a.count(c, at)
 				}
-				// All begin together, and each buys again and again.
-				if a.readings[c] != nil && (second%600 == 300 || random.IntN(40) == 0) {
+				// All begin together. Each buys again and again, most of all where turns change.
+				turning := (at.Unix()+75)%600 < 150
+				if a.readings[c] != nil && (second%600 == 300 || random.IntN(40) == 0 || turning && random.IntN(4) == 0) {
 					a.buy(c, at, 1+random.IntN(20))
 				}
 			}
