@@ -225,7 +225,7 @@ func (a *application) plans(plans []SavingsPlan, prices map[string]float64, now 
 	for i := range held {
 		units := make(map[string]int, len(held[i].Rates))
 		for name, rate := range held[i].Rates {
-			if rate > 0 {
+			if rate > 0 && held[i].paysFor(name) {
 				units[name] = inMicro(rate)
 			}
 		}
@@ -240,6 +240,9 @@ func (a *application) plans(plans []SavingsPlan, prices map[string]float64, now 
 	}
 }
 
+// paysFor reports whether the plan is for the instance type. A rate alone does not say so.
+func (p *SavingsPlan) paysFor(name string) bool { return p.Family == "" || familyOf(name) == p.Family }
+
 func inMicro(rate float64) int { return max(int(math.Ceil(rate*micro-1e-6)), 1) }
 
 // savings are the rates of the plans of one kind for the instances, in AWS's order. Ties go to the lower rate, and to
@@ -253,7 +256,7 @@ func (a *application) savings(plans []SavingsPlan, ofFamily bool, prices map[str
 		for _, id := range a.ids {
 			i := a.byID[id]
 			rate, price := plans[n].Rates[i.Type], prices[i.Type]
-			if a.left[id] <= 0 || rate <= 0 || ofFamily && familyOf(i.Type) != plans[n].Family {
+			if a.left[id] <= 0 || rate <= 0 || !plans[n].paysFor(i.Type) {
 				continue
 			}
 			part := 0.0 // of a price that is not known

@@ -260,3 +260,13 @@ func TestTheShareOfAClusterIsItsMost(t *testing.T) {
 		}
 	}
 }
+
+// TestAPlanOfAFamilyLeavesNothingForOthers has a rate for another family too.
+func TestAPlanOfAFamilyLeavesNothingForOthers(t *testing.T) {
+	facts := commitment.Facts{Plans: []commitment.SavingsPlan{heldPlan(commitment.SavingsPlan{
+		ID: "sp", Family: "m5", PerHour: 1, Rates: map[string]float64{"m5.large": 0.06, "c5.large": 0.05},
+	})}}
+	if units := commitment.Apply(facts, nil, now).Stocks[0].Units; len(units) != 1 || units["m5.large"] == 0 {
+		t.Errorf("the plan of m5 is for %v", units)
+	}
+}

@@ -19,7 +19,7 @@ import (
 )
 
 // rounds is how often consolidation moves within an hour.
-const rounds = 6
+const rounds = 40
 
 // cluster lives through a month. With blind set it plans by list prices.
 type cluster struct {

@@ -65,7 +65,7 @@ func newMonth(t testing.TB, seed uint64) *month {
 		capacity = append(capacity, api.CapacityTypeSpot)
 	}
 	m := &month{
-		begin: consolidationtest.Now, known: catalogtest.Catalog(t), class: catalogtest.NodeClass("default"),
+		begin: consolidationtest.Now, known: known(t), class: catalogtest.NodeClass("default"),
 		pool: consolidationtest.Pool("default", capacity...), onDemand: map[string]float64{},
 	}
 	m.priced = m.types(nil)
@@ -92,6 +92,16 @@ func newMonth(t testing.TB, seed uint64) *month {
 	}
 	m.commit(random)
 	return m
+}
+
+// known is the catalogue without the types that no month uses.
+func known(t testing.TB) *catalog.Catalog {
+	made := *catalogtest.Catalog(t)
+	made.InstanceTypes = slices.DeleteFunc(slices.Clone(made.InstanceTypes), func(info catalog.InstanceTypeInfo) bool {
+		family, size, _ := cut(info.InstanceType)
+		return !slices.Contains(families, family) || !slices.Contains(sizes, size)
+	})
+	return &made
 }
 
 func pick(random *rand.Rand, from []string) string { return from[random.IntN(len(from))] }
@@ -142,11 +152,7 @@ func (m *month) commit(random *rand.Rand) {
 
 // types are what the pool may buy, with what commitments cover.
 func (m *month) types(covers []catalog.Cover) []catalog.InstanceType {
-	all := catalog.Resolve(m.known, m.class, catalog.Observed{Covers: covers}, m.begin)
-	return slices.DeleteFunc(slices.Clone(all), func(t catalog.InstanceType) bool {
-		family, size, _ := cut(t.Name)
-		return !slices.Contains(families, family) || !slices.Contains(sizes, size)
-	})
+	return catalog.Resolve(m.known, m.class, catalog.Observed{Covers: covers}, m.begin)
 }
 
 // count is how many pods of the load run at an hour of the month.
