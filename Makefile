@@ -50,7 +50,7 @@ experiments := contract compare day kueue chaos bench bench-launch bench-month b
 
 .PHONY: help run up down experiment $(experiments) build functions zips deploy release templates rebuild uninstall clean local test \
   quick pages lint generate fuzz synth browser conformance crash attacks simulate bench-peer bench-consolidation \
-  bench-windows bench-churn shortages optimum gangs test-product test-world FORCE
+  bench-windows bench-churn bench-bill shortages optimum gangs test-product test-world FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' \
@@ -280,6 +280,10 @@ shortages: ## launch on an EC2 that lacks 70 % of its offerings, and on one that
 
 bench-churn: ## live through days in which Jobs and web pods come and go, about 15 minutes; jobs=1000 for shorter ones
 	@go test -C testdata/churn -count=1 -timeout 3h -v -run '^TestDays$$' . -args -jobs $(or $(jobs),10000) | \
+	  grep -E '_test.go:|^(---|FAIL|ok)'
+
+bench-bill: ## live through 100 made months with Reserved Instances and Savings Plans, about 15 minutes; months=10 for fewer
+	@BILL_MONTHS=$(or $(months),100) go test -C testdata/lab -count=1 -timeout 3h -v -run '^TestMonths$$' ./bill | \
 	  grep -E '_test.go:|^(---|FAIL|ok)'
 
 optimum: ## compare 1,000 small plans with the cheapest nodes that HiGHS finds, about an hour; plans=60 for fewer; needs python3 with venv

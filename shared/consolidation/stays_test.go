@@ -139,6 +139,9 @@ func TestWhyANodeStays(t *testing.T) {
 			"its price is not known", node(func(n *plan.Node) { n.Node.Labels[corev1.LabelInstanceTypeStable] = "m1.gone" }),
 			consolidation.Unpriced, "m1.gone",
 		},
+		{
+			"commitments pay for it", node(func(n *plan.Node) { n.Paid = 1 }), consolidation.TooLittle, "commitments pay for it",
+		},
 		{"pods that it was launched for wait", func(s *plan.Snapshot, n *plan.Node) {
 			waiting := *n.Pods[0].DeepCopy()
 			waiting.Name, waiting.UID, waiting.Spec.NodeName = "waiting", "uid-waiting", ""

@@ -12,12 +12,13 @@ import (
 // pods: its share of the lower bound on new nodes for all of them. Existing nodes do not count. A
 // pod that no new node can hold has a price of zero.
 //
-// New nodes for some of the pods cost no less than the sum of their dual prices, reservations aside:
-// the weights of package bound hold for any of the units.
-func DualPrices(s *plan.Snapshot) []float64 {
-	prices := make([]float64, len(s.Pods))
+// New nodes for some of the pods cost no less than the sum of their dual prices, less the stocks' price: the
+// weights of package bound hold for any of the units. Stocks is what all that is left of capacity reservations
+// and commitments is worth, in US dollars an hour. The other pods of the snapshot may get it, or these alone.
+func DualPrices(s *plan.Snapshot) (prices []float64, stocks float64) {
+	prices = make([]float64, len(s.Pods))
 	if len(s.Pods) == 0 {
-		return prices
+		return prices, 0
 	}
 	alone := *s
 	alone.Nodes = nil
@@ -40,9 +41,10 @@ func DualPrices(s *plan.Snapshot) []float64 {
 		demands = append(demands, d)
 	}
 	if len(units) == 0 {
-		return prices
+		return prices, 0
 	}
-	unitPrices := bound.Solve(p.offers, units).Prices
+	dual := bound.Solve(p.offers, units)
+	unitPrices := dual.Prices
 	for n, d := range demands {
 		for _, unit := range d.Units {
 			for _, pod := range unit {
@@ -52,5 +54,5 @@ func DualPrices(s *plan.Snapshot) []float64 {
 			}
 		}
 	}
-	return prices
+	return prices, dual.StocksPrice()
 }

@@ -133,6 +133,8 @@ func (c *checks) policy(n *state.Node) state.Refusal {
 		return state.Refusal{}
 	case len(n.Pods) == 0:
 		return state.Refusal{Because: state.Unsettled, Message: "its last pods are ending"}
+	case n.Price <= 0 && n.Source.Paid > 0:
+		return state.Refusal{Because: state.TooLittle, Message: "commitments pay for it: moving its pods would save nothing"}
 	case n.Price <= 0:
 		message := fmt.Sprintf("the price of %s as %s in %s is not known",
 			orUnlabelled(n.Label(corev1.LabelInstanceTypeStable)),

@@ -152,7 +152,7 @@ func (s *searcher) wasteful() []*state.Node {
 		if !n.Candidate || n.Removed || len(n.Pods) == 0 {
 			continue
 		}
-		if waste := n.Price - n.DualPrice(); waste > evaluation.PriceError && waste >= n.MinimumSavings() {
+		if waste := s.fleet.Waste(n); waste > evaluation.PriceError && waste >= n.MinimumSavings() {
 			found = append(found, n)
 			key[n] = waste / (1 + n.Disturbance())
 		}
@@ -204,7 +204,7 @@ func (s *searcher) roomiest(others, chunk []*state.Node) []*state.Node {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *state.Node) int {
-		return -cmp.Compare(a.Price-a.DualPrice(), b.Price-b.DualPrice())
+		return -cmp.Compare(s.fleet.Waste(a), s.fleet.Waste(b))
 	})
 	for _, n := range found[:min(len(found), shownNodes)] {
 		keep[n] = true

@@ -77,7 +77,7 @@ func (s *searcher) run() Result {
 	_, roomSavings := s.deletable(nil)
 	replacementSavings, pass := 0.0, 0
 	for _, n := range s.wasteful() {
-		replacementSavings += replacedPart*(n.Price-n.DualPrice()) - n.Pool.PerPod*n.Disturbance()
+		replacementSavings += replacedPart*s.fleet.Waste(n) - n.Pool.PerPod*n.Disturbance()
 		pass += evaluation.Cost(shownNodes, len(n.Pods)) / sizes[0]
 	}
 	replaceFirst, once := replacementSavings > roomSavings, 3*pass > WorkLimit

@@ -26,7 +26,7 @@ func (s *searcher) stays() []Stay {
 
 // whyNeeded is the reason why a candidate stays.
 func (s *searcher) whyNeeded(n *state.Node) state.Refusal {
-	waste, room := n.Price-n.DualPrice(), "no other node has room for them"
+	waste, room := s.fleet.Waste(n), "no other node has room for them"
 	if s.evaluator.WantsNodes([]*state.Node{n}) {
 		room += " that fulfils their preferences and keeps their spread"
 	}
@@ -56,5 +56,5 @@ func (s *searcher) whyNeeded(n *state.Node) state.Refusal {
 	}
 	return state.Refusal{Because: state.Needed, Message: fmt.Sprintf(
 		"it costs $%.4f/h, its %s need $%.4f/h at least, and no plan was found that saves enough",
-		n.Price, state.Pods(len(n.Pods)), n.DualPrice())}
+		n.Price, state.Pods(len(n.Pods)), n.Price-waste)}
 }

@@ -41,6 +41,9 @@ type Fleet struct {
 	limitsMoney bool
 	// serial numbers the launched nodes.
 	serial int
+	// stocksPrice is what is left of capacity reservations and commitments is worth, in US dollars an hour.
+	// ReadDualPrices sets it.
+	stocksPrice float64
 }
 
 // Pool is a NodePool with the instance types that its nodes can be.
@@ -174,13 +177,19 @@ func (f *Fleet) ReadDualPrices() {
 	for _, pod := range pods {
 		s.Pods = append(s.Pods, pod.Successor())
 	}
-	for i, price := range planner.DualPrices(&s) {
+	prices, stocks := planner.DualPrices(&s)
+	for i, price := range prices {
 		pods[i].DualPrice = price
 	}
+	f.stocksPrice = stocks
 	for _, n := range f.Nodes {
 		n.cache.priced = false
 	}
 }
+
+// Waste is the most that new nodes for the pods of the node may save, in US dollars an hour. They may have all that
+// is left of capacity reservations and commitments.
+func (f *Fleet) Waste(n *Node) float64 { return n.Price - max(n.DualPrice()-f.stocksPrice, 0) }
 
 // IsRelated tells whether spread or affinity relates the pod to others.
 func (f *Fleet) IsRelated(pod *corev1.Pod) bool {

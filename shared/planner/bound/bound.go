@@ -30,9 +30,7 @@ func LowerBound(state *placement.State, placed []int, last *Dual, price float64)
 	for n, price := range dual.Prices {
 		total += float64(price * float64(units[n].Count))
 	}
-	for at, price := range dual.StockPrices {
-		total -= float64(price * float64(state.Offers.Stocks[at].Left) / dual.unit(at))
-	}
+	total -= dual.StocksPrice()
 	total *= roundingMargin
 	for n, d := range demands {
 		total = countBound(state, dual, d, &units[n], dual.Best[n], total)
@@ -40,6 +38,15 @@ func LowerBound(state *placement.State, placed []int, last *Dual, price float64)
 	if total < price*(1-wholeGap) {
 		// Rounding must not make a bound that exceeds the price which has just met it.
 		total = max(total, min(wholeBound(state, dual, units, demands, price), price))
+	}
+	return total
+}
+
+// StocksPrice is what all that is left of the stocks is worth beyond its price, in US dollars an hour.
+func (d *Dual) StocksPrice() float64 {
+	total := 0.0
+	for at, price := range d.StockPrices {
+		total += float64(price * float64(d.index.Stocks[at].Left) / d.unit(at))
 	}
 	return total
 }

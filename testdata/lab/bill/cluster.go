@@ -18,7 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/planning"
 )
 
-// rounds is how often consolidation moves within an hour.
+// rounds is how often consolidation may move within an hour. It has to find rest before.
 const rounds = 40
 
 // cluster lives through a month. With blind set it plans by list prices.
@@ -93,7 +93,7 @@ func (c *cluster) live(hour int) error {
 			Allowed: map[string]consolidation.Allowance{c.pool.Name: {Empty: len(s.Nodes), Underutilized: budget}},
 		}).Moves
 		if len(moves) == 0 {
-			break
+			return nil
 		}
 		for i := range moves {
 			c.number++
@@ -106,7 +106,7 @@ func (c *cluster) live(hour int) error {
 		}
 		c.nodes = s.Nodes
 	}
-	return nil
+	return fmt.Errorf("hour %d: nodes move without end: %d rounds find no rest", hour, rounds)
 }
 
 // follow removes the pods that end, and returns those that come.
