@@ -30,8 +30,10 @@ const (
 	nominateWithin = time.Second
 	bindWithin     = 2 * time.Second
 	// schedulerLag is the time from the bindings until the scheduler may learn that it can use the node. It learns of
-	// pods and of nodes by two watches, and would give the room of pods that it has not seen to others.
+	// pods and of nodes by two watches, and would give the room of pods that it has not seen to others. Where the API
+	// server took longer for the bindings, its watches may be as late, so that the lag is as long, up to mostLag.
 	schedulerLag = 300 * time.Millisecond
+	mostLag      = time.Second
 )
 
 // errRuns ends the steps of a claim whose instance runs, contrary to what was read.
@@ -234,6 +236,7 @@ func (p *performer) bind(ctx context.Context, now *versions, step nodeclaim.Bind
 		return err
 	}
 	now.node = version
+	began := time.Now()
 	results := p.eachPod(ctx, step.Pods, bindWithin, func(ctx context.Context, pod *corev1.Pod) error {
 		return p.client.Bind(ctx, pod, step.Node.Name)
 	})
@@ -267,7 +270,7 @@ func (p *performer) bind(ctx context.Context, now *versions, step nodeclaim.Bind
 	}
 	if bound > 0 {
 		select {
-		case <-time.After(schedulerLag):
+		case <-time.After(min(max(schedulerLag, time.Since(began)), mostLag)):
 		case <-ctx.Done():
 		}
 	}
