@@ -298,7 +298,7 @@ func TestBadInputIsNamedAndStopsNothingElse(t *testing.T) {
 				pool.SetAnnotations(map[string]string{api.NodeFeeAnnotationKey: "2 cents"})
 				e.apply(pool)
 			},
-			"priced", api.EventReasonInvalidNodeFee,
+			"priced", api.EventReasonInvalidPriceAnnotation,
 			[]string{`NodePool "priced"`, "metadata.annotations[whittle.dev/node-fee]", `"2 cents"`, "write US dollars an hour"},
 		},
 		{

@@ -268,11 +268,12 @@ func (r *pass) reportIncompatible(ctx context.Context, pool *api.NodePool, made 
 	}
 }
 
-// reportFee says that the pool's fee cannot be read. The pool's nodes launch without it.
+// reportFee says that the pool's fee, or its cost of interruptions, cannot be read. The pool's nodes launch
+// without it.
 func (r *pass) reportFee(ctx context.Context, pool *api.NodePool) {
-	_, err := pool.NodeFee()
-	if err != nil && r.warnPool(pool, api.EventReasonInvalidNodeFee, err.Error()) {
-		slog.WarnContext(ctx, "nodepool without its fee", "NodePool", pool.Name, "error", err)
+	err := pool.PriceErrors()
+	if err != nil && r.warnPool(pool, api.EventReasonInvalidPriceAnnotation, err.Error()) {
+		slog.WarnContext(ctx, "nodepool without its price annotation", "NodePool", pool.Name, "error", err)
 	}
 }
 

@@ -95,6 +95,12 @@ const (
 	// NodeFeeAnnotationKey, on a NodePool, is what agents and licences charge for each of its nodes,
 	// in US dollars an hour. NodePool.NodeFee reads it.
 	NodeFeeAnnotationKey = OwnGroup + "/node-fee"
+	// InterruptionCostAnnotationKey, on a NodePool, is what one interruption of a spot node costs, in US
+	// dollars. NodePool.InterruptionCost reads it.
+	InterruptionCostAnnotationKey = OwnGroup + "/interruption-cost"
+	// SpotToSpotTypesAnnotationKey, on a NodePool, is how many cheaper instance types a spot node needs for
+	// a move to another spot node.
+	SpotToSpotTypesAnnotationKey = OwnGroup + "/spot-to-spot-types"
 	// MinimumSavingsAnnotationKey, on a NodePool, is the amount that a consolidation move must save
 	// for each pod that it evicts, in US dollars an hour.
 	MinimumSavingsAnnotationKey = OwnGroup + "/consolidation-minimum-savings"

@@ -19,8 +19,9 @@ type EventReason struct {
 // object shows.
 const EventReasonInternalError = "InternalError"
 
-// EventReasonInvalidNodeFee is the reason of events about NodeFeeAnnotationKey.
-const EventReasonInvalidNodeFee = "InvalidNodeFee"
+// EventReasonInvalidPriceAnnotation is the reason of events about NodeFeeAnnotationKey and
+// InterruptionCostAnnotationKey.
+const EventReasonInvalidPriceAnnotation = "InvalidPriceAnnotation"
 
 // EventReasonInvalidClusterOrder is the reason of events about the ConfigMap whittle-control.
 const EventReasonInvalidClusterOrder = "InvalidClusterOrder"
@@ -56,8 +57,8 @@ func provisionEvents() []EventReason {
 			"The pool's requirements or minValues leave no instance type with an available offering.",
 		},
 		{
-			EventReasonInvalidNodeFee, []string{NodePoolKind}, by,
-			"The annotation `whittle.dev/node-fee` cannot be read, and counts as no fee.",
+			EventReasonInvalidPriceAnnotation, []string{NodePoolKind}, by,
+			"`whittle.dev/node-fee` or `whittle.dev/interruption-cost` cannot be read, and counts as absent.",
 		},
 		{
 			EventReasonInvalidClusterOrder, []string{NodePoolKind}, by,

@@ -60,11 +60,16 @@ type Offering struct {
 	PriceOverlay bool    `json:"priceOverlay,omitempty"`
 	// Extras is the part of Price that the node costs beside its instance: see WithExtras.
 	Extras float64 `json:"extras,omitempty"`
+	// Risk is the part of Price for interruptions, which is on no bill: see WithRisk.
+	Risk float64 `json:"risk,omitempty"`
 	// Available is false where the price is unknown or EC2 recently had no capacity. Unpriced is
 	// true where only the price is missing.
 	Available bool `json:"available"`
 	Unpriced  bool `json:"unpriced,omitempty"`
 }
+
+// InstancePrice is the price of the instance alone, in US dollars an hour.
+func (o *Offering) InstancePrice() float64 { return o.Price - o.Extras - o.Risk }
 
 // CheapestOffering returns the first available offering that the requirements allow, and whether
 // there is one.

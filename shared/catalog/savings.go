@@ -25,5 +25,5 @@ func (t *InstanceType) Savings(offering Offering) Savings {
 	if offering.CapacityType == api.CapacityTypeReserved {
 		return Savings{}
 	}
-	return SavingsAgainst(t.OnDemandPrice, offering.Price-offering.Extras)
+	return SavingsAgainst(t.OnDemandPrice, offering.InstancePrice())
 }

@@ -23,6 +23,9 @@ type Unavailable struct {
 	// Shifted maps the ids of zones that a zonal shift moves traffic away from, such as use1-az1, to
 	// the end of the shift. Unlike Until it is replaced as a whole, because a shift may be cancelled.
 	Shifted map[string]time.Time `json:"shifted,omitempty"`
+	// Interruptions remembers the spot nodes that EC2 took back. It makes offerings dearer, see WithRisk, and
+	// leaves none out.
+	Interruptions *Interruptions `json:"interruptions,omitempty"`
 }
 
 // OfferingKey returns the key of an offering, such as "spot:m5.large:us-east-1a".
@@ -175,7 +178,7 @@ func (u *Unavailable) leaveOutOf(types []InstanceType, subnets []api.Subnet, now
 }
 
 // Merge adds the keys of another. Of two times for a key the later counts, so the order of merges
-// does not matter. The shifted zones stay as they are.
+// does not matter. The shifted zones and the interruptions stay as they are.
 func (u *Unavailable) Merge(other *Unavailable) {
 	if other == nil || len(other.Until) == 0 {
 		return
@@ -195,7 +198,9 @@ func (u *Unavailable) Clone() *Unavailable {
 	if u == nil {
 		return &Unavailable{}
 	}
-	return &Unavailable{Until: maps.Clone(u.Until), Shifted: maps.Clone(u.Shifted)}
+	return &Unavailable{
+		Until: maps.Clone(u.Until), Shifted: maps.Clone(u.Shifted), Interruptions: u.Interruptions.Clone(),
+	}
 }
 
 // Prune drops the keys whose time is over, and reports whether there were any.

@@ -125,13 +125,21 @@ func Unavailable(ctx context.Context, client *cluster.Client) (*catalog.Unavaila
 // MarkUnavailable adds the marks. Concurrent writers both succeed: the one with a conflict reads
 // again. It returns the last conflict after several tries.
 func MarkUnavailable(ctx context.Context, client *cluster.Client, marks *catalog.Unavailable, now time.Time) error {
-	return replace(func() error {
-		known, version, err := readUnavailable(ctx, client)
-		if err != nil {
-			return err
-		}
+	return changeUnavailable(ctx, client, func(known *catalog.Unavailable) bool {
 		known.Merge(marks)
 		known.Prune(now)
+		return true
+	})
+}
+
+// changeUnavailable stores what change makes of the unavailable offerings. It writes nothing where change
+// reports that nothing changed.
+func changeUnavailable(ctx context.Context, client *cluster.Client, change func(*catalog.Unavailable) bool) error {
+	return replace(func() error {
+		known, version, err := readUnavailable(ctx, client)
+		if err != nil || !change(known) {
+			return err
+		}
 		text, err := json.Marshal(known)
 		if err != nil {
 			return fmt.Errorf("encoding the unavailable offerings: %w", err)

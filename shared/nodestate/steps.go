@@ -136,7 +136,7 @@ func stepsOfEnd() []StepEntry {
 		{
 			Step: StepFailed, Meaning: "A function failed, or an object keeps Whittle from working.",
 			Reasons: []string{
-				api.EventReasonInternalError, api.EventReasonInvalidNodeFee, api.EventReasonInvalidClusterOrder,
+				api.EventReasonInternalError, api.EventReasonInvalidPriceAnnotation, api.EventReasonInvalidClusterOrder,
 				"UnregisteredTaintMissing", "FailedConsistencyCheck",
 				"FailedTermination", "PodsRefused", "InstanceTagsMissing", "WaitingOnNodeClaimTermination",
 			},

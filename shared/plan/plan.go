@@ -21,6 +21,8 @@ type Plan struct {
 	PricePerHour float64 `json:"pricePerHour"`
 	// ExtrasPerHour is the part of PricePerHour that these nodes cost beside their instances.
 	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
+	// RiskPerHour is the part of PricePerHour for interruptions, which is on no bill.
+	RiskPerHour float64 `json:"riskPerHour,omitempty"`
 	// LowerBoundPerHour is the proven least price of new nodes for the same pods in these NodePools,
 	// in US dollars.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
@@ -54,6 +56,21 @@ type PlannedNodeClaim struct {
 	PricePerHour float64 `json:"pricePerHour"`
 	// ExtrasPerHour is the part of PricePerHour that the node costs beside its instance.
 	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
+	// RiskPerHour is the part of PricePerHour for interruptions, which is on no bill.
+	RiskPerHour float64 `json:"riskPerHour,omitempty"`
+}
+
+// TakePrices makes the prices of the claim those of its first offering.
+func (p *PlannedNodeClaim) TakePrices() {
+	first := &p.Offerings[0]
+	p.PricePerHour, p.ExtrasPerHour, p.RiskPerHour = first.Price, first.Extras, first.Risk
+}
+
+// AddPrices adds the prices of the claim to those of the plan, or with -1 takes them away.
+func (p *Plan) AddPrices(claim *PlannedNodeClaim, times float64) {
+	p.PricePerHour += float64(times * claim.PricePerHour)
+	p.ExtrasPerHour += float64(times * claim.ExtrasPerHour)
+	p.RiskPerHour += float64(times * claim.RiskPerHour)
 }
 
 // Choice is one way to buy an instance type.
@@ -69,6 +86,8 @@ type Choice struct {
 	Price float64 `json:"price"`
 	// Extras is the part of Price that the node costs beside its instance.
 	Extras float64 `json:"extras,omitempty"`
+	// Risk is the part of Price for interruptions, which is on no bill.
+	Risk float64 `json:"risk,omitempty"`
 }
 
 // PodRef names a pod.

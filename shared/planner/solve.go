@@ -203,7 +203,6 @@ func (p *planning) sort() {
 	slices.SortFunc(p.plan.Nominations, func(a, b plan.Nomination) int { return plan.CompareRefs(a.Pod, b.Pod) })
 	claims.Sort(p.plan.NodeClaims)
 	for i := range p.plan.NodeClaims {
-		p.plan.PricePerHour += p.plan.NodeClaims[i].PricePerHour
-		p.plan.ExtrasPerHour += p.plan.NodeClaims[i].ExtrasPerHour
+		p.plan.AddPrices(&p.plan.NodeClaims[i], 1)
 	}
 }

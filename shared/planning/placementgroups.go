@@ -269,9 +269,9 @@ func narrow(decided *plan.Plan, number int, zone string) {
 	spec.Requirements = append(slices.Clone(spec.Requirements), api.NodeSelectorRequirementWithMinValues{
 		Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone},
 	})
-	decided.PricePerHour += claim.Offerings[0].Price - claim.PricePerHour
-	decided.ExtrasPerHour += claim.Offerings[0].Extras - claim.ExtrasPerHour
-	claim.PricePerHour, claim.ExtrasPerHour = claim.Offerings[0].Price, claim.Offerings[0].Extras
+	decided.AddPrices(claim, -1)
+	claim.TakePrices()
+	decided.AddPrices(claim, 1)
 }
 
 // withdraw takes claims out of the plan.
@@ -284,8 +284,7 @@ func (g *placementGroup) withdraw(decided *plan.Plan, leaving map[int]bool) {
 			continue
 		}
 		g.full = true
-		decided.PricePerHour -= claim.PricePerHour
-		decided.ExtrasPerHour -= claim.ExtrasPerHour
+		decided.AddPrices(&claim, -1)
 		for _, pod := range claim.Pods {
 			decided.Unplaced = append(decided.Unplaced, plan.Unplaced{Pod: pod, Reasons: []plan.Reason{{
 				NodePool: claim.NodeClaim.Labels[api.NodePoolLabelKey], Message: "its placement group is full in this plan",

@@ -34,6 +34,8 @@ type Offer struct {
 	Problems []catalog.OverlayProblem
 	// Extras are those of a pool's nodes. They are part of the prices in a snapshot.
 	Extras func(*api.NodePool) float64
+	// Interruptions are the rates of catalog.Interruptions. Spot offerings cost more by them in a snapshot.
+	Interruptions map[string]float64
 	// WellKnownLabels and MaximumTypes are those of plan.Snapshot.
 	WellKnownLabels []string
 	MaximumTypes    int
@@ -62,6 +64,9 @@ func (u *Unusable) Plan() plan.UnusablePool {
 func NewOffer(o *Objects, known *catalog.Catalog, observed catalog.Observed, now time.Time) *Offer {
 	offer := &Offer{
 		ClassTypes: map[string][]catalog.InstanceType{}, Extras: nodecost.Of(known, o.NodeClasses, o.NodePools).OfPool,
+	}
+	if observed.Unavailable != nil {
+		offer.Interruptions = observed.Unavailable.Interruptions.Rates(now)
 	}
 	unread := map[string]error{} // by EC2NodeClass
 	for i := range o.NodeClasses {
@@ -94,6 +99,7 @@ func (offer *Offer) Assemble(o *Objects, now time.Time) *plan.Snapshot {
 	offered.NodePools, offered.NodeOverlays = offer.priced(), nil
 	types := func(pool *api.NodePool) []catalog.InstanceType { return offer.Types[pool.Name] }
 	made := Assemble(&offered, types, offer.Extras, now)
+	addRisk(offered.NodePools, made.InstanceTypes, offer.Interruptions)
 	made.NodePools, made.PausedPools = offer.Pools, offer.Paused
 	made.WellKnownLabels, made.MaximumTypes = offer.WellKnownLabels, offer.MaximumTypes
 	offer.limit(made)

@@ -92,7 +92,7 @@ func reasons(pool *api.NodePool) []string {
 		}
 		found = append(found, because(condition))
 	}
-	if _, err := pool.NodeFee(); err != nil {
+	if err := pool.PriceErrors(); err != nil {
 		found = append(found, err.Error())
 	}
 	return found

@@ -120,7 +120,7 @@ func (s *source) warn(view *sight.View, problems io.Writer) {
 		}
 	}
 	for i := range view.Objects.NodePools {
-		if _, err := view.Objects.NodePools[i].NodeFee(); err != nil {
+		if err := view.Objects.NodePools[i].PriceErrors(); err != nil {
 			warn(problems, err.Error())
 		}
 	}

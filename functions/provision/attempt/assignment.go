@@ -35,7 +35,7 @@ func assignment(claim *api.NodeClaim, instance *Instance, in Launched, hash stri
 	if instanceType := typeOf(in.Types, instance); instanceType != nil {
 		maps.Copy(labels, instanceType.Requirements.Labels())
 		if offering := offeringOf(instanceType, instance); offering != nil {
-			made.Price, made.Savings = offering.Price-offering.Extras, instanceType.Savings(*offering)
+			made.Price, made.Savings = offering.InstancePrice(), instanceType.Savings(*offering)
 			maps.Copy(labels, offeringLabels(offering))
 		}
 		status["capacity"], status["allocatable"] = instanceType.Capacity, instanceType.Allocatable

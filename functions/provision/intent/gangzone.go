@@ -93,7 +93,7 @@ func keepIn(zone string, planned *plan.PlannedNodeClaim) {
 	planned.Offerings = slices.DeleteFunc(slices.Clone(planned.Offerings), func(offering plan.Choice) bool {
 		return offering.Zone != zone
 	})
-	planned.PricePerHour, planned.ExtrasPerHour = planned.Offerings[0].Price, planned.Offerings[0].Extras
+	planned.TakePrices()
 	has := map[string]bool{}
 	for _, offering := range planned.Offerings {
 		has[offering.InstanceType] = true

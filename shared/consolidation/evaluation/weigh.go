@@ -62,7 +62,7 @@ func (e *Evaluator) tooLittle(s *Step, minimum float64) state.Refusal {
 
 // within returns the claim with only those instance types of which every offering costs no more
 // than the limit. With spotToSpot it keeps the cheapest plan.MinimumSpotTypes of them, and fails if
-// there are fewer. Fewer types would move spot nodes from one scarce offering to the next. More
+// there are fewer than the pool requires. Fewer types would move spot nodes from one scarce offering to the next. More
 // types could give an instance so dear that it is soon replaced.
 func within(
 	planned *plan.PlannedNodeClaim, limit float64, spotToSpot bool, p *state.Pool,
@@ -81,11 +81,11 @@ func within(
 	switch {
 	case len(types) == 0:
 		return nil, fmt.Errorf("no instance type is certain to cost less than the deleted nodes")
-	case spotToSpot && len(types) < plan.MinimumSpotTypes:
+	case spotToSpot && len(types) < p.SpotTypes:
 		return nil, fmt.Errorf("spot-to-spot replacement requires %d cheaper instance types, and there are %d",
-			plan.MinimumSpotTypes, len(types))
+			p.SpotTypes, len(types))
 	case spotToSpot && len(least) == 0:
-		types = types[:plan.MinimumSpotTypes]
+		types = types[:min(len(types), max(p.SpotTypes, plan.MinimumSpotTypes))]
 	}
 	for _, key := range slices.Sorted(maps.Keys(least)) {
 		if have := p.ValuesOf(key, types); have < least[key] {
@@ -109,7 +109,7 @@ func narrowed(planned *plan.PlannedNodeClaim, types []string) *plan.PlannedNodeC
 			made.Offerings = append(made.Offerings, offering)
 		}
 	}
-	made.PricePerHour, made.ExtrasPerHour = made.Offerings[0].Price, made.Offerings[0].Extras
+	made.TakePrices()
 	made.NodeClaim.Spec.Requirements = slices.Clone(planned.NodeClaim.Spec.Requirements)
 	for i := range made.NodeClaim.Spec.Requirements {
 		r := &made.NodeClaim.Spec.Requirements[i]

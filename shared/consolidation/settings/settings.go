@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/plan"
 )
 
 // Annotations of a NodePool.
@@ -27,6 +28,9 @@ const (
 	// JobSavingsAnnotationKey is how many times the price of the room of running Jobs a move must save that
 	// restarts them, such as "2". "0" counts them as other pods.
 	JobSavingsAnnotationKey = api.JobSavingsAnnotationKey
+	// SpotToSpotTypesAnnotationKey is how many cheaper instance types a spot node's pods need to move to
+	// another spot node, such as "5".
+	SpotToSpotTypesAnnotationKey = api.SpotToSpotTypesAnnotationKey
 )
 
 // Defaults of a NodePool without the annotations. A new pod takes about a minute until it does its
@@ -59,13 +63,15 @@ type Settings struct {
 	KeepJobs bool
 	// JobSavings is the least saving as a multiple of the price of the room of Jobs that restart.
 	JobSavings float64
+	// SpotTypes is how many cheaper instance types a move from a spot node to another requires.
+	SpotTypes int
 }
 
 // Read reads the annotations. The error names the one that cannot be read and says how to mend it.
 func Read(pool *api.NodePool) (Settings, error) {
 	s := Settings{
 		PerPod: DefaultMinimumSavings, Part: DefaultMinimumSavingsPercent / 100.0, Settle: DefaultSettleTime,
-		JobSavings: DefaultJobSavings,
+		JobSavings: DefaultJobSavings, SpotTypes: plan.MinimumSpotTypes,
 	}
 	if pool.Spec.Disruption.ChoosesConsolidateAfter() {
 		s.Settle = 0
@@ -79,6 +85,14 @@ func Read(pool *api.NodePool) (Settings, error) {
 			return s, fmt.Errorf("annotation %s is %q: write a duration such as %q", SettleTimeAnnotationKey, text, "30m")
 		}
 		s.Settle = value
+	}
+	if text, ok := pool.Annotations[SpotToSpotTypesAnnotationKey]; ok {
+		count, err := strconv.Atoi(text)
+		if err != nil || count < 1 {
+			return s, fmt.Errorf("annotation %s is %q: write a whole number of instance types, such as %q",
+				SpotToSpotTypesAnnotationKey, text, "5")
+		}
+		s.SpotTypes = count
 	}
 	var err error
 	s.KeepJobs, err = readKeepJobs(pool)

@@ -69,7 +69,7 @@ func (w *claimWriter) newChoices(numbers []int) *choices {
 		c.offerings[i] = plan.Choice{
 			InstanceType: poolType.Type.Name, Zone: o.Source.Zone, CapacityType: o.Source.CapacityType,
 			ReservationID: o.Source.ReservationID, Commitment: o.Source.Commitment(),
-			Price: o.Source.Price, Extras: o.Source.Extras,
+			Price: o.Source.Price, Extras: o.Source.Extras, Risk: o.Source.Risk,
 		}
 		if coverage := o.Source.Coverage; coverage != nil && i == 0 {
 			c.commitment = api.CommitmentText(coverage.Commitment, coverage.Units)

@@ -114,8 +114,8 @@ func (w *claimWriter) write(planned *plan.PlannedNodeClaim, n *placement.Planned
 	if offers.Stocked.Has(n.Offering) {
 		w.ledger.TakeStocks(c.numbers, n.Offering)
 	}
-	planned.PricePerHour, planned.ExtrasPerHour = c.offerings[0].Price, c.offerings[0].Extras
 	planned.Offerings, planned.InstanceTypes = c.offerings, c.types
+	planned.TakePrices()
 	planned.Pods = w.assign(n)
 	w.fillClaim(
 		&planned.NodeClaim,
