@@ -84,7 +84,9 @@ type Handler struct {
 
 	asked   queue.Asked
 	learned learned
-	told    atomic.Int64 // when this container last told of the nodes, in Unix seconds
+	// interruptions is what is known of those of spot nodes.
+	interruptions interruptions
+	told          atomic.Int64 // when this container last told of the nodes, in Unix seconds
 }
 
 // handle answers a batch of messages with one pass.
@@ -133,6 +135,7 @@ func (h *Handler) pass(ctx context.Context, wake queue.Message) error {
 			p.events.Flush(work, client, parallel, h.now())
 			p.published.Flush(work, h.publisher)
 			h.learn(work, client, p.seen)
+			h.countInterruptions(work, client, p.seen)
 			h.measure(work, client, p.seen)
 			h.startWatch(work, client, wake, p.seen)
 			h.countCommitments(work, client, p.seen)

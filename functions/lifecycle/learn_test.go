@@ -112,8 +112,8 @@ func TestTheMemoryOfNodesIsLearned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if counted.reads.Load() != 1 || counted.writes.Load() != 0 {
-		t.Errorf("another container read %d times and wrote %d times, want once and never", counted.reads.Load(),
+	if counted.reads.Load() != 2 || counted.writes.Load() != 0 { // the other is of the interruptions of spot nodes
+		t.Errorf("another container read %d times and wrote %d times, want twice and never", counted.reads.Load(),
 			counted.writes.Load())
 	}
 }

@@ -23,6 +23,10 @@ const EventReasonInternalError = "InternalError"
 // InterruptionCostAnnotationKey.
 const EventReasonInvalidPriceAnnotation = "InvalidPriceAnnotation"
 
+// EventReasonSpotInterrupted is the reason of events about spot interruptions. A node that interrupt took out of
+// use for one has it as its InterruptedAnnotationKey.
+const EventReasonSpotInterrupted = "SpotInterrupted"
+
 // EventReasonInvalidClusterOrder is the reason of events about the ConfigMap whittle-control.
 const EventReasonInvalidClusterOrder = "InvalidClusterOrder"
 
@@ -164,7 +168,7 @@ func disruptEvents() []EventReason {
 func interruptEvents() []EventReason {
 	by, both := []string{"interrupt"}, []string{"node", NodeClaimKind}
 	return []EventReason{
-		{"SpotInterrupted", both, by, "EC2 interrupts the spot instance in two minutes."},
+		{EventReasonSpotInterrupted, both, by, "EC2 interrupts the spot instance in two minutes."},
 		{"SpotRebalanceRecommendation", both, by, "EC2 recommends to replace the spot instance."},
 		{"CapacityReservationInstanceInterrupted", both, by, "The capacity reservation or block of the instance ends."},
 		{"InstanceStopping", both, by, "The instance is stopping or stopped."},

@@ -53,11 +53,11 @@ func (r *Risk) addTo(t *InstanceType) []Offering {
 		if made == nil {
 			made = slices.Clone(t.Offerings)
 		}
-		cost := interruptionHours * o.InstancePrice()
+		cost := float64(interruptionHours * o.InstancePrice())
 		if r.Cost != nil {
 			cost = *r.Cost
 		}
-		made[j].Risk = rate * cost
+		made[j].Risk = float64(rate * cost) // rounded, so that every machine adds the same
 		made[j].Price += made[j].Risk
 	}
 	sortOfferings(made)

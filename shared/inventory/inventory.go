@@ -134,9 +134,9 @@ func MarkUnavailable(ctx context.Context, client *cluster.Client, marks *catalog
 
 // changeUnavailable stores what change makes of the unavailable offerings. It writes nothing where change
 // reports that nothing changed.
-func changeUnavailable(ctx context.Context, client *cluster.Client, change func(*catalog.Unavailable) bool) error {
+func changeUnavailable(ctx context.Context, store Store, change func(*catalog.Unavailable) bool) error {
 	return replace(func() error {
-		known, version, err := readUnavailable(ctx, client)
+		known, version, err := readUnavailable(ctx, store)
 		if err != nil || !change(known) {
 			return err
 		}
@@ -146,14 +146,14 @@ func changeUnavailable(ctx context.Context, client *cluster.Client, change func(
 		}
 		object := &corev1.ConfigMap{Data: map[string]string{unavailableKey: string(text)}}
 		object.Name, object.ResourceVersion = unavailableName, version
-		return client.PutConfigMap(ctx, object)
+		return store.PutConfigMap(ctx, object)
 	})
 }
 
 // readUnavailable treats an unreadable ConfigMap as empty. Its content would expire within minutes,
 // and a launch finds it out again.
-func readUnavailable(ctx context.Context, client *cluster.Client) (*catalog.Unavailable, string, error) {
-	stored, err := client.ConfigMap(ctx, unavailableName)
+func readUnavailable(ctx context.Context, store Store) (*catalog.Unavailable, string, error) {
+	stored, err := store.ConfigMap(ctx, unavailableName)
 	if err != nil {
 		return nil, "", err
 	}

@@ -41,7 +41,7 @@ func warning(reason, message string) Notice {
 func EffectOf(event events.Event, now time.Time) Effect {
 	switch detail := event.Detail.(type) {
 	case *events.SpotInterruption:
-		notice := warning("SpotInterrupted", "Spot interruption warning was triggered")
+		notice := warning(api.EventReasonSpotInterrupted, "Spot interruption warning was triggered")
 		return Effect{Notice: notice, End: true, Shortage: true}
 	case *events.RebalanceRecommendation:
 		// EC2 may not act on it for days. Disrupt decides, and launches the replacement first.
