@@ -379,7 +379,7 @@ func (p *pass) propose(ctx context.Context) error {
 	}
 	slog.InfoContext(ctx, "searched for nodes to consolidate",
 		"moves", len(decided.Moves), "waiting-for-budgets", len(decided.Waiting),
-		"price", decided.PricePerHour, "price-after", decided.AfterPerHour, "duration", p.now().Sub(start).String())
+		"price", decided.BilledPerHour(), "price-after", decided.BilledAfterPerHour(), "duration", p.now().Sub(start).String())
 	p.record(decide.Unconsolidatable(p.fleet.Seen, decided, p.now())...)
 	p.record(decide.Stay(decide.Problems(p.fleet.Seen, decided), p.now())...)
 	var failed []error
@@ -413,7 +413,7 @@ func (p *pass) validate(ctx context.Context, proposal disruption.Proposal) error
 		return p.do(ctx, decide.Reject(proposal, err.Error()))
 	}
 	slog.InfoContext(ctx, "consolidating",
-		"move", decide.Summary(move), "pods", move.PodsMoved, "saved", move.SavedPerHour)
+		"move", decide.Summary(move), "pods", move.PodsMoved, "saved", move.BilledSavingsPerHour())
 	if err := p.carryOut(ctx, decide.Moves(move, nodes, p.now())); err != nil {
 		return err
 	}

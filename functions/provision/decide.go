@@ -121,14 +121,15 @@ func summary(decided *plan.Plan, pods int, now time.Time) *status.Plan {
 		}
 		group.Count++
 		group.Pods += len(planned.Pods)
-		group.PricePerHour += planned.PricePerHour
+		group.PricePerHour += planned.BilledPerHour()
+		group.RiskPerHour += planned.RiskPerHour
 		group.ExtrasPerHour += planned.ExtrasPerHour
 	}
 	shown := &status.Plan{
 		Time: now.UTC().Truncate(time.Second),
 		Pods: pods, Existing: len(decided.Nominations), Unplaced: len(decided.Unplaced),
 		Nodes:        make([]status.Nodes, 0, len(groups)),
-		PricePerHour: decided.PricePerHour, ExtrasPerHour: decided.ExtrasPerHour,
+		PricePerHour: decided.BilledPerHour(), ExtrasPerHour: decided.ExtrasPerHour, RiskPerHour: decided.RiskPerHour,
 		LowerBoundPerHour: decided.LowerBoundPerHour,
 	}
 	for _, group := range groups {

@@ -362,7 +362,7 @@ func (r *pass) plan(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 		}
 		planned := &decided.NodeClaims[i]
 		slog.InfoContext(ctx, "created nodeclaim", "NodeClaim", claim.Name, "NodePool", claim.Labels[api.NodePoolLabelKey],
-			"instance-types", len(planned.InstanceTypes), "pods", len(planned.Pods), "price", planned.PricePerHour)
+			"instance-types", len(planned.InstanceTypes), "pods", len(planned.Pods), "price", planned.BilledPerHour())
 		pods[claim.Name] = planned.Pods
 	}
 	written := present(stored)
@@ -409,10 +409,12 @@ func (r *pass) solve(
 	slog.InfoContext(ctx, "computed new nodeclaim(s) to fit pod(s)",
 		"pods", pods, "virtual-pods", len(outcome.Known), "nodeclaims", len(decided.NodeClaims),
 		"nominations", len(decided.Nominations), "unplaced", len(decided.Unplaced),
-		"price", decided.PricePerHour, "bound", decided.LowerBoundPerHour, "duration", r.now().Sub(start).String())
+		"price", decided.BilledPerHour(), "risk", decided.RiskPerHour, "bound", decided.LowerBoundPerHour,
+		"duration", r.now().Sub(start).String())
 	if len(decided.NodeClaims) > 0 {
-		r.metrics.Write(metrics.Count(metrics.PlanDollars, decided.PricePerHour),
-			metrics.Count(metrics.PlanBoundDollars, decided.LowerBoundPerHour))
+		// The bound is of prices with risks. Less the plan's own risk, it compares with what is paid.
+		r.metrics.Write(metrics.Count(metrics.PlanDollars, decided.BilledPerHour()),
+			metrics.Count(metrics.PlanBoundDollars, max(decided.LowerBoundPerHour-decided.RiskPerHour, 0)))
 		r.shown = summary(decided, pods, start)
 	}
 	return decided, outcome, returned
@@ -429,7 +431,7 @@ func (r *pass) show(ctx context.Context, snapshot *plan.Snapshot) {
 		slog.InfoContext(ctx, "dry run: would create nodeclaim",
 			"NodePool", planned.NodeClaim.Labels[api.NodePoolLabelKey],
 			"instance-types", planned.InstanceTypes[:min(len(planned.InstanceTypes), 5)],
-			"pods", len(planned.Pods), "price", planned.PricePerHour)
+			"pods", len(planned.Pods), "price", planned.BilledPerHour())
 	}
 	r.explain(ctx, decided) // in the log, because the API server keeps no events of a dry run
 }

@@ -63,3 +63,27 @@ func (r *Risk) addTo(t *InstanceType) []Offering {
 	sortOfferings(made)
 	return made
 }
+
+// WithoutRisk returns the types with the prices that they have where interruptions cost nothing. It copies
+// what it changes.
+func WithoutRisk(types []InstanceType) []InstanceType {
+	var made []InstanceType
+	for i := range types {
+		if !slices.ContainsFunc(types[i].Offerings, func(o Offering) bool { return o.Risk != 0 }) {
+			continue
+		}
+		if made == nil {
+			made = slices.Clone(types)
+		}
+		made[i].Offerings = slices.Clone(types[i].Offerings)
+		for j := range made[i].Offerings {
+			o := &made[i].Offerings[j]
+			o.Price, o.Risk = o.Price-o.Risk, 0
+		}
+		sortOfferings(made[i].Offerings)
+	}
+	if made == nil {
+		return types
+	}
+	return made
+}

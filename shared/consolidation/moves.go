@@ -29,11 +29,13 @@ func moveOf(found *state.Move) Move {
 		if n.Launched != nil {
 			m.Launch = append(m.Launch, *n.Launched)
 			m.SavedPerHour -= n.Launched.PricePerHour
+			m.RiskSavedPerHour -= n.Launched.RiskPerHour
 			m.SavedAtLeast -= dearest(n.Launched)
 			continue
 		}
 		m.Delete = append(m.Delete, leavingOf(n))
 		m.SavedPerHour += n.Price
+		m.RiskSavedPerHour += n.Risk
 		m.SavedAtLeast += n.Price
 		if n.IsEmpty() {
 			m.Reason = api.DisruptionReasonEmpty
@@ -78,6 +80,27 @@ func dearest(planned *plan.PlannedNodeClaim) float64 {
 	return most
 }
 
+// BilledSavingsAtLeast is what the move saves on bills if each launch gets the offering with the highest bill.
+func (m *Move) BilledSavingsAtLeast() float64 {
+	saved, hasRisk := 0.0, false
+	for i := range m.Delete {
+		saved += m.Delete[i].PricePerHour - m.Delete[i].RiskPerHour
+		hasRisk = hasRisk || m.Delete[i].RiskPerHour != 0
+	}
+	for i := range m.Launch {
+		most := 0.0
+		for _, offering := range m.Launch[i].Offerings {
+			most = max(most, offering.Price-offering.Risk)
+			hasRisk = hasRisk || offering.Risk != 0
+		}
+		saved -= most
+	}
+	if !hasRisk {
+		return m.SavedAtLeast
+	}
+	return saved
+}
+
 func nominationOf(pod *state.Pod, n *state.Node) plan.Nomination {
 	nomination := plan.Nomination{Pod: pod.Ref}
 	if n.Source.Node != nil {
@@ -94,6 +117,7 @@ func leavingOf(n *state.Node) Leaving {
 		NodeClaim: n.Source.NodeClaim.Name, Node: n.Name, NodePool: n.Pool.API.Name,
 		InstanceType: n.Label(corev1.LabelInstanceTypeStable), Zone: n.Label(corev1.LabelTopologyZone),
 		CapacityType: n.Label(api.CapacityTypeLabelKey), PricePerHour: n.Price, ExtrasPerHour: n.Extras,
+		RiskPerHour: n.Risk,
 	}
 	for i := range n.Source.Pods {
 		if pod := &n.Source.Pods[i]; scheduling.IsReschedulable(pod) {

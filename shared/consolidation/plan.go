@@ -25,7 +25,17 @@ type Plan struct {
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
 	AfterPerHour  float64 `json:"afterPerHour"`
+	// RiskPerHour and RiskAfterPerHour are the parts of PricePerHour and AfterPerHour for interruptions,
+	// which are on no bill.
+	RiskPerHour      float64 `json:"riskPerHour,omitempty"`
+	RiskAfterPerHour float64 `json:"riskAfterPerHour,omitempty"`
 }
+
+// BilledPerHour is the part of PricePerHour that is on a bill.
+func (p *Plan) BilledPerHour() float64 { return p.PricePerHour - p.RiskPerHour }
+
+// BilledAfterPerHour is the part of AfterPerHour that is on a bill.
+func (p *Plan) BilledAfterPerHour() float64 { return p.AfterPerHour - p.RiskAfterPerHour }
 
 // Move deletes nodes, and launches others before that.
 type Move struct {
@@ -45,6 +55,9 @@ type Move struct {
 	// offering. SavedAtLeast is the same if each launch gets its dearest.
 	SavedPerHour float64 `json:"savedPerHour"`
 	SavedAtLeast float64 `json:"savedAtLeast"`
+	// RiskSavedPerHour is the part of SavedPerHour for interruptions, which is on no bill. It is less than
+	// zero where the new nodes risk more.
+	RiskSavedPerHour float64 `json:"riskSavedPerHour,omitempty"`
 	// PodsMoved is how many pods are evicted and come back elsewhere, without those of DaemonSets.
 	PodsMoved int `json:"podsMoved"`
 	// PodsEnded is how many of them no controller makes again.
@@ -59,6 +72,9 @@ type Move struct {
 func (m *Move) SavingsPerDisturbance() float64 {
 	return m.SavedPerHour / (float64(len(m.Delete)) + m.Disturbance)
 }
+
+// BilledSavingsPerHour is the part of SavedPerHour that is on a bill.
+func (m *Move) BilledSavingsPerHour() float64 { return m.SavedPerHour - m.RiskSavedPerHour }
 
 // EndsPods says that the move ends pods which do not come back, or is empty.
 func (m *Move) EndsPods() string {
@@ -77,9 +93,10 @@ type Leaving struct {
 	Zone         string `json:"zone"`
 	CapacityType string `json:"capacityType"`
 	// PricePerHour is the node's price. ExtrasPerHour is the part of it that the node costs beside
-	// its instance.
+	// its instance, RiskPerHour the part for interruptions.
 	PricePerHour  float64       `json:"pricePerHour"`
 	ExtrasPerHour float64       `json:"extrasPerHour,omitempty"`
+	RiskPerHour   float64       `json:"riskPerHour,omitempty"`
 	Pods          []plan.PodRef `json:"pods,omitempty"`
 }
 
@@ -90,9 +107,10 @@ type Stay struct {
 	Node     string `json:"node,omitempty"`
 	NodePool string `json:"nodePool"`
 	// PricePerHour is in US dollars per hour. It is zero if it is not known. ExtrasPerHour is the part
-	// of it that the node costs beside its instance.
+	// of it that the node costs beside its instance, RiskPerHour the part for interruptions.
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
+	RiskPerHour   float64 `json:"riskPerHour,omitempty"`
 	// Because is the kind of the reason. Message is the reason for people to read.
 	Because Because `json:"because"`
 	Message string  `json:"message"`

@@ -22,6 +22,7 @@ func Solve(s *Input) *Plan {
 		if n.Source.NodeClaim != nil {
 			p.PricePerHour += n.Price
 			p.ExtrasPerHour += n.Extras
+			p.RiskPerHour += n.Risk
 		}
 	}
 	evaluator := evaluation.New(f)
@@ -29,9 +30,10 @@ func Solve(s *Input) *Plan {
 	moves, waiting, stays := validated(f, evaluator, found, bestFirst(movesOf(found.Moves)), s.Allowed)
 	p.Moves, p.Waiting = moves, bestFirst(waiting)
 	p.Stays = staysOf(append(found.Stays, stays...))
-	p.AfterPerHour = p.PricePerHour
+	p.AfterPerHour, p.RiskAfterPerHour = p.PricePerHour, p.RiskPerHour
 	for i := range p.Moves {
 		p.AfterPerHour -= p.Moves[i].SavedPerHour
+		p.RiskAfterPerHour -= p.Moves[i].RiskSavedPerHour
 	}
 	return p
 }
@@ -64,7 +66,7 @@ func staysOf(found []search.Stay) []Stay {
 		n, claim := stay.Node, stay.Node.Source.NodeClaim
 		made := Stay{
 			NodeClaim: claim.Name, NodePool: claim.Labels[api.NodePoolLabelKey], PricePerHour: n.Price,
-			ExtrasPerHour: n.Extras, Because: stay.Reason.Because, Message: stay.Reason.Message,
+			ExtrasPerHour: n.Extras, RiskPerHour: n.Risk, Because: stay.Reason.Because, Message: stay.Reason.Message,
 		}
 		if n.Source.Node != nil {
 			made.Node = n.Source.Node.Name

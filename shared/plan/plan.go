@@ -24,7 +24,7 @@ type Plan struct {
 	// RiskPerHour is the part of PricePerHour for interruptions, which is on no bill.
 	RiskPerHour float64 `json:"riskPerHour,omitempty"`
 	// LowerBoundPerHour is the proven least price of new nodes for the same pods in these NodePools,
-	// in US dollars.
+	// in US dollars, risks included.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
 	// Panic is what the planner panicked with on some pods, for the log. The plan is for the others.
 	Panic string `json:"panic,omitempty"`
@@ -59,6 +59,12 @@ type PlannedNodeClaim struct {
 	// RiskPerHour is the part of PricePerHour for interruptions, which is on no bill.
 	RiskPerHour float64 `json:"riskPerHour,omitempty"`
 }
+
+// BilledPerHour is the part of PricePerHour that is on a bill.
+func (p *PlannedNodeClaim) BilledPerHour() float64 { return p.PricePerHour - p.RiskPerHour }
+
+// BilledPerHour is the part of PricePerHour that is on a bill.
+func (p *Plan) BilledPerHour() float64 { return p.PricePerHour - p.RiskPerHour }
 
 // TakePrices makes the prices of the claim those of its first offering.
 func (p *PlannedNodeClaim) TakePrices() {

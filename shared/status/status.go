@@ -39,11 +39,13 @@ type Plan struct {
 	// More is the number of new nodes in groups beyond those in Nodes.
 	More int `json:"more,omitempty"`
 	// PricePerHour is the price of the new nodes in US dollars an hour. LowerBoundPerHour is a
-	// lower bound of the price of any nodes for the same pods.
+	// lower bound of the price of any nodes for the same pods, with the risk of interruptions.
 	PricePerHour      float64 `json:"pricePerHour"`
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
 	// ExtrasPerHour is the part of PricePerHour that the nodes cost beside their instances.
 	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
+	// RiskPerHour is what interruptions cost beside PricePerHour. It is on no bill.
+	RiskPerHour float64 `json:"riskPerHour,omitempty"`
 }
 
 // Nodes is a group of equal new nodes, each with its expected offering.
@@ -57,6 +59,8 @@ type Nodes struct {
 	PricePerHour float64 `json:"pricePerHour"` // of all of them, in US dollars
 	// ExtrasPerHour is the part of PricePerHour that they cost beside their instances.
 	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
+	// RiskPerHour is what interruptions cost beside PricePerHour.
+	RiskPerHour float64 `json:"riskPerHour,omitempty"`
 }
 
 // NewNodes returns the number of new nodes.
@@ -99,13 +103,18 @@ func Closeness(price, bound float64) string {
 	return ""
 }
 
-// OfBound returns the price divided by its lower bound. It is at least 1, apart from rounding, and
+// OfBound returns the price, with the risk, divided by its lower bound. It is at least 1, apart from rounding, and
 // 0 without a bound.
 func (p *Plan) OfBound() float64 {
 	if p.LowerBoundPerHour <= 0 {
 		return 0
 	}
-	return p.PricePerHour / p.LowerBoundPerHour
+	return (p.PricePerHour + p.RiskPerHour) / p.LowerBoundPerHour
+}
+
+// Closeness is the function Closeness for the plan.
+func (p *Plan) Closeness() string {
+	return Closeness(p.PricePerHour+p.RiskPerHour, p.LowerBoundPerHour)
 }
 
 // Store reads and writes the ConfigMaps of Whittle's namespace; cluster.Client implements it.

@@ -37,6 +37,8 @@ type About struct {
 	// beside their instances.
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
+	// RiskPerHour is what interruptions cost beside PricePerHour. It is on no bill.
+	RiskPerHour float64 `json:"riskPerHour,omitempty"`
 	// Topics are in the order in which people read them.
 	Topics []Topic `json:"topics"`
 }
@@ -68,7 +70,7 @@ func AboutNode(name string, s *consolidation.Input, decided *consolidation.Plan)
 	if n.Node == nil {
 		a.Kind = api.NodeClaimKind
 	}
-	a.PricePerHour, a.ExtrasPerHour = priceOf(n.Name(), decided)
+	a.PricePerHour, a.ExtrasPerHour, a.RiskPerHour = priceOf(n.Name(), decided)
 	a.add("What is it?", append(stateOf(n, s), whatIs(n, a, s.Now)...)...)
 	a.add("Why does it exist?", whyExists(n, s.Cluster)...)
 	a.add("What keeps it?", whatKeeps(n, decided)...)
@@ -76,23 +78,23 @@ func AboutNode(name string, s *consolidation.Input, decided *consolidation.Plan)
 	return a
 }
 
-// priceOf finds a node's price in what consolidation says of it.
-func priceOf(name string, decided *consolidation.Plan) (price, extras float64) {
+// priceOf finds a node's price in what consolidation says of it, and the risk beside it.
+func priceOf(name string, decided *consolidation.Plan) (price, extras, risk float64) {
 	for _, stay := range decided.Stays {
 		if cmp.Or(stay.Node, stay.NodeClaim) == name {
-			return stay.PricePerHour, stay.ExtrasPerHour
+			return stay.PricePerHour - stay.RiskPerHour, stay.ExtrasPerHour, stay.RiskPerHour
 		}
 	}
 	for _, moves := range [][]consolidation.Move{decided.Moves, decided.Waiting} {
 		for i := range moves {
 			for _, leaving := range moves[i].Delete {
 				if cmp.Or(leaving.Node, leaving.NodeClaim) == name {
-					return leaving.PricePerHour, leaving.ExtrasPerHour
+					return leaving.PricePerHour - leaving.RiskPerHour, leaving.ExtrasPerHour, leaving.RiskPerHour
 				}
 			}
 		}
 	}
-	return 0, 0
+	return 0, 0, 0
 }
 
 // stateOf is the state of the node and what is to be said of it, in the words of the status.
@@ -134,7 +136,7 @@ func whatIs(n *plan.Node, a *About, now time.Time) []string {
 		lines = append(lines, line)
 	}
 	if a.PricePerHour > 0 {
-		lines = append(lines, "$"+dollars(a.PricePerHour)+"/h"+extrasText(a.ExtrasPerHour))
+		lines = append(lines, "$"+dollars(a.PricePerHour)+"/h"+extrasText(a.ExtrasPerHour)+riskText(a.RiskPerHour))
 	}
 	if n.NodeClaim != nil && n.NodeClaim.DeletionTimestamp == nil {
 		lines = append(lines, notStarted(n.NodeClaim, now)...)
@@ -244,7 +246,7 @@ func whenGoes(n *plan.Node, s *consolidation.Input, decided *consolidation.Plan)
 			}) {
 				add("consolidation %s, which saves $%s/h (%s)", []string{
 					"may remove it now", "waits for a disruption budget or another move before it removes it",
-				}[i], dollars(moves[j].SavedPerHour), moves[j].Reason)
+				}[i], dollars(moves[j].BilledSavingsPerHour()), moves[j].Reason)
 			}
 		}
 	}
@@ -325,8 +327,9 @@ func AboutPool(name string, pools []api.NodePool, s *consolidation.Input, decide
 			continue
 		}
 		nodes++
-		price, extras := priceOf(n.Name(), decided)
+		price, extras, risk := priceOf(n.Name(), decided)
 		a.PricePerHour, a.ExtrasPerHour = a.PricePerHour+price, a.ExtrasPerHour+extras
+		a.RiskPerHour += risk
 		for name, quantity := range n.Capacity() {
 			sum := used[name]
 			sum.Add(quantity)
@@ -338,7 +341,7 @@ func AboutPool(name string, pools []api.NodePool, s *consolidation.Input, decide
 	used[api.ResourceDollarsPerHour] = *vector.QuantityOf(api.ResourceDollarsPerHour, vector.AmountOfDollars(spent))
 	what := []string{count(nodes, "node")}
 	if a.PricePerHour > 0 {
-		what[0] += ", $" + dollars(a.PricePerHour) + "/h" + extrasText(a.ExtrasPerHour)
+		what[0] += ", $" + dollars(a.PricePerHour) + "/h" + extrasText(a.ExtrasPerHour) + riskText(a.RiskPerHour)
 	}
 	for _, name := range slices.Sorted(maps.Keys(pool.Spec.Limits)) {
 		what = append(what, fmt.Sprintf("limit of %s: %s of %s used", name, amount(name, used),

@@ -26,6 +26,9 @@ type Consolidation struct {
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
 	AfterPerHour  float64 `json:"afterPerHour"`
+	// RiskPerHour and RiskAfterPerHour are what interruptions cost beside these prices. They are on no bill.
+	RiskPerHour      float64 `json:"riskPerHour,omitempty"`
+	RiskAfterPerHour float64 `json:"riskAfterPerHour,omitempty"`
 	Assumed
 	// Prices says where the prices come from, for people.
 	Prices string `json:"prices"`
@@ -45,6 +48,8 @@ type Move struct {
 	// SavedAtLeastPerHour with the most expensive ones.
 	SavedPerHour        float64 `json:"savedPerHour"`
 	SavedAtLeastPerHour float64 `json:"savedAtLeastPerHour"`
+	// RiskSavedPerHour is what the move saves of the risk of interruptions beside SavedPerHour.
+	RiskSavedPerHour float64 `json:"riskSavedPerHour,omitempty"`
 	// PodsMoved counts evicted pods that need another place. Disturbance is the sum of their
 	// eviction costs: 1 for an ordinary pod.
 	PodsMoved int `json:"podsMoved"`
@@ -66,6 +71,7 @@ type Leaving struct {
 	// ExtrasPerHour is the part of PricePerHour that the node costs beside its instance.
 	PricePerHour  float64  `json:"pricePerHour"`
 	ExtrasPerHour float64  `json:"extrasPerHour"`
+	RiskPerHour   float64  `json:"riskPerHour,omitempty"`
 	Pods          []string `json:"pods"`
 }
 
@@ -79,6 +85,7 @@ type Stay struct {
 	// beside its instance.
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
+	RiskPerHour   float64 `json:"riskPerHour,omitempty"`
 	// Because is Protected, Policy, Unsettled, Unpriced, Needed or TooLittle.
 	Because string `json:"because"`
 	Reason  string `json:"reason"`
@@ -89,12 +96,14 @@ func ConsolidationOf(p *consolidation.Plan, took time.Duration, prices string) *
 	shown := &Consolidation{
 		FormatVersion: FormatVersion, Prices: prices, Assumed: nothingAssumed(),
 		Moves: movesOf(p.Moves), Waiting: movesOf(p.Waiting), Stays: make([]Stay, 0, len(p.Stays)),
-		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, AfterPerHour: p.AfterPerHour,
+		PricePerHour: p.BilledPerHour(), ExtrasPerHour: p.ExtrasPerHour, AfterPerHour: p.BilledAfterPerHour(),
+		RiskPerHour: p.RiskPerHour, RiskAfterPerHour: p.RiskAfterPerHour,
 		Seconds: took.Seconds(),
 	}
 	for _, stay := range p.Stays {
 		shown.Stays = append(shown.Stays, Stay{
-			Node: stay.Node, NodeClaim: stay.NodeClaim, NodePool: stay.NodePool, PricePerHour: stay.PricePerHour,
+			Node: stay.Node, NodeClaim: stay.NodeClaim, NodePool: stay.NodePool,
+			PricePerHour: stay.PricePerHour - stay.RiskPerHour, RiskPerHour: stay.RiskPerHour,
 			ExtrasPerHour: stay.ExtrasPerHour, Because: string(stay.Because), Reason: stay.Message,
 		})
 	}
@@ -108,9 +117,9 @@ func movesOf(moves []consolidation.Move) []Move {
 		// The parts of a move have the same form as those of a plan.
 		of := Of(&plan.Plan{NodeClaims: m.Launch, Nominations: m.Places}, 0, "")
 		move := Move{
-			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing, SavedPerHour: m.SavedPerHour,
-			SavedAtLeastPerHour: m.SavedAtLeast,
-			PodsMoved:           m.PodsMoved, PodsEnded: m.PodsEnded, Disturbance: m.Disturbance,
+			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing,
+			SavedPerHour: m.BilledSavingsPerHour(), SavedAtLeastPerHour: m.BilledSavingsAtLeast(), RiskSavedPerHour: m.RiskSavedPerHour,
+			PodsMoved: m.PodsMoved, PodsEnded: m.PodsEnded, Disturbance: m.Disturbance,
 			ends: m.EndsPods(),
 		}
 		for _, leaving := range m.Delete {
@@ -121,8 +130,8 @@ func movesOf(moves []consolidation.Move) []Move {
 			move.Delete = append(move.Delete, Leaving{
 				Node: leaving.Node, NodeClaim: leaving.NodeClaim, NodePool: leaving.NodePool, InstanceType: leaving.InstanceType,
 				Zone:         leaving.Zone,
-				CapacityType: leaving.CapacityType, PricePerHour: leaving.PricePerHour, ExtrasPerHour: leaving.ExtrasPerHour,
-				Pods: pods,
+				CapacityType: leaving.CapacityType, PricePerHour: leaving.PricePerHour - leaving.RiskPerHour,
+				ExtrasPerHour: leaving.ExtrasPerHour, RiskPerHour: leaving.RiskPerHour, Pods: pods,
 			})
 		}
 		shown = append(shown, move)
@@ -171,8 +180,9 @@ func (c *Consolidation) WriteTable(out io.Writer, style terminal.Style) error {
 		return err
 	}
 	fmt.Fprintf(
-		&text, "$%s/h now%s, $%s/h after %s of %d\n", dollars(c.PricePerHour), extrasText(c.ExtrasPerHour),
-		dollars(c.AfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
+		&text, "$%s/h now%s, $%s/h%s after %s of %d\n",
+		dollars(c.PricePerHour), extrasText(c.ExtrasPerHour)+riskText(c.RiskPerHour),
+		dollars(c.AfterPerHour), riskText(c.RiskAfterPerHour), count(len(c.Moves), "move"), len(c.Moves)+len(c.Waiting),
 	)
 	text.WriteString(pricesLine(style, c.Prices) + c.Line(style))
 	_, err := io.WriteString(out, text.String())
@@ -201,6 +211,9 @@ func (m *Move) rows() [][]terminal.Cell {
 	slices.Sort(come)
 	if room := len(m.Existing); room > 0 {
 		come = append(come, "room on "+count(room, "node"))
+	}
+	if m.RiskSavedPerHour != 0 {
+		come = append(come, fmt.Sprintf("%+.4f $/h of the risk of interruptions", -m.RiskSavedPerHour))
 	}
 	if m.ends != "" {
 		come = append(come, m.ends)

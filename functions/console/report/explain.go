@@ -47,6 +47,8 @@ type Explanation struct {
 	// Node is the new node, Existing the existing one.
 	Node     *Node     `json:"node,omitempty"`
 	Existing *Existing `json:"existing,omitempty"`
+	// Risk says which node the pod would get if interruptions cost nothing, where that is another one.
+	Risk string `json:"risk,omitempty"`
 	// Requests are the pod's own requests.
 	Requests corev1.ResourceList `json:"requests"`
 	// Steps show how many of the NodePool's instance types each requirement leaves in turn.
@@ -109,6 +111,7 @@ func (e *Explanation) explainPlace(pod *corev1.Pod, s *plan.Snapshot, p *plan.Pl
 			n := node(planned)
 			e.Outcome, e.Node = OutcomeNewNode, &n
 			e.room = suppliesOf(s)[n.NodePool+" "+n.InstanceType]
+			e.Risk = whatRiskDecides(planned, s)
 			e.explainNew(pod, s)
 		}
 	}
@@ -271,7 +274,7 @@ func (e *Explanation) explainOthers(pod *corev1.Pod, s *plan.Snapshot) {
 		}
 		for _, c := range solved.NodeClaims {
 			e.Reasons = append(e.Reasons, Reason{NodePool: pool.Name, Reason: fmt.Sprintf(
-				"could take it too (weight %d), alone on %s at $%s/h", weight(pool), c.InstanceTypes[0], dollars(c.PricePerHour),
+				"could take it too (weight %d), alone on %s at $%s/h", weight(pool), c.InstanceTypes[0], dollars(c.BilledPerHour()),
 			)})
 		}
 	}

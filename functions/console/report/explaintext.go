@@ -46,7 +46,10 @@ func (e *Explanation) writeNew(out *strings.Builder, name string, style terminal
 	n := e.Node
 	out.WriteString(style.Wrap(fmt.Sprintf("%s goes to a new node of nodepool %q: %s, %s in %s, $%s/h%s.",
 		name, n.NodePool, style.Paint(terminal.Bold, n.InstanceType), n.CapacityType, n.Zone, dollars(n.PricePerHour),
-		extrasText(n.ExtrasPerHour)), "", ""))
+		extrasText(n.ExtrasPerHour)+riskText(n.RiskPerHour)), "", ""))
+	if e.Risk != "" {
+		out.WriteString(style.Wrap(e.Risk, "  ", "    "))
+	}
 	e.writeAsks(out, style)
 	out.WriteString("\nThe node:\n")
 	rows := [][]terminal.Cell{}

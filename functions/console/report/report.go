@@ -31,7 +31,10 @@ type Plan struct {
 	// part of it that nodes cost beside their instances: volumes, public addresses, fees.
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
-	// LowerBoundPerHour is a price in $/h below which no plan for the same pods exists.
+	// RiskPerHour is what interruptions of these nodes cost beside PricePerHour, by what EC2 took back lately.
+	// It is on no bill.
+	RiskPerHour float64 `json:"riskPerHour,omitempty"`
+	// LowerBoundPerHour is a price in $/h, with RiskPerHour, below which no plan for the same pods exists.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
 	// Optimal says that the price meets the bound: no nodes for the same pods cost less.
 	Optimal bool `json:"optimal"`
@@ -69,6 +72,8 @@ type Node struct {
 	CapacityType  string  `json:"capacityType"`
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
+	// RiskPerHour is what interruptions of the node cost beside PricePerHour.
+	RiskPerHour float64 `json:"riskPerHour,omitempty"`
 }
 
 // Existing is a node that takes pending pods.
@@ -110,8 +115,8 @@ func Of(p *plan.Plan, took time.Duration, prices string) *Plan {
 		FormatVersion: FormatVersion, Prices: prices,
 		Nodes: []Node{}, Existing: existing(p.Nominations), Unschedulable: []Unschedulable{},
 		Held: []Held{}, Assumed: nothingAssumed(),
-		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour, LowerBoundPerHour: p.LowerBoundPerHour,
-		Optimal: status.IsOptimal(p.PricePerHour, p.LowerBoundPerHour),
+		PricePerHour: p.BilledPerHour(), ExtrasPerHour: p.ExtrasPerHour, RiskPerHour: p.RiskPerHour,
+		LowerBoundPerHour: p.LowerBoundPerHour, Optimal: status.IsOptimal(p.PricePerHour, p.LowerBoundPerHour),
 		Seconds: took.Seconds(),
 	}
 	for i := range p.NodeClaims {
@@ -146,7 +151,7 @@ func node(p *plan.PlannedNodeClaim) Node {
 		Labels:       map[string]string{}, Annotations: map[string]string{},
 		Taints: orEmpty(claim.Spec.Taints), StartupTaints: orEmpty(claim.Spec.StartupTaints),
 		Requests: corev1.ResourceList{}, Pods: []string{}, InstanceTypes: orEmpty(p.InstanceTypes),
-		PricePerHour: p.PricePerHour, ExtrasPerHour: p.ExtrasPerHour,
+		PricePerHour: p.BilledPerHour(), ExtrasPerHour: p.ExtrasPerHour, RiskPerHour: p.RiskPerHour,
 	}
 	maps.Copy(n.Labels, claim.Labels)
 	maps.Copy(n.Annotations, claim.Annotations)

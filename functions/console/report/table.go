@@ -54,7 +54,7 @@ func (p *Plan) groups(s *plan.Snapshot, apart bool) []*group {
 	var groups []*group
 	index := map[string]*group{}
 	for i, n := range p.Nodes {
-		key := fmt.Sprint(n.NodePool, n.InstanceType, n.Zone, n.CapacityType, n.PricePerHour)
+		key := fmt.Sprint(n.NodePool, n.InstanceType, n.Zone, n.CapacityType, n.PricePerHour, n.RiskPerHour)
 		if apart {
 			key = strconv.Itoa(i)
 		}
@@ -104,9 +104,9 @@ func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, wide bool, sty
 		return
 	}
 	groups := p.groups(s, wide)
-	withExtras := p.ExtrasPerHour > 0
+	all := columns{barLength, true, p.ExtrasPerHour > 0, p.RiskPerHour > 0}
 	if wide {
-		rows := nodeRows(groups, 0, true, withExtras)
+		rows := nodeRows(groups, columns{0, true, all.extras, all.risk})
 		rows[0] = append(rows[0], terminal.Header("NAMES")...)
 		for i, g := range groups {
 			rows[i+1] = append(rows[i+1], terminal.Cell{Text: strings.Join(g.Pods, ","), Color: terminal.Dim})
@@ -114,30 +114,38 @@ func (p *Plan) writeNodes(out *strings.Builder, s *plan.Snapshot, wide bool, sty
 		out.WriteString(style.Table(rows) + "\n")
 		return
 	}
-	rows := nodeRows(groups, barLength, true, withExtras)
-	for _, less := range []struct {
-		barLength              int
-		withOthers, withExtras bool
-	}{{leastBarLength, true, withExtras}, {0, true, withExtras}, {0, false, withExtras}, {0, false, false}} {
+	rows := nodeRows(groups, all)
+	for _, less := range []columns{
+		{leastBarLength, true, all.extras, all.risk}, {0, true, all.extras, all.risk}, {0, false, all.extras, all.risk}, {},
+	} {
 		if style.Width > 0 && terminal.Width(rows) > style.Width {
-			rows = nodeRows(groups, less.barLength, less.withOthers, less.withExtras)
+			rows = nodeRows(groups, less)
 		}
 	}
 	out.WriteString(style.Table(rows) + "\n")
 }
 
-func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]terminal.Cell {
+// columns are those that a narrow output leaves out.
+type columns struct {
+	barLength            int
+	others, extras, risk bool
+}
+
+func nodeRows(groups []*group, with columns) [][]terminal.Cell {
 	bars := ""
-	if barLength == 0 {
+	if with.barLength == 0 {
 		bars = ">" // percentages alone
 	}
 	header := terminal.Header("NODEPOOL", ">NODES", "TYPE")
-	if withOthers {
+	if with.others {
 		header = append(header, terminal.Header("OR")...)
 	}
 	header = append(header, terminal.Header("ZONE", "CAPACITY", ">$/H")...)
-	if withExtras {
+	if with.extras {
 		header = append(header, terminal.Header(">EXTRAS")...)
+	}
+	if with.risk {
+		header = append(header, terminal.Header(">RISK")...)
 	}
 	header = append(header, terminal.Header(bars+"CPU", bars+"MEMORY", ">PODS")...)
 	rows := [][]terminal.Cell{header}
@@ -149,7 +157,7 @@ func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]t
 		}
 		before = g.NodePool
 		row := []terminal.Cell{{Text: pool}, {Text: strconv.Itoa(g.nodes), Right: true}, {Text: g.InstanceType}}
-		if withOthers {
+		if with.others {
 			others := ""
 			if n := len(g.InstanceTypes) - 1; n > 0 {
 				others = fmt.Sprintf("%d others", n)
@@ -163,11 +171,14 @@ func nodeRows(groups []*group, barLength int, withOthers, withExtras bool) [][]t
 			row, terminal.Cell{Text: g.Zone}, terminal.Cell{Text: g.CapacityType},
 			terminal.Cell{Text: dollars(g.PricePerHour), Right: true},
 		)
-		if withExtras {
+		if with.extras {
 			row = append(row, terminal.Cell{Text: dollars(g.ExtrasPerHour), Right: true})
 		}
+		if with.risk {
+			row = append(row, terminal.Cell{Text: dollars(g.RiskPerHour), Right: true})
+		}
 		rows = append(rows, append(
-			row, filled(g.cpu, barLength), filled(g.memory, barLength), terminal.Cell{Text: strconv.Itoa(g.pods), Right: true},
+			row, filled(g.cpu, with.barLength), filled(g.memory, with.barLength), terminal.Cell{Text: strconv.Itoa(g.pods), Right: true},
 		))
 	}
 	return rows
@@ -307,7 +318,7 @@ func (p *Plan) totals(style terminal.Style) string {
 	if len(p.Nodes) > 0 {
 		text += style.Wrap(fmt.Sprintf(
 			"%s%s, $%.2f/month (%d h)%s",
-			style.Paint(terminal.Bold, "$"+dollars(p.PricePerHour)+"/h"), extrasText(p.ExtrasPerHour),
+			style.Paint(terminal.Bold, "$"+dollars(p.PricePerHour)+"/h"), extrasText(p.ExtrasPerHour)+riskText(p.RiskPerHour),
 			p.PricePerHour*hoursPerMonth, hoursPerMonth,
 			p.gap(),
 		), "", "")
@@ -330,10 +341,14 @@ func (p *Plan) gap() string {
 	if p.LowerBoundPerHour <= 0 {
 		return ""
 	}
-	if closeness := status.Closeness(p.PricePerHour, p.LowerBoundPerHour); closeness != "" {
+	if closeness := status.Closeness(p.PricePerHour+p.RiskPerHour, p.LowerBoundPerHour); closeness != "" {
 		return "; " + closeness
 	}
-	return fmt.Sprintf("; the lower bound, which splits pods and nodes, is $%s/h", dollars(p.LowerBoundPerHour))
+	with := ""
+	if p.RiskPerHour > 0 {
+		with = " and counts the risk"
+	}
+	return fmt.Sprintf("; the lower bound, which splits pods and nodes%s, is $%s/h", with, dollars(p.LowerBoundPerHour))
 }
 
 func count(n int, what string) string {
@@ -350,6 +365,14 @@ func extrasText(extras float64) string {
 		return ""
 	}
 	return ", of which $" + dollars(extras) + "/h are extras"
+}
+
+// riskText says what interruptions cost beside a price, such as " and $0.0004/h for the risk of interruptions".
+func riskText(risk float64) string {
+	if risk <= 0 {
+		return ""
+	}
+	return " and $" + dollars(risk) + "/h for the risk of interruptions"
 }
 
 // dollars formats a price in dollars with four decimals, or more for very small prices.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/terminal"
 	"github.com/whittle-dev/whittle/shared/nodestate"
-	"github.com/whittle-dev/whittle/shared/status"
 )
 
 const (
@@ -244,7 +243,10 @@ func (v *View) lastPlan() string {
 	if v.Plan.ExtrasPerHour > 0 {
 		text += fmt.Sprintf(", of which $%.4f/h are extras", v.Plan.ExtrasPerHour)
 	}
-	if closeness := status.Closeness(v.Plan.PricePerHour, v.Plan.LowerBoundPerHour); closeness != "" {
+	if v.Plan.RiskPerHour > 0 {
+		text += fmt.Sprintf(" and $%.4f/h for the risk of interruptions", v.Plan.RiskPerHour)
+	}
+	if closeness := v.Plan.Closeness(); closeness != "" {
 		text += ", " + closeness
 	}
 	return text

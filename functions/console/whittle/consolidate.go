@@ -73,7 +73,7 @@ func (f *planFlags) showConsolidation(
 	}
 	// The pending pods get their places before any move, so that their nodes are new nodes too.
 	first := planning.Solve(made.snapshot.Cluster)
-	price := first.PricePerHour
+	price := first.BilledPerHour()
 	for _, move := range shown.Moves {
 		for i := range move.Launch {
 			price += move.Launch[i].PricePerHour

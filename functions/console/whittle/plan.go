@@ -48,12 +48,12 @@ func showPlan(
 		if err := flags.showDiff(ctx, now, in, shown, out, problems); err != nil {
 			return err
 		}
-		return flags.judge(len(made.plan.Unplaced), made.plan.PricePerHour)
+		return flags.judge(len(made.plan.Unplaced), made.plan.BilledPerHour())
 	}
 	if err := made.show(shown, &flags.output, out, problems); err != nil {
 		return err
 	}
-	return flags.judge(len(made.plan.Unplaced), made.plan.PricePerHour)
+	return flags.judge(len(made.plan.Unplaced), made.plan.BilledPerHour())
 }
 
 // showDiff shows what changes from the plan of other files to this one.

@@ -9,7 +9,6 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/nodestate"
-	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // tiles returns the figures at the top: price, nodes, utilisation, pending pods, and the quality of
@@ -122,7 +121,7 @@ func boundTile(shown *view.View) tile {
 	}
 	figure.Value, figure.Unit = fmt.Sprintf("$%.4f", plan.PricePerHour), "/h"
 	figure.Note = fmt.Sprintf("%d new nodes", plan.NewNodes())
-	if closeness := status.Closeness(plan.PricePerHour, plan.LowerBoundPerHour); closeness != "" {
+	if closeness := plan.Closeness(); closeness != "" {
 		figure.Note += ", " + closeness
 	}
 	return figure

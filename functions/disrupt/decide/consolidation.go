@@ -170,7 +170,10 @@ func Problems(seen *disruption.Cluster, decided *consolidation.Plan) []disruptio
 // Summary is the move in one line, for a log or an event.
 func Summary(move *consolidation.Move) string {
 	text := fmt.Sprintf("%s: removes %d nodes, launches %d, moves %d pods, saves $%.4f/h",
-		move.Reason, len(move.Delete), len(move.Launch), move.PodsMoved, move.SavedPerHour)
+		move.Reason, len(move.Delete), len(move.Launch), move.PodsMoved, move.BilledSavingsPerHour())
+	if move.RiskSavedPerHour != 0 {
+		text += fmt.Sprintf(", and $%.4f/h of the risk of interruptions", move.RiskSavedPerHour)
+	}
 	if ended := move.EndsPods(); ended != "" {
 		text += ", " + ended
 	}

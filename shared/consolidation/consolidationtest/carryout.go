@@ -80,8 +80,7 @@ func split(s *plan.Snapshot, m *consolidation.Move) (*plan.Snapshot, *plan.Plan)
 	}
 	decided := &plan.Plan{NodeClaims: m.Launch, Nominations: m.Places}
 	for i := range m.Launch {
-		decided.PricePerHour += m.Launch[i].PricePerHour
-		decided.ExtrasPerHour += m.Launch[i].ExtrasPerHour
+		decided.AddPrices(&m.Launch[i], 1)
 	}
 	return &before, decided
 }

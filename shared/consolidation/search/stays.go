@@ -38,7 +38,7 @@ func (s *searcher) whyNeeded(n *state.Node) state.Refusal {
 		return refusal
 	case waste <= evaluation.PriceError:
 		return state.Refusal{Because: state.Needed, Message: fmt.Sprintf(
-			"new nodes for its %s would cost no less than its $%.4f/h, and %s", state.Pods(len(n.Pods)), n.Price, room)}
+			"new nodes for its %s would cost no less than its %s, and %s", state.Pods(len(n.Pods)), n.PriceText(), room)}
 	case n.MinimumSavings() > n.Price+evaluation.PriceError:
 		moving := "moving its " + state.Pods(len(n.Pods))
 		if n.HasGang() {
@@ -48,13 +48,13 @@ func (s *searcher) whyNeeded(n *state.Node) state.Refusal {
 			moving += ", whose Jobs begin again"
 		}
 		return state.Refusal{Because: state.TooLittle, Message: fmt.Sprintf(
-			"it costs $%.4f/h, less than the $%.4f/h that its NodePool requires for %s", n.Price, n.MinimumSavings(), moving)}
+			"it costs %s, less than the $%.4f/h that its NodePool requires for %s", n.PriceText(), n.MinimumSavings(), moving)}
 	case waste < n.MinimumSavings():
 		return state.Refusal{Because: state.TooLittle, Message: fmt.Sprintf(
 			"new nodes for its %s would save $%.4f/h at most, less than the $%.4f/h that its NodePool requires, "+
 				"and %s", state.Pods(len(n.Pods)), waste, n.MinimumSavings(), room)}
 	}
 	return state.Refusal{Because: state.Needed, Message: fmt.Sprintf(
-		"it costs $%.4f/h, its %s need $%.4f/h at least, and no plan was found that saves enough",
-		n.Price, state.Pods(len(n.Pods)), n.Price-waste)}
+		"it costs %s, its %s need $%.4f/h at least, and no plan was found that saves enough",
+		n.PriceText(), state.Pods(len(n.Pods)), n.Price-waste)}
 }

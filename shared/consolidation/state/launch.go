@@ -48,7 +48,7 @@ func (f *Fleet) NewLaunched(planned *plan.PlannedNodeClaim) *Node {
 	f.serial++
 	n := &Node{
 		Name: fmt.Sprintf("~%06d", f.serial), Pool: p, Price: planned.PricePerHour, Extras: planned.ExtrasPerHour,
-		Candidate: true, Launched: planned,
+		Risk: planned.RiskPerHour, Candidate: true, Launched: planned,
 	}
 	claim := planned.NodeClaim
 	claim.Name, claim.GenerateName = n.Name, ""

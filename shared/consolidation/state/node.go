@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,8 +24,8 @@ type Node struct {
 	// Pool is nil if the NodePool does not exist.
 	Pool *Pool
 	// Price is in US dollars per hour. It is zero if it is not known. Extras is the part of it that
-	// the node costs beside its instance.
-	Price, Extras float64
+	// the node costs beside its instance, and Risk the part for interruptions, which is on no bill.
+	Price, Extras, Risk float64
 	// Fixed are the pods that do not come back elsewhere: those of DaemonSets, static and ending
 	// ones, and the pending pods that are nominated to the node.
 	Fixed []*corev1.Pod
@@ -55,6 +56,15 @@ type Node struct {
 	fixedSelectors []int
 	domains        string
 	cache          nodeCache
+}
+
+// PriceText is the node's price for people, such as "$0.0412/h". It names a risk in it.
+func (n *Node) PriceText() string {
+	text := fmt.Sprintf("$%.4f/h", n.Price)
+	if n.Risk > 0 {
+		text += fmt.Sprintf(" (with $%.4f/h for the risk of interruptions)", n.Risk)
+	}
+	return text
 }
 
 // nodeCache is what is computed from a node's pods. It is valid until they change.

@@ -13,14 +13,14 @@ import (
 )
 
 // priceOf is the price of the offering that the node was bought through, whether or not more of it
-// can be bought now, and the extras in it. Both are zero if it is not known.
-func (p *Pool) priceOf(n *Node) (price, extras float64) {
+// can be bought now, with the extras and the risk in it. All are zero if it is not known.
+func (p *Pool) priceOf(n *Node) (price, extras, risk float64) {
 	if p == nil {
-		return 0, 0
+		return 0, 0, 0
 	}
 	typ := p.types[n.Label(corev1.LabelInstanceTypeStable)]
 	if typ == nil {
-		return 0, 0
+		return 0, 0, 0
 	}
 	zone, capacityType := n.Label(corev1.LabelTopologyZone), n.Label(api.CapacityTypeLabelKey)
 	reservation := n.Label(api.LabelCapacityReservationID)
@@ -28,10 +28,10 @@ func (p *Pool) priceOf(n *Node) (price, extras float64) {
 		o := &typ.Offerings[i]
 		if o.Zone == zone && o.CapacityType == capacityType && o.ReservationID == reservation && o.Coverage == nil &&
 			!o.Unpriced {
-			return o.Price, o.Extras
+			return o.Price, o.Extras, o.Risk
 		}
 	}
-	return 0, 0
+	return 0, 0, 0
 }
 
 // LimitPrice is what the node counts with against limits of money, or zero where there are none. A question

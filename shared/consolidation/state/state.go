@@ -134,8 +134,8 @@ func (f *Fleet) newNode(source *plan.Node, nominated map[string][]*corev1.Pod) *
 	}
 	n.Pool = f.pools[n.Source.Pool()]
 	n.domains = f.domainsOf(n)
-	n.Price, n.Extras = n.Pool.priceOf(n)
-	n.Price -= float64(n.Source.Paid * (n.Price - n.Extras)) // leaving what is paid for saves nothing
+	n.Price, n.Extras, n.Risk = n.Pool.priceOf(n)
+	n.Price -= float64(n.Source.Paid * (n.Price - n.Extras - n.Risk)) // leaving what is paid for saves nothing
 	for _, object := range nominated[n.Name] {
 		n.Fixed = append(n.Fixed, object)
 		n.Nominated++

@@ -14,6 +14,7 @@ func (w *World) Plans() []scenario.Bound {
 			Pods       int      `json:"pods"`
 			NodeClaims int      `json:"nodeclaims"`
 			Price      *float64 `json:"price"`
+			Risk       float64  `json:"risk"`
 			Bound      float64  `json:"bound"`
 		}
 		// The log has Lambda's own lines too, and lines about other groups of claims, which have no price.
@@ -21,7 +22,7 @@ func (w *World) Plans() []scenario.Bound {
 			continue
 		}
 		plans = append(plans, scenario.Bound{
-			Pods: entry.Pods, NodeClaims: entry.NodeClaims, Price: *entry.Price, Bound: entry.Bound,
+			Pods: entry.Pods, NodeClaims: entry.NodeClaims, Price: *entry.Price + entry.Risk, Bound: entry.Bound,
 		})
 	}
 	return plans
