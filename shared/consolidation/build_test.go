@@ -89,3 +89,8 @@ func stayOf(t testing.TB, p *consolidation.Plan, name string) consolidation.Stay
 	t.Fatalf("%s does not stay: %+v", name, p)
 	return consolidation.Stay{}
 }
+
+// solveAt is solve at another time.
+func solveAt(s *plan.Snapshot, at time.Time) *consolidation.Plan {
+	return consolidation.Solve(&consolidation.Input{Cluster: s, Now: at})
+}

@@ -47,36 +47,44 @@ func TestAConsolidateAfterThatSomebodyWroteWins(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	standard := settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2}
+	standard := settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2, SpotTypes: 15}
 	keeping := standard
 	keeping.KeepJobs = true
+	fewer := standard
+	fewer.SpotTypes = 5
 	for _, test := range []struct {
 		key, value string
 		want       settings.Settings
 		fails      bool
 	}{
 		{"", "", standard, false},
-		{settings.MinimumSavingsAnnotationKey, "0", settings.Settings{Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2}, false},
+		{settings.MinimumSavingsAnnotationKey, "0", settings.Settings{Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2, SpotTypes: 15}, false},
 		{
 			settings.MinimumSavingsAnnotationKey, "0.01",
-			settings.Settings{PerPod: 0.01, Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2}, false,
+			settings.Settings{PerPod: 0.01, Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2, SpotTypes: 15}, false,
 		},
 		{settings.MinimumSavingsAnnotationKey, "-1", settings.Settings{}, true},
 		{settings.MinimumSavingsAnnotationKey, "NaN", settings.Settings{}, true},
 		{
 			settings.MinimumSavingsPercentAnnotationKey, "20",
-			settings.Settings{PerPod: 0.001, Part: 0.2, Settle: 10 * time.Minute, JobSavings: 2}, false,
+			settings.Settings{PerPod: 0.001, Part: 0.2, Settle: 10 * time.Minute, JobSavings: 2, SpotTypes: 15}, false,
 		},
 		{settings.MinimumSavingsPercentAnnotationKey, "101", settings.Settings{}, true},
 		{settings.MinimumSavingsPercentAnnotationKey, "20%", settings.Settings{}, true},
-		{settings.SettleTimeAnnotationKey, "1h", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: time.Hour, JobSavings: 2}, false},
+		{settings.SettleTimeAnnotationKey, "1h", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: time.Hour, JobSavings: 2, SpotTypes: 15}, false},
 		{settings.SettleTimeAnnotationKey, "soon", settings.Settings{}, true},
 		{settings.KeepJobsAnnotationKey, "false", standard, false},
 		{settings.KeepJobsAnnotationKey, "true", keeping, false},
-		{settings.JobSavingsAnnotationKey, "0", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute}, false},
+		{settings.JobSavingsAnnotationKey, "0", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute, SpotTypes: 15}, false},
 		{settings.JobSavingsAnnotationKey, "-1", settings.Settings{}, true},
 		{settings.JobSavingsAnnotationKey, "NaN", settings.Settings{}, true},
 		{settings.KeepJobsAnnotationKey, "yes", settings.Settings{}, true},
+		{settings.SpotToSpotTypesAnnotationKey, "5", fewer, false},
+		{settings.SpotToSpotTypesAnnotationKey, "0", settings.Settings{}, true},
+		{settings.SpotToSpotTypesAnnotationKey, "-3", settings.Settings{}, true},
+		{settings.SpotToSpotTypesAnnotationKey, "2.5", settings.Settings{}, true},
+		{settings.SpotToSpotTypesAnnotationKey, "few", settings.Settings{}, true},
+		{settings.SpotToSpotTypesAnnotationKey, "", settings.Settings{}, true},
 	} {
 		t.Run(test.key+"="+test.value, func(t *testing.T) {
 			pool := &api.NodePool{}
@@ -88,5 +96,16 @@ func TestSettings(t *testing.T) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
+	}
+}
+
+// The error is all that the owner of the NodePool reads.
+func TestABrokenNumberOfSpotTypesNamesTheRemedy(t *testing.T) {
+	pool := &api.NodePool{}
+	pool.Annotations = map[string]string{settings.SpotToSpotTypesAnnotationKey: "five"}
+	_, err := settings.Read(pool)
+	want := `annotation whittle.dev/spot-to-spot-types is "five": write a whole number of instance types, such as "5"`
+	if err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
 	}
 }
