@@ -40,3 +40,50 @@ func feeOf(text string) (float64, error) {
 	}}
 	return pool.NodeFee()
 }
+
+func TestInterruptionCost(t *testing.T) {
+	for text, want := range map[string]float64{"0.02": 0.02, "0": 0, "1000": 1000} {
+		if cost, err := costOf(text).InterruptionCost(); err != nil || cost == nil || *cost != want {
+			t.Errorf("%q is %v, %v", text, cost, err)
+		}
+	}
+	if cost, err := (&api.NodePool{}).InterruptionCost(); err != nil || cost != nil {
+		t.Errorf("no annotation is %v, %v", cost, err)
+	}
+	for _, text := range []string{"", "free", "-0.02", "$0.02", "0,02", "NaN", "Inf", "1e3", "1001"} {
+		cost, err := costOf(text).InterruptionCost()
+		if cost != nil || err == nil {
+			t.Errorf("%q is %v, %v", text, cost, err)
+			continue
+		}
+		for _, part := range []string{
+			`NodePool "web": metadata.annotations[whittle.dev/interruption-cost]: "` + text + `" `, "counts as the default",
+			"write US dollars for each interruption", "0.05",
+		} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q: the error %q does not say %q", text, err, part)
+			}
+		}
+	}
+}
+
+// Both annotations are told at once, so that nobody mends one to learn of the other.
+func TestPriceErrors(t *testing.T) {
+	pool := costOf("much")
+	pool.Annotations[api.NodeFeeAnnotationKey] = "2 cents"
+	err := pool.PriceErrors()
+	for _, key := range []string{api.NodeFeeAnnotationKey, api.InterruptionCostAnnotationKey} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("the error %v does not name %s", err, key)
+		}
+	}
+	if err := costOf("0.02").PriceErrors(); err != nil {
+		t.Errorf("a good pool has %v", err)
+	}
+}
+
+func costOf(text string) *api.NodePool {
+	return &api.NodePool{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Annotations: map[string]string{api.InterruptionCostAnnotationKey: text},
+	}}
+}

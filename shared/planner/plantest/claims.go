@@ -110,8 +110,9 @@ func (n *plannedNode) wrongChoice(choice plan.Choice) string {
 	if at < 0 {
 		return "which is not on offer or not allowed by its requirements"
 	}
-	if offered := n.variants[at].offering; offered.Price != choice.Price || offered.Extras != choice.Extras {
-		return fmt.Sprintf("whose price is %v with extras of %v", offered.Price, offered.Extras)
+	offered := n.variants[at].offering
+	if offered.Price != choice.Price || offered.Extras != choice.Extras || offered.Risk != choice.Risk {
+		return fmt.Sprintf("whose price is %v with extras of %v and a risk of %v", offered.Price, offered.Extras, offered.Risk)
 	}
 	return ""
 }
@@ -268,28 +269,41 @@ func (c *checker) checkRequests(h *host) {
 }
 
 // checkPrices reports a node that does not cost what its first offering costs, and a plan that does
-// not cost what its nodes cost or costs less than its lower bound. Extras count likewise.
+// not cost what its nodes cost or costs less than its lower bound. Extras and risks count likewise.
 func (c *checker) checkPrices() {
-	sum, extras := 0.0, 0.0
-	for i := range c.plan.NodeClaims {
-		claim := &c.plan.NodeClaims[i]
-		sum += claim.PricePerHour
-		extras += claim.ExtrasPerHour
-		if len(claim.Offerings) > 0 && claim.Offerings[0].Extras != claim.ExtrasPerHour {
-			c.report("price", "planned-%d has extras of %v, its first offering %v", i, claim.ExtrasPerHour,
-				claim.Offerings[0].Extras)
+	prices := []struct {
+		what             string
+		ofPlan           float64
+		ofClaim, ofFirst func(*plan.PlannedNodeClaim) float64
+	}{
+		{
+			"price", c.plan.PricePerHour, func(p *plan.PlannedNodeClaim) float64 { return p.PricePerHour },
+			func(p *plan.PlannedNodeClaim) float64 { return p.Offerings[0].Price },
+		},
+		{
+			"extras", c.plan.ExtrasPerHour, func(p *plan.PlannedNodeClaim) float64 { return p.ExtrasPerHour },
+			func(p *plan.PlannedNodeClaim) float64 { return p.Offerings[0].Extras },
+		},
+		{
+			"risk", c.plan.RiskPerHour, func(p *plan.PlannedNodeClaim) float64 { return p.RiskPerHour },
+			func(p *plan.PlannedNodeClaim) float64 { return p.Offerings[0].Risk },
+		},
+	}
+	for _, price := range prices {
+		sum := 0.0
+		for i := range c.plan.NodeClaims {
+			claim := &c.plan.NodeClaims[i]
+			sum += price.ofClaim(claim)
+			if len(claim.Offerings) > 0 && price.ofFirst(claim) != price.ofClaim(claim) {
+				c.report("price", "planned-%d has the %s %v, its first offering %v", i, price.what, price.ofClaim(claim),
+					price.ofFirst(claim))
+			}
 		}
-		if len(claim.Offerings) > 0 && claim.Offerings[0].Price != claim.PricePerHour {
-			c.report("price", "planned-%d costs %v, its first offering %v", i, claim.PricePerHour, claim.Offerings[0].Price)
+		if math.Abs(sum-price.ofPlan) > 1e-9*math.Max(1, sum) {
+			c.report("price", "the plan has the %s %v, its nodes %v", price.what, price.ofPlan, sum)
 		}
 	}
-	if math.Abs(sum-c.plan.PricePerHour) > 1e-9*math.Max(1, sum) {
-		c.report("price", "the plan costs %v, its nodes %v", c.plan.PricePerHour, sum)
-	}
-	if math.Abs(extras-c.plan.ExtrasPerHour) > 1e-9*math.Max(1, extras) {
-		c.report("price", "the plan has extras of %v, its nodes %v", c.plan.ExtrasPerHour, extras)
-	}
-	if c.plan.LowerBoundPerHour > c.plan.PricePerHour+1e-9*math.Max(1, sum) {
-		c.report("price", "the plan costs %v, less than its lower bound %v", c.plan.PricePerHour, c.plan.LowerBoundPerHour)
+	if price := c.plan.PricePerHour; c.plan.LowerBoundPerHour > price+1e-9*math.Max(1, price) {
+		c.report("price", "the plan costs %v, less than its lower bound %v", price, c.plan.LowerBoundPerHour)
 	}
 }

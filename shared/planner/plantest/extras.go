@@ -52,3 +52,30 @@ func WithExtras(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 	}
 	return s
 }
+
+// WithInterruptions lets EC2 have taken back nodes of some spot pools lately, at a cost by the NodePool. It changes
+// the snapshot, the same for the same seed, and returns it.
+func WithInterruptions(s *plan.Snapshot, seed uint64) *plan.Snapshot {
+	random := rand.New(rand.NewPCG(seed, 0x7269736b))
+	rates := map[string]float64{}
+	for i := range s.NodePools {
+		types := s.InstanceTypes[s.NodePools[i].Name]
+		for j := range types {
+			for _, zone := range zoneNames {
+				key := types[j].Name + ":" + zone
+				if _, has := rates[key]; !has && random.IntN(3) == 0 {
+					rates[key] = float64(1+random.IntN(500)) / 1000
+				}
+			}
+		}
+	}
+	for i := range s.NodePools {
+		risk := catalog.Risk{Rates: rates}
+		if cost := 0.02 * float64(random.IntN(10)); random.IntN(2) == 0 {
+			risk.Cost = &cost
+		}
+		name := s.NodePools[i].Name
+		s.InstanceTypes[name] = catalog.WithRisk(s.InstanceTypes[name], risk)
+	}
+	return s
+}

@@ -20,6 +20,7 @@ func Changes() map[string]func(*plan.Snapshot, uint64) *plan.Snapshot {
 	return map[string]func(*plan.Snapshot, uint64) *plan.Snapshot{
 		// Nodes cost more than their instances. Prices add up, and no plan is below its bound.
 		"extras":        WithExtras,
+		"interruptions": WithInterruptions,
 		"daemon sets":   WithDaemonTerms,
 		"daemon labels": WithDaemonLabels,
 		"volume limits": WithVolumes,

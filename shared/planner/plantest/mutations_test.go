@@ -194,6 +194,10 @@ var mutations = []mutation{
 	}},
 	{"miscount the price", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.PricePerHour += 0.01; return true }},
 	{"miscount the extras", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.ExtrasPerHour += 0.01; return true }},
+	{"miscount the risk", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.RiskPerHour += 0.01; return true }},
+	{"forget the risk of a node", "price", func(_ *plan.Snapshot, p *plan.Plan) bool {
+		return onClaim(p, 1, func(c *plan.PlannedNodeClaim) bool { c.RiskPerHour += 0.01; p.RiskPerHour += 0.01; return true })
+	}},
 	{
 		"bound too high",
 		"price",
