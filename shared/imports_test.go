@@ -99,7 +99,7 @@ func layers() []layer {
 		{path: "shared/binding", imports: "shared/api shared/disruption shared/scheduling", deciding: true},
 		{path: "shared/nodestate", imports: "shared/api shared/disruption shared/scheduling", deciding: true},
 		// Consolidation, in the order of its pipeline.
-		{path: "shared/consolidation/settings", imports: "shared/api", deciding: true},
+		{path: "shared/consolidation/settings", imports: "shared/api shared/plan", deciding: true},
 		{path: "shared/consolidation/relations", imports: "shared/plan", deciding: true},
 		{
 			path:     "shared/consolidation/podgroup",

@@ -1,10 +1,10 @@
 // Package inventory stores the facts about EC2's offer that all functions share, in ConfigMaps of
 // Whittle's namespace.
 //
-// There are eight: the catalogue of instance types and prices, offerings without capacity, observed
-// memory capacities of nodes, the free instances of capacity reservations, the values of kubelet
-// expressions, the pods that the nodes launched for them did not serve, the account's commitments, and
-// what is used of them.
+// There are eight: the catalogue of instance types and prices, offerings without capacity with the
+// interruptions of spot nodes, observed memory capacities of nodes, the free instances of capacity
+// reservations, the values of kubelet expressions, the pods that the nodes launched for them did not
+// serve, the account's commitments, and what is used of them.
 //
 // Its place: functions/catalog writes the catalogue and the commitments; provision, disrupt, interrupt and lifecycle
 // read the others and add their observations. Only lifecycle writes the values of expressions. Only

@@ -117,7 +117,7 @@ func All() []Metric {
 		{Name: PlanDollars, Unit: "None", Functions: []string{"provision"},
 			Meaning: "Price of the new nodes of a plan, in US dollars an hour."},
 		{Name: PlanBoundDollars, Unit: "None", Functions: []string{"provision"},
-			Meaning: "Lower bound of the price of any plan for the same pods, in US dollars an hour."},
+			Meaning: "Lower bound of the price of any plan for the same pods, in US dollars an hour, less the plan's risk."},
 		{Name: Launches, Unit: "Count", Functions: []string{"provision"}, Meaning: "Launched instances."},
 		{Name: LaunchSeconds, Unit: "Seconds", Functions: []string{"provision"},
 			Meaning: "Time from the creation of a NodeClaim to its instance."},
