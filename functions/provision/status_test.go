@@ -75,6 +75,10 @@ func TestNodesThatAreAlikeAreShownTogether(t *testing.T) {
 			nodes("b", "c7g.large", 2, 5, 0.5),
 		},
 	}
+	// The price is what is paid, and the risk of interruptions is beside it.
+	decided.NodeClaims[1].PricePerHour, decided.NodeClaims[1].RiskPerHour = 1.25, 0.25
+	decided.PricePerHour, decided.RiskPerHour = 2.25, 0.25
+	want.RiskPerHour, want.Nodes[0].RiskPerHour = 0.25, 0.25
 	began := time.Date(2026, 3, 1, 13, 0, 0, 999, time.FixedZone("", 3600))
 	if got := summary(decided, 12, began); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

@@ -148,3 +148,15 @@ func TestOfBound(t *testing.T) {
 		}
 	}
 }
+
+// The bound counts the risk of interruptions, and the price that people read does not.
+func TestTheBoundIsComparedWithTheRisk(t *testing.T) {
+	plan := status.Plan{PricePerHour: 1.9, RiskPerHour: 0.1, LowerBoundPerHour: 2}
+	if got := plan.OfBound(); got != 1 || plan.Closeness() != "optimal" {
+		t.Errorf("the plan is %v of its bound, %q", got, plan.Closeness())
+	}
+	plan.RiskPerHour = 0.14
+	if got := plan.Closeness(); got != "at most 2.0 % above the cheapest plan" {
+		t.Errorf("it is %q", got)
+	}
+}
