@@ -215,6 +215,11 @@ func TestAMoveWaitsForAllThatIsLaunched(t *testing.T) {
 	if got := decide.Summary(move); !strings.HasSuffix(got, ", ends 1 pod that no controller makes again") {
 		t.Error(got)
 	}
+	move.PodsEnded, move.RiskSavedPerHour = 0, 0.05
+	want := "saves $0.2000/h, and $0.0500/h of the risk of interruptions"
+	if got := decide.Summary(move); !strings.HasSuffix(got, want) {
+		t.Errorf("the summary with a risk is %q", got)
+	}
 }
 
 func TestOnlyReplacementsThatHaveBegunAreCreated(t *testing.T) {
