@@ -379,7 +379,8 @@ func (p *pass) propose(ctx context.Context) error {
 	}
 	slog.InfoContext(ctx, "searched for nodes to consolidate",
 		"moves", len(decided.Moves), "waiting-for-budgets", len(decided.Waiting),
-		"price", decided.BilledPerHour(), "price-after", decided.BilledAfterPerHour(), "duration", p.now().Sub(start).String())
+		"price", decided.BilledPerHour(), "price-after", decided.BilledAfterPerHour(),
+		"duration", p.now().Sub(start).String())
 	p.record(decide.Unconsolidatable(p.fleet.Seen, decided, p.now())...)
 	p.record(decide.Stay(decide.Problems(p.fleet.Seen, decided), p.now())...)
 	var failed []error

@@ -94,8 +94,10 @@ func TestOnlyInterruptedSpotNodesAreCounted(t *testing.T) {
 			n.Annotations[api.InterruptedAnnotationKey] = "InstanceStopping"
 		},
 		// A kubelet writes annotations of its own Node, and deletes no claim.
-		"the word of a kubelet":      func(c *api.NodeClaim, _ *corev1.Node) { c.DeletionTimestamp = nil },
-		"another instance's node":    func(_ *api.NodeClaim, n *corev1.Node) { n.Spec.ProviderID = "aws:///us-east-1a/i-other" },
+		"the word of a kubelet": func(c *api.NodeClaim, _ *corev1.Node) { c.DeletionTimestamp = nil },
+		"another instance's node": func(_ *api.NodeClaim, n *corev1.Node) {
+			n.Spec.ProviderID = "aws:///us-east-1a/i-other"
+		},
 		"another provisioner's node": func(c *api.NodeClaim, _ *corev1.Node) { c.Spec.NodeClassRef.Group = "example.com" },
 		"a claim before its launch":  func(c *api.NodeClaim, _ *corev1.Node) { c.Status.ProviderID = "" },
 		"a claim without its labels": func(c *api.NodeClaim, _ *corev1.Node) { c.Labels = nil },

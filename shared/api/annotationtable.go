@@ -75,8 +75,8 @@ func peoplesAnnotations() []Annotation {
 			Meaning: "What one interruption of a spot node costs, in US dollars. Spot offerings that EC2 took back lately " +
 				"count as so much dearer. `0` leaves interruptions out of the price."},
 		{Key: SpotToSpotTypesAnnotationKey, On: pool, Default: "15",
-			Meaning: "Consolidation moves pods of a spot node to another spot node only with at least so many cheaper instance " +
-				"types. With fewer, nodes go from one scarce offering to the next, and are interrupted more often."},
+			Meaning: "Consolidation moves pods of a spot node to another spot node only with at least so many cheaper " +
+				"instance types. With fewer, nodes go from one scarce offering to the next, and are interrupted more often."},
 		{Key: MinimumSavingsAnnotationKey, On: pool, Default: "0.001",
 			Meaning: "A consolidation move saves at least this for each pod that it evicts, in US dollars an hour."},
 		{Key: MinimumSavingsPercentAnnotationKey, On: pool, Default: "15",

@@ -34,7 +34,8 @@ func TestConsolidationWithRisksComesToRest(t *testing.T) {
 		s := cluster(risky(types, 0.05, rates), api.CapacityTypeSpot, api.CapacityTypeOnDemand)
 		for i := range 6 {
 			name := []string{"m5.4xlarge", "m5.2xlarge", "m5.large"}[i%3]
-			addNode(t, s, fmt.Sprintf("node-%d", i), name, []string{"spot", "on-demand"}[random.IntN(2)], int64(1100+random.IntN(700)))
+			capacityType := []string{"spot", "on-demand"}[random.IntN(2)]
+			addNode(t, s, fmt.Sprintf("node-%d", i), name, capacityType, int64(1100+random.IntN(700)))
 		}
 		p := solve(s)
 		moved += len(p.Moves)

@@ -79,7 +79,9 @@ func TestACountWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 
 func TestAMemoryThatCannotBeReadBeginsAgain(t *testing.T) {
 	now := catalogtest.Now
-	for _, text := range []string{`{`, `{"interruptions":"none"}`, `{"interruptions":{"pools":[1]}}`, `{"interruptions":null}`} {
+	for _, text := range []string{
+		`{`, `{"interruptions":"none"}`, `{"interruptions":{"pools":[1]}}`, `{"interruptions":null}`,
+	} {
 		put(t, withOfferings(text))
 		known, err := inventory.CountInterruptions(t.Context(), as(t, "lifecycle"), lost("a"), now)
 		if err != nil || known.Pools[spotPool].Interrupted != 1 {

@@ -81,7 +81,8 @@ func stepsOfEnd() []StepEntry {
 		{
 			Step: StepInterrupted, Meaning: "AWS takes the instance, or recommends to replace it.",
 			Reasons: []string{
-				api.EventReasonSpotInterrupted, "SpotRebalanceRecommendation", "CapacityReservationInstanceInterrupted", "InstanceStopping",
+				api.EventReasonSpotInterrupted, "SpotRebalanceRecommendation", "CapacityReservationInstanceInterrupted",
+				"InstanceStopping",
 				"InstanceTerminating", "InstanceUnhealthy",
 			},
 			Messages: []string{

@@ -41,7 +41,9 @@ func riskObjects(costs ...string) *snapshot.Objects {
 	return objects
 }
 
-func assembled(t *testing.T, objects *snapshot.Objects, unavailable *catalog.Unavailable, now time.Time) *plan.Snapshot {
+func assembled(
+	t *testing.T, objects *snapshot.Objects, unavailable *catalog.Unavailable, now time.Time,
+) *plan.Snapshot {
 	t.Helper()
 	offer := snapshot.NewOffer(objects, catalogtest.Catalog(t), catalog.Observed{Unavailable: unavailable}, now)
 	if len(offer.Unusable) > 0 {
@@ -133,7 +135,8 @@ func TestWithoutInterruptionsPlansAreAsBefore(t *testing.T) {
 			t.Errorf("%s changes the plan", name)
 		}
 	}
-	if got := text(interrupted(spotKey), catalogtest.Now); bytes.Equal(got, want) || !bytes.Contains(got, []byte(`"risk":`)) {
+	got := text(interrupted(spotKey), catalogtest.Now)
+	if bytes.Equal(got, want) || !bytes.Contains(got, []byte(`"risk":`)) {
 		t.Error("an interruption is in no price")
 	}
 }

@@ -118,8 +118,9 @@ func movesOf(moves []consolidation.Move) []Move {
 		of := Of(&plan.Plan{NodeClaims: m.Launch, Nominations: m.Places}, 0, "")
 		move := Move{
 			Reason: string(m.Reason), Launch: of.Nodes, Existing: of.Existing,
-			SavedPerHour: m.BilledSavingsPerHour(), SavedAtLeastPerHour: m.BilledSavingsAtLeast(), RiskSavedPerHour: m.RiskSavedPerHour,
-			PodsMoved: m.PodsMoved, PodsEnded: m.PodsEnded, Disturbance: m.Disturbance,
+			SavedPerHour: m.BilledSavingsPerHour(), SavedAtLeastPerHour: m.BilledSavingsAtLeast(),
+			RiskSavedPerHour: m.RiskSavedPerHour,
+			PodsMoved:        m.PodsMoved, PodsEnded: m.PodsEnded, Disturbance: m.Disturbance,
 			ends: m.EndsPods(),
 		}
 		for _, leaving := range m.Delete {

@@ -36,7 +36,8 @@ func TestARiskIsShownBesideThePrice(t *testing.T) {
 	_, before := example()
 	s, p := risky()
 	shown := Of(p, 0, "")
-	if math.Abs(shown.PricePerHour-before.PricePerHour) > 1e-9 || math.Abs(shown.RiskPerHour-0.01) > 1e-9 || !shown.Optimal {
+	if math.Abs(shown.PricePerHour-before.PricePerHour) > 1e-9 || math.Abs(shown.RiskPerHour-0.01) > 1e-9 ||
+		!shown.Optimal {
 		t.Errorf("the plan costs %v with a risk of %v, optimal %v; without it costs %v", shown.PricePerHour,
 			shown.RiskPerHour, shown.Optimal, before.PricePerHour)
 	}
@@ -112,7 +113,8 @@ func choice(rates map[string]float64) *plan.Snapshot {
 	cost := 0.05
 	types := catalog.WithRisk([]catalog.InstanceType{typ("m6a.large", 0.0400), typ("m6i.large", 0.0401)},
 		catalog.Risk{Rates: rates, Cost: &cost})
-	s := &plan.Snapshot{NodePools: []api.NodePool{pool}, InstanceTypes: map[string][]catalog.InstanceType{"default": types}}
+	s := &plan.Snapshot{NodePools: []api.NodePool{pool}}
+	s.InstanceTypes = map[string][]catalog.InstanceType{"default": types}
 	s.Pods = pods("web")
 	return s
 }

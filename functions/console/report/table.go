@@ -178,7 +178,8 @@ func nodeRows(groups []*group, with columns) [][]terminal.Cell {
 			row = append(row, terminal.Cell{Text: dollars(g.RiskPerHour), Right: true})
 		}
 		rows = append(rows, append(
-			row, filled(g.cpu, with.barLength), filled(g.memory, with.barLength), terminal.Cell{Text: strconv.Itoa(g.pods), Right: true},
+			row, filled(g.cpu, with.barLength), filled(g.memory, with.barLength),
+			terminal.Cell{Text: strconv.Itoa(g.pods), Right: true},
 		))
 	}
 	return rows

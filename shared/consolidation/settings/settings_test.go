@@ -58,7 +58,10 @@ func TestSettings(t *testing.T) {
 		fails      bool
 	}{
 		{"", "", standard, false},
-		{settings.MinimumSavingsAnnotationKey, "0", settings.Settings{Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2, SpotTypes: 15}, false},
+		{
+			settings.MinimumSavingsAnnotationKey, "0",
+			settings.Settings{Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2, SpotTypes: 15}, false,
+		},
 		{
 			settings.MinimumSavingsAnnotationKey, "0.01",
 			settings.Settings{PerPod: 0.01, Part: 0.15, Settle: 10 * time.Minute, JobSavings: 2, SpotTypes: 15}, false,
@@ -71,11 +74,17 @@ func TestSettings(t *testing.T) {
 		},
 		{settings.MinimumSavingsPercentAnnotationKey, "101", settings.Settings{}, true},
 		{settings.MinimumSavingsPercentAnnotationKey, "20%", settings.Settings{}, true},
-		{settings.SettleTimeAnnotationKey, "1h", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: time.Hour, JobSavings: 2, SpotTypes: 15}, false},
+		{
+			settings.SettleTimeAnnotationKey, "1h",
+			settings.Settings{PerPod: 0.001, Part: 0.15, Settle: time.Hour, JobSavings: 2, SpotTypes: 15}, false,
+		},
 		{settings.SettleTimeAnnotationKey, "soon", settings.Settings{}, true},
 		{settings.KeepJobsAnnotationKey, "false", standard, false},
 		{settings.KeepJobsAnnotationKey, "true", keeping, false},
-		{settings.JobSavingsAnnotationKey, "0", settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute, SpotTypes: 15}, false},
+		{
+			settings.JobSavingsAnnotationKey, "0",
+			settings.Settings{PerPod: 0.001, Part: 0.15, Settle: 10 * time.Minute, SpotTypes: 15}, false,
+		},
 		{settings.JobSavingsAnnotationKey, "-1", settings.Settings{}, true},
 		{settings.JobSavingsAnnotationKey, "NaN", settings.Settings{}, true},
 		{settings.KeepJobsAnnotationKey, "yes", settings.Settings{}, true},

@@ -112,7 +112,9 @@ func (n *plannedNode) wrongChoice(choice plan.Choice) string {
 	}
 	offered := n.variants[at].offering
 	if offered.Price != choice.Price || offered.Extras != choice.Extras || offered.Risk != choice.Risk {
-		return fmt.Sprintf("whose price is %v with extras of %v and a risk of %v", offered.Price, offered.Extras, offered.Risk)
+		return fmt.Sprintf(
+			"whose price is %v with extras of %v and a risk of %v", offered.Price, offered.Extras, offered.Risk,
+		)
 	}
 	return ""
 }

@@ -196,7 +196,8 @@ var mutations = []mutation{
 	{"miscount the extras", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.ExtrasPerHour += 0.01; return true }},
 	{"miscount the risk", "price", func(_ *plan.Snapshot, p *plan.Plan) bool { p.RiskPerHour += 0.01; return true }},
 	{"forget the risk of a node", "price", func(_ *plan.Snapshot, p *plan.Plan) bool {
-		return onClaim(p, 1, func(c *plan.PlannedNodeClaim) bool { c.RiskPerHour += 0.01; p.RiskPerHour += 0.01; return true })
+		p.RiskPerHour += 0.01
+		return onClaim(p, 1, func(c *plan.PlannedNodeClaim) bool { c.RiskPerHour += 0.01; return true })
 	}},
 	{
 		"bound too high",
