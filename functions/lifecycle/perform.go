@@ -236,7 +236,7 @@ func (p *performer) bind(ctx context.Context, now *versions, step nodeclaim.Bind
 		return err
 	}
 	now.node = version
-	began := time.Now()
+	began := p.now()
 	results := p.eachPod(ctx, step.Pods, bindWithin, func(ctx context.Context, pod *corev1.Pod) error {
 		return p.client.Bind(ctx, pod, step.Node.Name)
 	})
@@ -270,7 +270,7 @@ func (p *performer) bind(ctx context.Context, now *versions, step nodeclaim.Bind
 	}
 	if bound > 0 {
 		select {
-		case <-time.After(min(max(schedulerLag, time.Since(began)), mostLag)):
+		case <-time.After(min(max(schedulerLag, p.now().Sub(began)), mostLag)):
 		case <-ctx.Done():
 		}
 	}

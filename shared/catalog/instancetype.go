@@ -71,6 +71,9 @@ type Offering struct {
 // InstancePrice is the price of the instance alone, in US dollars an hour.
 func (o *Offering) InstancePrice() float64 { return o.Price - o.Extras - o.Risk }
 
+// Billed is the part of the price that a bill has, extras included, in US dollars an hour.
+func (o *Offering) Billed() float64 { return o.Price - o.Risk }
+
 // CheapestOffering returns the first available offering that the requirements allow, and whether
 // there is one.
 func (t *InstanceType) CheapestOffering(requirements scheduling.Requirements) (Offering, bool) {

@@ -13,5 +13,6 @@
 // Money counts at list prices: what a plan adds up for a node, extras included. A commitment changes
 // nothing. It is not bound to a node, so that an old node would count more on the day that it ends, or
 // when other instances of the account use it. A capacity reservation is bound to its nodes. They count
-// with what a plan adds up for them, which is nearly nothing beside the extras.
+// with what a plan adds up for them, which is nearly nothing beside the extras. The price of an interruption
+// is on no bill, and counts nowhere.
 package limit

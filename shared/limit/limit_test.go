@@ -106,6 +106,20 @@ func TestANodeCountsWithTheMostThatItMayCost(t *testing.T) {
 	}
 }
 
+// TestNoBillHasTheRisk has a spot offering of $1.50 an hour, a third of which is for interruptions.
+func TestNoBillHasTheRisk(t *testing.T) {
+	types := limit.Types{"web": {{Name: "small", Offerings: []catalog.Offering{{
+		Zone: "a", CapacityType: api.CapacityTypeSpot, Price: 1.5, Risk: 0.5, Available: true,
+	}}}}}
+	if got := limit.Price(&plan.Node{NodeClaim: claim("small")}, types); math.Abs(got-1) > 1e-9 {
+		t.Errorf("it counts with $%v/h, want $1/h", got)
+	}
+	of := &types["web"][0]
+	if got := limit.ListPrice(of, &of.Offerings[0]); math.Abs(got-1) > 1e-9 {
+		t.Errorf("a new node takes $%v/h, want $1/h", got)
+	}
+}
+
 func TestTheSelectorDecidesWhichNodesCount(t *testing.T) {
 	labelled := func(labels map[string]string) *corev1.Node {
 		made := &corev1.Node{}

@@ -85,8 +85,8 @@ func Price(node *plan.Node, types Types) float64 {
 			if o.Unpriced || o.Coverage != nil || !offerings.Allow(o) {
 				continue
 			}
-			if most = max(most, o.Price); o.Available {
-				available = max(available, o.Price)
+			if most = max(most, o.Billed()); o.Available {
+				available = max(available, o.Billed())
 			}
 		}
 	}
@@ -96,19 +96,19 @@ func Price(node *plan.Node, types Types) float64 {
 	return most
 }
 
-// ListPrice is the price of the offering without a commitment.
+// ListPrice is what the bill has for the offering without a commitment.
 func ListPrice(typ *catalog.InstanceType, o *catalog.Offering) float64 {
 	if o.Coverage == nil {
-		return o.Price
+		return o.Billed()
 	}
 	for i := range typ.Offerings {
 		other := &typ.Offerings[i]
 		if other.Coverage == nil && other.Zone == o.Zone && other.CapacityType == o.CapacityType &&
 			other.ReservationID == o.ReservationID {
-			return other.Price
+			return other.Billed()
 		}
 	}
-	return o.Price
+	return o.Billed()
 }
 
 func requirementsOf(claim *api.NodeClaim) scheduling.Requirements {

@@ -18,12 +18,12 @@ func dollars(price float64) int64 { return int64(math.Round(price * 1e9)) }
 // takes returns what a node of the variant takes of limits. A commitment changes nothing.
 func (c *checker) takes(v *variant) amounts {
 	taken := maps.Clone(c.labelsOf(v.instanceType).capacity)
-	price := v.offering.Price
+	price := v.offering.Price - v.offering.Risk
 	for i := range v.instanceType.Offerings {
 		o := &v.instanceType.Offerings[i]
 		if v.offering.Coverage != nil && o.Coverage == nil && o.Zone == v.offering.Zone &&
 			o.CapacityType == v.offering.CapacityType {
-			price = o.Price
+			price = o.Price - o.Risk
 		}
 	}
 	taken[api.ResourceNodes], taken[api.ResourceDollarsPerHour] = 1, dollars(price)
@@ -51,8 +51,8 @@ func (c *checker) priceOf(claim *api.NodeClaim) int64 {
 				if o.Coverage != nil || o.Unpriced || !claimAllows(claim, o) {
 					continue
 				}
-				if most = max(most, dollars(o.Price)); o.Available {
-					available = max(available, dollars(o.Price))
+				if most = max(most, dollars(o.Price-o.Risk)); o.Available {
+					available = max(available, dollars(o.Price-o.Risk))
 				}
 			}
 		}
