@@ -31,7 +31,8 @@ func layers() []layer {
 	return []layer{
 		// Vocabulary: the objects and events that everything else is about.
 		{path: "shared/hours", deciding: true},
-		{path: "shared/api", imports: "shared/hours", deciding: true},
+		{path: "shared/freeze", imports: "shared/hours", deciding: true},
+		{path: "shared/api", imports: "shared/freeze shared/hours", deciding: true},
 		{path: "shared/api/internal/crdgen", imports: "shared/api"},
 		{path: "shared/api/legacy", imports: "shared/api", deciding: true},
 		{path: "shared/api/legacy/legacytest", imports: "shared/api"},
@@ -91,7 +92,7 @@ func layers() []layer {
 		{path: "shared/disruption/repair", imports: "shared/api shared/disruption/reboot", deciding: true},
 		{
 			path: "shared/disruption",
-			imports: "shared/api shared/catalog shared/disruption shared/guard shared/plan shared/registration " +
+			imports: "shared/api shared/catalog shared/disruption shared/freeze shared/guard shared/plan shared/registration " +
 				"shared/scheduling",
 			deciding: true,
 		},

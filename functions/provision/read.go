@@ -23,12 +23,9 @@ func readReplicas(
 	if !slices.ContainsFunc(pools, func(pool api.NodePool) bool { return intent.KeepsReplicas(&pool) }) {
 		return pools, nil, nil
 	}
-	order, err := inventory.ClusterOrder(ctx, client)
-	if err != nil {
+	read := func(context.Context) ([]api.NodePool, error) { return pools, nil }
+	if pools, err = inventory.PoolsWithOrder(ctx, client, read); err != nil {
 		return nil, nil, err
-	}
-	for i := range pools {
-		pools[i].ClusterOrder = order
 	}
 	claims, err = client.CachedNodeClaims(ctx)
 	return pools, claims, err

@@ -59,6 +59,22 @@ const (
 	DisruptionReasonUnhealthy     DisruptionReason = "Unhealthy"
 )
 
+// Reasons that AWS gives. No budget can name them.
+const (
+	DisruptionReasonRebalance       DisruptionReason = "Rebalance"
+	DisruptionReasonScheduledChange DisruptionReason = "ScheduledChange"
+)
+
+// IsVoluntary reports whether Whittle disrupts a node for the reason by its own choice. Nodes that are
+// unhealthy, or that AWS is going to take, leave whether or not somebody acts.
+func (r DisruptionReason) IsVoluntary() bool {
+	switch r {
+	case "", DisruptionReasonUnhealthy, DisruptionReasonRebalance, DisruptionReasonScheduledChange:
+		return false
+	}
+	return true
+}
+
 // Budget limits the number of nodes of a pool that may be disrupted at the same time.
 type Budget struct {
 	// The reasons that the budget applies to. An empty list means all reasons.

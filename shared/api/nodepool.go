@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/hours"
 )
 
@@ -36,6 +37,9 @@ type NodePool struct {
 	// ClusterOrder is what a person ordered for the whole cluster, or nil. Readers of the cluster write it
 	// on the pools that they read: see Rest.
 	ClusterOrder *hours.Order `json:"-"`
+
+	// Freezes are what people have frozen, of this pool and others, or nil. The same readers write them.
+	Freezes *freeze.Freezes `json:"-"`
 }
 
 // NodePoolList is a list of NodePools.

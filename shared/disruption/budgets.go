@@ -6,6 +6,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/disruption/budget"
+	"github.com/whittle-dev/whittle/shared/freeze"
 )
 
 // Allowances returns how many more nodes of each pool the budgets allow for the reason now. Closed
@@ -35,6 +36,9 @@ type allowed func(*api.NodePool, budget.PoolCount, api.DisruptionReason, time.Ti
 func budgetNotice(
 	pool *api.NodePool, count budget.PoolCount, reason api.DisruptionReason, allows allowed, now time.Time,
 ) Notice {
+	if held := pool.Frozen(reason, now); held != nil {
+		return frozenNotice(pool, reason, held)
+	}
 	granted, err := allows(pool, budget.PoolCount{Nodes: count.Nodes}, reason, now)
 	if err != nil {
 		return Notice{Pool: pool, Message: err.Error(), Mend: true}
@@ -52,4 +56,10 @@ func budgetNotice(
 		return Notice{Pool: pool, Message: fmt.Sprintf("%s: %d nodes that are not ready use it up", message, count.NotReady)}
 	}
 	return Notice{Pool: pool, Message: message + ", which nodes that are leaving use up", Passing: true}
+}
+
+// frozenNotice says that a freeze lets no node go.
+func frozenNotice(pool *api.NodePool, reason api.DisruptionReason, held *freeze.Freeze) Notice {
+	return Notice{Pool: pool, Mend: held.Problem != "", Message: fmt.Sprintf(
+		"No allowed disruptions for disruption reason %s: %s", reason, held)}
 }

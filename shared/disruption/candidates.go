@@ -115,25 +115,30 @@ func (s *Cluster) movable(due map[string]repair.UnhealthyCondition, now time.Tim
 	}
 }
 
-// candidate returns the node with the first policy that wants it, or nil. The error is the first
-// that a policy gives.
+// candidate returns the node with the first policy that wants it, or nil. Policies that a freeze holds come
+// last. The error is the first that a policy gives.
 func (s *Cluster) candidate(
 	policies []policy, node *Node, pool *api.NodePool, now time.Time,
 ) (*Candidate, error) {
 	var failed error
+	var frozen *Candidate // what AWS wants comes before it
 	for urgency, policy := range policies {
 		since, wanted, err := policy.wants(s, node, pool, now)
 		if failed == nil {
 			failed = err
 		}
 		if wanted && (policy.reason == api.DisruptionReasonUnhealthy || node.annotated(policy.reason, now) == "") {
-			return &Candidate{
+			chosen := &Candidate{
 				Node: node, Pool: pool, Reason: policy.reason, urgency: urgency, announced: policy.announced,
 				bounded: policy.bounded, since: since,
-			}, failed
+			}
+			if pool.Frozen(policy.reason, now) == nil {
+				return chosen, failed
+			}
+			frozen = cmp.Or(frozen, chosen)
 		}
 	}
-	return nil, failed
+	return frozen, failed
 }
 
 // endsInAnyCase tells whether a grace period, or the policy, ends the node in any case. Protection of

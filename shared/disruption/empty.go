@@ -70,6 +70,8 @@ func (e *Emptiness) remove(s *Cluster, pools map[string]*api.NodePool, now time.
 	for _, node := range e.Due {
 		pool := node.pool()
 		switch {
+		case pools[pool].Frozen(api.DisruptionReasonEmpty, now) != nil:
+			e.restore(node) // the freeze came after the mark
 		// A pass that died after the mark has counted the node, so it takes nothing of the budget.
 		case node.chosen():
 			e.Remove = append(e.Remove, node)

@@ -23,7 +23,7 @@ const (
 )
 
 // ReasonRebalance is the reason for nodes that EC2 recommends to replace. A budget cannot name it.
-const ReasonRebalance api.DisruptionReason = "Rebalance"
+const ReasonRebalance = api.DisruptionReasonRebalance
 
 const (
 	// recommendedFor is how long a recommendation counts. EC2 repeats it as long as it holds.

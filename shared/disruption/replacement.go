@@ -64,6 +64,8 @@ type Replacements struct {
 	Finish []*Node
 	// RollBack are the nodes that stay after all.
 	RollBack []RollBack
+	// Notices say which nodes wait for the end of a freeze, although their replacements are ready.
+	Notices []Notice
 	// Unbegun are nodes with the annotation only and without replacements: the pass that began
 	// died. Nothing has failed.
 	Unbegun []*Node
@@ -105,7 +107,7 @@ func Replacing(s *Cluster, now time.Time) Replacements {
 			why = "its replacement was not begun"
 		case len(progress.waiting) == 0:
 			if why = node.keptFrom(api.DisruptionReason(reason.Reason), now); why == "" {
-				r.Finish = append(r.Finish, node)
+				r.finish(node, pools[node.pool()], api.DisruptionReason(reason.Reason), now)
 			}
 		case now.Sub(reason.LastTransitionTime.Time) >= within(progress.waiting):
 			why = fmt.Sprintf("its replacement %s was not ready within %s", progress.waiting[0].Claim.Name,
@@ -119,6 +121,19 @@ func Replacing(s *Cluster, now time.Time) Replacements {
 		}
 	}
 	return r
+}
+
+// finish adds a node whose replacements are ready, unless a freeze holds it. The node then keeps its mark: the
+// end of the freeze finds it where it is.
+func (r *Replacements) finish(node *Node, pool *api.NodePool, reason api.DisruptionReason, now time.Time) {
+	if pool != nil {
+		if held := pool.Frozen(reason, now); held != nil {
+			r.Notices = append(r.Notices, Notice{Node: node, Message: fmt.Sprintf(
+				"Its replacements are ready, and it waits: %s", held)})
+			return
+		}
+	}
+	r.Finish = append(r.Finish, node)
 }
 
 // replaceWithin returns how long replacements may take: twice as long as nodes of their pools have

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/registration"
 	"github.com/whittle-dev/whittle/shared/scheduling"
@@ -31,7 +32,7 @@ type Scaling struct {
 // empty ones, those with the cheapest evictions, and last those that a person protects. A node that
 // disruption has chosen, and will replace, counts as present and not as surplus. The deletion costs
 // of pods count as costs of evictions unless they are managed. A pool that sleeps gets no node, and its
-// nodes leave within its budgets: see asleep.go.
+// nodes leave within its budgets: see asleep.go. A freeze keeps surplus nodes, and one of launches the missing.
 //
 // See https://karpenter.sh/docs/concepts/nodepools/#specreplicas.
 func Replicas(pool *api.NodePool, nodes []Node, managedCosts bool, now time.Time) Scaling {
@@ -56,6 +57,9 @@ func Replicas(pool *api.NodePool, nodes []Node, managedCosts bool, now time.Time
 	}
 	wanted := max(0, *pool.Spec.Replicas)
 	if surplus := int64(len(standing)) - wanted; surplus > 0 {
+		if pool.Freezes.Of(freeze.Disruptions, pool.Name, now) != nil {
+			return Scaling{}
+		}
 		slices.SortFunc(standing, func(a, b *Node) int {
 			return cmp.Or(
 				cmp.Compare(a.surplusRank(now), b.surplusRank(now)),
@@ -64,6 +68,9 @@ func Replicas(pool *api.NodePool, nodes []Node, managedCosts bool, now time.Time
 			)
 		})
 		return Scaling{Delete: standing[:surplus]}
+	}
+	if pool.LaunchesFrozen(now) != nil {
+		return Scaling{}
 	}
 	missing := wanted - int64(len(standing)) - chosen
 	if limit, limited := pool.Spec.Limits[api.ResourceNodes]; limited {

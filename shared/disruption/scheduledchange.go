@@ -8,7 +8,7 @@ import (
 
 // ReasonScheduledChange is the reason for nodes whose end AWS has announced. A budget cannot name
 // it. Budgets without reasons apply to it, and budgets with reasons do not.
-const ReasonScheduledChange api.DisruptionReason = "ScheduledChange"
+const ReasonScheduledChange = api.DisruptionReasonScheduledChange
 
 // scheduledChange replaces nodes ahead of a departure that AWS has announced: see departure.go.
 func scheduledChange() policy {

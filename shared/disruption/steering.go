@@ -34,7 +34,7 @@ type Steering struct {
 // deletion costs: first the highest price for each unit of disturbance. Nodes that a person or a lasting
 // pod keeps have no taint, because they would not become empty. At most half of a pool's nodes in a zone
 // have it, so that no zone repels pods. Where the others are full, kube-scheduler uses candidates all
-// the same: the taint keeps no pod waiting.
+// the same: the taint keeps no pod waiting. A frozen pool has none, because the taint prepares a disruption.
 func Steer(
 	s *Cluster, priceOf func(*api.NodeClaim) (price float64, isKnown bool), now time.Time,
 ) (changes []Steering, more bool) {
@@ -128,7 +128,7 @@ func (s *Cluster) steered(priceOf func(*api.NodeClaim) (float64, bool), now time
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
 		pool := pools[node.pool()]
-		if pool == nil || !SteersPods(pool) || !pool.ConsolidatesEmpty() || !node.maySteer(now) ||
+		if pool == nil || pool.Frozen(api.DisruptionReasonEmpty, now) != nil || !SteersPods(pool) || !pool.ConsolidatesEmpty() || !node.maySteer(now) ||
 			node.awaits(waiting) || node.awaits(moving) {
 			continue
 		}

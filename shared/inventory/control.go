@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 
 	"golang.org/x/sync/errgroup"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/hours"
 )
 
@@ -21,34 +23,55 @@ const ControlName = "whittle-control"
 // ClusterOrder reads what a person ordered for the whole cluster, or nil. An order that cannot be read
 // orders nothing and has its Problem. A reader without the right to read it sees none.
 func ClusterOrder(ctx context.Context, store Store) (*hours.Order, error) {
-	stored, err := store.ConfigMap(ctx, ControlName)
-	if cluster.IsForbidden(err) {
-		return nil, nil
-	}
-	if err != nil || stored == nil {
-		return nil, err
-	}
-	order, err := hours.ReadOrder(stored.Data)
-	var broken *hours.OrderError
-	if errors.As(err, &broken) {
-		return &hours.Order{Problem: err}, nil
-	}
+	order, _, err := orders(ctx, store)
 	return order, err
 }
 
-// PoolsWithOrder lists the pools, and writes the cluster's order on each.
+// Freezes reads what people have frozen, or nil. Unlike other readers of the ConfigMap it fails without the
+// right to read it: who is about to disrupt a node must know.
+func Freezes(ctx context.Context, store Store) (*freeze.Freezes, error) {
+	stored, err := store.ConfigMap(ctx, ControlName)
+	if err != nil {
+		return nil, fmt.Errorf("reading whether a person has frozen the cluster: %w", err)
+	}
+	if stored == nil {
+		return nil, nil
+	}
+	return freeze.Read(stored.Data), nil
+}
+
+// orders reads the order and the freezes of the ConfigMap. One that cannot be read leaves the other alone.
+func orders(ctx context.Context, store Store) (*hours.Order, *freeze.Freezes, error) {
+	stored, err := store.ConfigMap(ctx, ControlName)
+	if cluster.IsForbidden(err) {
+		return nil, nil, nil
+	}
+	if err != nil || stored == nil {
+		return nil, nil, err
+	}
+	frozen := freeze.Read(stored.Data)
+	order, err := hours.ReadOrder(stored.Data)
+	var broken *hours.OrderError
+	if errors.As(err, &broken) {
+		return &hours.Order{Problem: err}, frozen, nil
+	}
+	return order, frozen, err
+}
+
+// PoolsWithOrder lists the pools, and writes the cluster's order and the freezes on each.
 func PoolsWithOrder(
 	ctx context.Context, store Store, list func(context.Context) ([]api.NodePool, error),
 ) (pools []api.NodePool, err error) {
 	var order *hours.Order
+	var frozen *freeze.Freezes
 	group, reading := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { pools, err = list(reading); return err })
-	group.Go(func() (err error) { order, err = ClusterOrder(reading, store); return err })
+	group.Go(func() (err error) { order, frozen, err = orders(reading, store); return err })
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	for i := range pools {
-		pools[i].ClusterOrder = order
+		pools[i].ClusterOrder, pools[i].Freezes = order, frozen
 	}
 	return pools, nil
 }

@@ -47,6 +47,9 @@ type Offer struct {
 // ReasonAsleep is why a pool that sleeps gets no nodes. No condition has it.
 const ReasonAsleep = "Asleep"
 
+// ReasonFrozen is why a pool whose launches are frozen gets no nodes. No condition has it.
+const ReasonFrozen = "Frozen"
+
 // Unusable is a NodePool that gets no nodes. The message contains the remedy. It is empty for a
 // pool that is being deleted.
 type Unusable struct {
@@ -147,6 +150,9 @@ func pools(
 		}
 		if rest := pool.Rest(now); reason == "" && rest.Asleep {
 			reason, message = ReasonAsleep, rest.String()
+		}
+		if held := pool.LaunchesFrozen(now); reason == "" && held != nil {
+			reason, message = ReasonFrozen, held.String()
 		}
 		brake := registration.Brake{}
 		if reason == "" {

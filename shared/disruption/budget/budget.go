@@ -51,6 +51,9 @@ func Allowed(pool *api.NodePool, count PoolCount, reason api.DisruptionReason, n
 func AllowedAtAnyTime(
 	pool *api.NodePool, count PoolCount, reason api.DisruptionReason, now time.Time,
 ) (int, error) {
+	if pool.Frozen(reason, now) != nil {
+		return 0, nil
+	}
 	if len(pool.Unreadable) > 0 {
 		return 0, fmt.Errorf("nodepool %q: %s", pool.Name, api.UnreadableText(pool.Unreadable))
 	}

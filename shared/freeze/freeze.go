@@ -1,0 +1,144 @@
+package freeze
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/hours"
+)
+
+// What is something that a freeze holds.
+type What int
+
+const (
+	// Disruptions are those that Whittle begins by itself. Each freeze holds them.
+	Disruptions What = iota
+	// Launches are those of new nodes, replacements of interrupted nodes included.
+	Launches
+	// Drains are those of nodes whose disruption Whittle began by itself.
+	Drains
+)
+
+// Freeze is an order that Whittle begins nothing by itself.
+type Freeze struct {
+	// Pool is the name of the NodePool, or empty for the whole cluster.
+	Pool string `json:"nodePool,omitempty"`
+	// Who ordered it, and why, in that person's words.
+	Who    string `json:"who,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Since is when it was ordered, and Until when it ends. Without Until it lasts until somebody thaws.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// Launches and Drains say that it holds these, too.
+	Launches bool `json:"launches,omitempty"`
+	Drains   bool `json:"drains,omitempty"`
+	// Problem is why the order cannot be read, with the remedy. Such a freeze lasts until it is mended.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Active reports whether the freeze lasts at the time.
+func (f *Freeze) Active(now time.Time) bool {
+	return f.Problem != "" || f.Until.IsZero() || now.Before(f.Until)
+}
+
+// holds reports whether the freeze is about what and the pool.
+func (f *Freeze) holds(what What, pool string) bool {
+	switch {
+	case f.Pool != "" && f.Pool != pool:
+		return false
+	case what == Launches:
+		return f.Launches
+	case what == Drains:
+		return f.Drains
+	}
+	return true
+}
+
+// Subject is what is frozen, for people.
+func (f *Freeze) Subject() string {
+	if f.Pool == "" {
+		return "the cluster"
+	}
+	return fmt.Sprintf("nodepool %q", f.Pool)
+}
+
+// String says in a sentence without its end what is frozen, by whom, until when and why.
+func (f *Freeze) String() string {
+	if f.Problem != "" {
+		return fmt.Sprintf("%s is frozen by an order that cannot be read: %s", f.Subject(), f.Problem)
+	}
+	until := "until somebody thaws it"
+	if !f.Until.IsZero() {
+		until = "until " + hours.Text(f.Until, time.UTC)
+	}
+	text := fmt.Sprintf("%s is frozen by %s %s", f.Subject(), cmp.Or(f.Who, "somebody"), until)
+	if f.Reason != "" {
+		text += " (" + f.Reason + ")"
+	}
+	return text
+}
+
+// Holds lists what the freeze holds, for people.
+func (f *Freeze) Holds() string {
+	held := []string{"disruption"}
+	if f.Launches {
+		held = append(held, "launches")
+	}
+	if f.Drains {
+		held = append(held, "drains")
+	}
+	return strings.Join(held, ", ")
+}
+
+// later reports whether the freeze lasts longer than the other one.
+func (f *Freeze) later(other *Freeze) bool {
+	open := func(f *Freeze) bool { return f.Problem != "" || f.Until.IsZero() }
+	return !open(other) && (open(f) || f.Until.After(other.Until))
+}
+
+// Freezes are all that people have ordered. Nil is none.
+type Freezes struct {
+	// All has the one of the cluster first, then those of NodePools by name. Those that have ended are
+	// among them.
+	All []Freeze
+}
+
+// DeepCopy returns the freezes themselves, which never change.
+func (s *Freezes) DeepCopy() *Freezes { return s }
+
+// Of is the freeze that holds what for the pool, or nil. Of several it is the one that lasts longest. An
+// empty name is that of a node without a NodePool.
+func (s *Freezes) Of(what What, pool string, now time.Time) *Freeze {
+	if s == nil {
+		return nil
+	}
+	var longest *Freeze
+	for i := range s.All {
+		one := &s.All[i]
+		if one.holds(what, pool) && one.Active(now) && (longest == nil || one.later(longest)) {
+			longest = one
+		}
+	}
+	return longest
+}
+
+// Any is a freeze that holds what for some pool, or nil.
+func (s *Freezes) Any(what What, now time.Time) *Freeze {
+	for _, one := range s.Active(now) {
+		if one.holds(what, one.Pool) {
+			return &one
+		}
+	}
+	return nil
+}
+
+// Active are the freezes that last at the time.
+func (s *Freezes) Active(now time.Time) []Freeze {
+	if s == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.All), func(f Freeze) bool { return !f.Active(now) })
+}
