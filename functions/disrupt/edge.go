@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
@@ -39,6 +40,8 @@ type kubernetes interface {
 	// DeleteUnchangedNodeClaim returns a conflict when the claim has changed since it was read. It
 	// succeeds for a claim that has gone.
 	DeleteUnchangedNodeClaim(ctx context.Context, claim *api.NodeClaim) error
+	// Freezes reads, past every cache, what people have frozen.
+	Freezes(ctx context.Context) (*freeze.Freezes, error)
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
 }
@@ -68,6 +71,11 @@ func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadli
 		return nil, err
 	}
 	return held, nil
+}
+
+// Freezes reads the ConfigMap as it is stored.
+func (e edge) Freezes(ctx context.Context) (*freeze.Freezes, error) {
+	return inventory.Freezes(ctx, e.Client)
 }
 
 // MarkUnavailable excludes the marked offerings from launches for a while.

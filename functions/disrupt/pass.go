@@ -78,6 +78,7 @@ func (p *pass) continueReplacements(ctx context.Context) error {
 	}
 	failed = append(failed, p.each(ctx, state.Unbegun, decide.Reconsider)...)
 	p.record(decide.WaitingReadiness(state.Waiting, p.now())...)
+	p.record(decide.Blocked(state.Notices, p.now())...)
 	return errors.Join(failed...)
 }
 
@@ -200,13 +201,14 @@ func (p *pass) replaceFixed(ctx context.Context, candidates []disruption.Candida
 		if err != nil {
 			return err
 		}
-		return p.do(ctx, decide.TerminateFirst(full, "every reservation that its pool may use is full", p.now()))
+		task := decide.TerminateFirst(full, "every reservation that its pool may use is full", p.now())
+		return ofNode(full.Node, p.do(ctx, task))
 	}
 	moves, failed := p.fleet.Seen.Replicas(candidates, p.now())
 	var ended error
 	if stuck := p.terminateFirst.AtLimit(candidates, moves.Stay); stuck != nil {
 		moves.Stay = without(moves.Stay, stuck.Node)
-		ended = p.do(ctx, decide.TerminateFirst(stuck, "its pool is at spec.limits.nodes", p.now()))
+		ended = ofNode(stuck.Node, p.do(ctx, decide.TerminateFirst(stuck, "its pool is at spec.limits.nodes", p.now())))
 	}
 	moves.Stay = append(moves.Stay, unjoined...)
 	carried := p.carryOut(ctx, moves)
@@ -252,7 +254,8 @@ func (p *pass) endStuck(
 		return moves, nil
 	}
 	moves.Stay = without(moves.Stay, stuck.Node)
-	return moves, p.do(ctx, decide.TerminateFirst(stuck, "its pods need the slot of its reservation", p.now()))
+	task := decide.TerminateFirst(stuck, "its pods need the slot of its reservation", p.now())
+	return moves, ofNode(stuck.Node, p.do(ctx, task))
 }
 
 // replacePlanned replaces nodes by what the planner finds for their pods.
@@ -299,14 +302,8 @@ func (p *pass) carryOut(ctx context.Context, moves disruption.Moves) error {
 	if moves.Together && len(begin) < len(moves.Begin) {
 		return errors.Join(failed...)
 	}
-	begun := map[string]bool{}
-	for _, move := range begin {
-		err := p.do(ctx, decide.Begin(move))
-		if err == nil {
-			begun[move.Node.Claim.Name] = true
-		}
-		failed = append(failed, ofNode(move.Node, err))
-	}
+	begun, unbegun := p.begin(ctx, begin)
+	failed = append(failed, unbegun...)
 	if moves.Together && len(begun) < len(moves.Begin) {
 		// The next pass rolls back the nodes that were marked, since nothing replaces them.
 		return errors.Join(failed...)
@@ -317,6 +314,31 @@ func (p *pass) carryOut(ctx context.Context, moves disruption.Moves) error {
 		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
+}
+
+// begin marks the nodes of the moves. It returns the claims of those whose replacements may be created: a
+// freeze that came while the nodes were marked holds the launch.
+func (p *pass) begin(ctx context.Context, moves []disruption.Move) (begun map[string]bool, failed []error) {
+	begun = map[string]bool{}
+	voluntary := false
+	for _, move := range moves {
+		err := p.do(ctx, decide.Begin(move))
+		if err == nil {
+			begun[move.Node.Claim.Name] = true
+			voluntary = voluntary || move.Reason.IsVoluntary()
+		}
+		failed = append(failed, ofNode(move.Node, err))
+	}
+	if !voluntary {
+		return begun, failed
+	}
+	frozen, err := p.client.Freezes(ctx)
+	for _, move := range moves {
+		if move.Reason.IsVoluntary() && (err != nil || p.holds(ctx, frozen, move.Node) != nil) {
+			delete(begun, move.Node.Claim.Name)
+		}
+	}
+	return begun, append(failed, err)
 }
 
 // unmovable returns why a pod of the node cannot be moved by the restart that it asks for, or "".
@@ -405,6 +427,9 @@ func (p *pass) validate(ctx context.Context, proposal disruption.Proposal) error
 	if len(nodes) == 0 {
 		return p.do(ctx, decide.Reject(proposal, "a node of the move is gone, or is disrupted already"))
 	}
+	if frozen, err := p.anyFrozen(ctx, nodes); frozen != "" || err != nil {
+		return errors.Join(err, p.rejectFrozen(ctx, proposal, frozen))
+	}
 	s, err := p.fleet.Consolidation(ctx, p.now())
 	if err != nil {
 		return fmt.Errorf("reading what nodes cost: %w", err)
@@ -418,5 +443,30 @@ func (p *pass) validate(ctx context.Context, proposal disruption.Proposal) error
 	if err := p.carryOut(ctx, decide.Moves(move, nodes, p.now())); err != nil {
 		return err
 	}
+	if p.frozen != "" {
+		return p.rejectFrozen(ctx, proposal, p.frozen)
+	}
 	return p.do(ctx, decide.Approve(proposal, move))
+}
+
+// anyFrozen says which freeze holds one of the nodes, or nothing.
+func (p *pass) anyFrozen(ctx context.Context, nodes []*disruption.Node) (why string, err error) {
+	frozen, err := p.client.Freezes(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, node := range nodes {
+		if p.holds(ctx, frozen, node) != nil {
+			return p.frozen, nil
+		}
+	}
+	return "", nil
+}
+
+// rejectFrozen withdraws the proposal because of a freeze, if there is one.
+func (p *pass) rejectFrozen(ctx context.Context, proposal disruption.Proposal, why string) error {
+	if why == "" {
+		return nil
+	}
+	return p.do(ctx, decide.Reject(proposal, why))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 	"github.com/whittle-dev/whittle/shared/publish"
@@ -29,6 +30,9 @@ var (
 	errRestartForbidden = errors.New("the deployment may not be restarted")
 )
 
+// errFrozen ends a task whose node a person has frozen since the snapshot.
+var errFrozen = errors.New("disruption is frozen")
+
 // performer carries out tasks and keeps the fleet up to date with them. It decides nothing.
 type performer struct {
 	client  kubernetes
@@ -38,6 +42,7 @@ type performer struct {
 
 	forLifecycle bool      // whether claims were deleted, or reboots ordered
 	again        time.Time // when the next pass is due; zero: at the next tick
+	frozen       string    // the last freeze that held something in this pass, in words
 	prices       *catalog.Catalog
 	cluster      string
 	// events wait until the Lease is released, because each is a call.
@@ -47,7 +52,12 @@ type performer struct {
 
 // do carries out the task's steps in their order, up to the first that fails.
 func (p *performer) do(ctx context.Context, task decide.Task) error {
-	for _, step := range task.Steps {
+	for i, step := range task.Steps {
+		if task.Voluntary() && (i == 0 || decide.TakesEffect(step)) {
+			if err := p.requireUnfrozen(ctx, task.Node); err != nil {
+				return err
+			}
+		}
 		if err := p.step(ctx, task.Node, step); err != nil {
 			p.assumeMarked(task)
 			if errors.Is(err, errNotEmpty) {
@@ -59,6 +69,31 @@ func (p *performer) do(ctx context.Context, task decide.Task) error {
 		}
 	}
 	return nil
+}
+
+// requireUnfrozen reads once more what people have frozen, and returns errFrozen where a freeze holds the
+// node. Where it cannot be read nothing is disrupted.
+func (p *performer) requireUnfrozen(ctx context.Context, node *disruption.Node) error {
+	frozen, err := p.client.Freezes(ctx)
+	if err != nil {
+		return err
+	}
+	if held := p.holds(ctx, frozen, node); held != nil {
+		return fmt.Errorf("%w: %s", errFrozen, held)
+	}
+	return nil
+}
+
+// holds is the freeze that holds the node, or nil. The log tells of it once in a pass.
+func (p *performer) holds(ctx context.Context, frozen *freeze.Freezes, node *disruption.Node) *freeze.Freeze {
+	pool := node.Claim.Labels[api.NodePoolLabelKey]
+	held := frozen.Of(freeze.Disruptions, pool, p.now())
+	if held != nil && p.frozen != held.String() {
+		p.frozen = held.String()
+		slog.InfoContext(ctx, "a freeze keeps nodes that were chosen", "NodeClaim", node.Claim.Name, "NodePool", pool,
+			"because", p.frozen)
+	}
+	return held
 }
 
 // assumeMarked shows the conditions of a task that failed, as if all were written. A step before
@@ -83,9 +118,9 @@ func (p *performer) lookAgain(at time.Time) {
 }
 
 // ofNode names the claim in the error. It returns nil for a stale object: the next pass reads the
-// objects again.
+// objects again. A freeze is no failure either: the next pass takes back what the task has begun.
 func ofNode(node *disruption.Node, err error) error {
-	if err == nil || cluster.IsStale(err) {
+	if err == nil || cluster.IsStale(err) || errors.Is(err, errFrozen) {
 		return nil
 	}
 	return fmt.Errorf("nodeclaim %q: %w", node.Claim.Name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -35,9 +36,23 @@ func (p *pass) steer(ctx context.Context) error {
 	if len(changes) == 0 {
 		return nil
 	}
+	if changes, err = p.steerUnfrozen(ctx, changes); err != nil {
+		return err
+	}
 	written := p.writeSteering(ctx, changes)
 	slog.InfoContext(ctx, "steered pods off nodes", "nodes", len(changes), "written", written, "more", more)
 	return nil
+}
+
+// steerUnfrozen leaves out the nodes that would get the taint although they are frozen since the snapshot.
+func (p *pass) steerUnfrozen(ctx context.Context, changes []disruption.Steering) ([]disruption.Steering, error) {
+	frozen, err := p.client.Freezes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(changes, func(change disruption.Steering) bool {
+		return change.Candidate && p.holds(ctx, frozen, change.Node) != nil
+	}), nil
 }
 
 // writeSteering writes the taints side by side, and returns how many it has written. A node that has

@@ -56,7 +56,7 @@ func Restore(node *disruption.Node) Task {
 // then the pods are read once more; the deletion comes last. The next pass finds the taint of a
 // pass that died in between.
 func Remove(node *disruption.Node) Task {
-	task := Task{Node: node}
+	task := Task{Node: node, Reason: api.DisruptionReasonEmpty}
 	if patch := disruption.Taint(node.Node); patch != nil {
 		task.add(PatchNode{Patch: patch}, Log{Message: "tainted node", Attributes: []any{
 			"Node", node.Node.Name, "NodeClaim", node.Claim.Name,

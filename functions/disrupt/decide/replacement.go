@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -16,12 +17,8 @@ import (
 // Finish deletes the claim of a node whose replacements are all initialized. The drain of an
 // unhealthy node gets a deadline first.
 func Finish(node *disruption.Node, now time.Time) Task {
-	reason := "Replaced"
-	condition := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
-	if condition != nil {
-		reason = condition.Reason
-	}
-	task := Task{Node: node, Steps: []Step{
+	reason := cmp.Or(string(reasonOf(node)), "Replaced")
+	task := Task{Node: node, Reason: reasonOf(node), Steps: []Step{
 		// The log line comes before the deletion: a pass that died after it would leave no reason.
 		Log{Message: "deleting replaced nodeclaim", Attributes: []any{
 			"reason", reason, "NodeClaim", node.Claim.Name, "NodePool", node.Claim.Labels[api.NodePoolLabelKey],
@@ -34,6 +31,15 @@ func Finish(node *disruption.Node, now time.Time) Task {
 	task.add(DeleteClaim{Claim: node.Claim}, CountSavings{Reason: reason})
 	task.add(terminating(node, reason)...)
 	return task
+}
+
+// reasonOf is why the claim says that its node is disrupted, or empty.
+func reasonOf(node *disruption.Node) api.DisruptionReason {
+	condition := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
+	if condition == nil {
+		return ""
+	}
+	return api.DisruptionReason(condition.Reason)
 }
 
 // WaitingReadiness are the events that say of replacements that other nodes wait for them. There are
@@ -53,7 +59,7 @@ func WaitingReadiness(replacements []*disruption.Node, now time.Time) []Record {
 // TerminateFirst ends a node that nothing can replace before it has ended.
 func TerminateFirst(candidate *disruption.Candidate, why string, now time.Time) Task {
 	node, reason := candidate.Node, string(candidate.Reason)
-	task := Task{Node: node, Steps: []Step{
+	task := Task{Node: node, Reason: candidate.Reason, Steps: []Step{
 		disruptionReason(reason),
 		Log{Message: "disrupting node(s)", Attributes: []any{
 			"reason", reason, "decision", "terminate-first", "disrupted-node-count", 1, "replacement-node-count", 0,
@@ -72,7 +78,7 @@ func TerminateFirst(candidate *disruption.Candidate, why string, now time.Time) 
 // arrives during the drain.
 func Sleep(candidate *disruption.Candidate, now time.Time) Task {
 	node, reason := candidate.Node, string(candidate.Reason)
-	task := Task{Node: node}
+	task := Task{Node: node, Reason: candidate.Reason}
 	if patch := disruption.Taint(node.Node); patch != nil {
 		task.add(PatchNode{Patch: patch})
 	}
@@ -95,7 +101,7 @@ func Sleep(candidate *disruption.Candidate, now time.Time) Task {
 // Reboot orders the reboot of an unhealthy node. The condition is the order, and comes last.
 func Reboot(r *disruption.Reboot) Task {
 	node := r.Node
-	return Task{Node: node, Steps: []Step{
+	return Task{Node: node, Reason: r.Reason, Steps: []Step{
 		PatchClaim{Patch: r.Prepare()}, SetCondition{r.Order()},
 		Log{Message: "disrupting node(s)", Attributes: []any{
 			"reason", string(r.Reason), "decision", "reboot", "disrupted-node-count", 1, "replacement-node-count", 0,
@@ -140,7 +146,7 @@ func Reconsider(node *disruption.Node) Task {
 // Begin writes on the claim which claims replace it, and keeps pods off its node.
 func Begin(move disruption.Move) Task {
 	node, reason := move.Node, string(move.Reason)
-	task := Task{Node: node, Steps: []Step{
+	task := Task{Node: node, Reason: move.Reason, Steps: []Step{
 		PatchClaim{Patch: disruption.ReplacedBy(node.Claim, move.By)},
 		disruptionReason(reason),
 	}}

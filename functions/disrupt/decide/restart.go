@@ -20,7 +20,7 @@ const RestartPause = 5 * time.Second
 func Restart(node *disruption.Node, pod *corev1.Pod, deployment *appsv1.Deployment, now time.Time) (
 	task Task, restarts bool, blocked string,
 ) {
-	task.Node = node
+	task.Node, task.Reason = node, reasonOf(node)
 	if deployment == nil || !disruption.Restartable(deployment) {
 		return task, false, ""
 	}

@@ -14,9 +14,15 @@ import (
 // Task is what to do about one node. A step that fails ends the task, so that the steps after it
 // may rely on it.
 type Task struct {
-	Node  *disruption.Node
-	Steps []Step
+	Node *disruption.Node
+	// Reason is that for which the task disrupts its node. It is empty for a task that disrupts none. A freeze
+	// holds the steps of voluntary reasons.
+	Reason api.DisruptionReason
+	Steps  []Step
 }
+
+// Voluntary reports whether a freeze holds the task.
+func (t *Task) Voluntary() bool { return t.Reason.IsVoluntary() }
 
 func (t *Task) add(steps ...Step) { t.Steps = append(t.Steps, steps...) }
 
@@ -69,6 +75,16 @@ type (
 		Attributes []any
 	}
 )
+
+// TakesEffect reports whether the step disrupts its node: it keeps pods off, moves a pod or ends the node. The
+// marks before it are taken back by a later pass.
+func TakesEffect(step Step) bool {
+	switch step.(type) {
+	case PatchNode, RestartDeployment, DeleteClaim:
+		return true
+	}
+	return false
+}
 
 func (PatchClaim) step()        {}
 func (SetCondition) step()      {}
