@@ -24,6 +24,8 @@ const (
 
 // Freeze is an order that Whittle begins nothing by itself.
 type Freeze struct {
+	// Key is the key of the ConfigMap that it was read from. New ones have none.
+	Key string `json:"-"`
 	// Pool is the name of the NodePool, or empty for the whole cluster.
 	Pool string `json:"nodePool,omitempty"`
 	// Who ordered it, and why, in that person's words.

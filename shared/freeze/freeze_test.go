@@ -16,7 +16,8 @@ func TestReadsWhatItWrites(t *testing.T) {
 		"a pool, everything": {Pool: "batch.example", Who: "bob", Reason: "INC-12", Since: now, Until: now.Add(time.Hour), Launches: true, Drains: true},
 		"hard words":         {Who: `arn:aws:sts::1:assumed-role/ops/"al"`, Reason: "a: b # c\nuntil: soon\t'x'", Since: now},
 	} {
-		read := freeze.Read(map[string]string{freeze.KeyOf(want.Pool): want.Text(), "sleep": "Mon"})
+		want.Key = freeze.KeyOf(want.Pool)
+		read := freeze.Read(map[string]string{want.Key: want.Text(), "sleep": "Mon"})
 		if read == nil || len(read.All) != 1 || read.All[0] != want {
 			t.Errorf("%s: %+v, want %+v from\n%s", name, read, want, want.Text())
 		}

@@ -67,14 +67,14 @@ func Read(data map[string]string) *Freezes {
 			pool = ""
 		case isPool && pool != "":
 		case strings.HasPrefix(strings.ToLower(key), keyOfCluster):
-			read.All = append(read.All, Freeze{Problem: fmt.Sprintf(
+			read.All = append(read.All, Freeze{Key: key, Problem: fmt.Sprintf(
 				"data.%s is no key: write data.%s, or data.%sNAME for a NodePool, or remove it", key, keyOfCluster, poolPrefix)})
 			continue
 		default:
 			continue
 		}
 		one := parse(key, data[key])
-		one.Pool = pool
+		one.Key, one.Pool = key, pool
 		read.All = append(read.All, one)
 	}
 	if len(read.All) == 0 {

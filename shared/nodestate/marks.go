@@ -169,7 +169,16 @@ func (w *Reader) markKept(made *Standing, claim *api.NodeClaim, node *corev1.Nod
 	}
 	wanted := made.Has(Drifted) || made.Has(Empty) || made.Has(Unhealthy) || made.Has(Rebalance)
 	pool := w.pools[claim.Labels[api.NodePoolLabelKey]]
-	if wanted && pool != nil && FrozenPool(pool, w.nodes[pool.Name], w.Now) {
-		made.add(Frozen, "the budgets of its pool let no node go now")
+	if wanted && pool != nil {
+		made.frozen(pool, w.nodes[pool.Name], w.Now)
+	}
+}
+
+// frozen marks a node that is wanted and may not go, because a person froze its pool or its budgets are shut.
+func (m *Standing) frozen(pool *api.NodePool, nodes int, now time.Time) {
+	if held := pool.Frozen(api.DisruptionReasonUnderutilized, now); held != nil {
+		m.add(Frozen, held.String())
+	} else if FrozenPool(pool, nodes, now) {
+		m.add(Frozen, "the budgets of its pool let no node go now")
 	}
 }

@@ -211,7 +211,7 @@ func marksOfMoves() []Entry {
 		},
 		{
 			Word: Frozen, Tone: Warn,
-			Meaning: "Something would remove the node, and the budgets of its pool let no node go now.",
+			Meaning: "Something would remove the node, and the budgets of its pool let no node go now, or a person froze it.",
 		},
 		{Word: ZoneShifted, Tone: Warn, Meaning: "A zonal shift moves traffic away from its zone. Nothing ends there."},
 		{

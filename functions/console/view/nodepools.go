@@ -39,7 +39,9 @@ func nodePools(objects *Cluster, now time.Time) []NodePool {
 		}
 		shown.Reasons = reasons(pool)
 		showHours(&shown, pool, now)
-		if shown.Nodes > 0 && !pool.Maintenance(now).Closed && nodestate.FrozenPool(pool, shown.Nodes, now) {
+		if held := pool.Frozen(api.DisruptionReasonUnderutilized, now); held != nil {
+			shown.Reasons = append(shown.Reasons, printable.Line(held.String()))
+		} else if shown.Nodes > 0 && !pool.Maintenance(now).Closed && nodestate.FrozenPool(pool, shown.Nodes, now) {
 			shown.Reasons = append(shown.Reasons, "its budgets let no node go now")
 		}
 		class := api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, objects.NodeClasses)

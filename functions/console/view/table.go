@@ -47,10 +47,13 @@ func (v *View) WriteTables(out io.Writer, form Form) error {
 	for _, problem := range v.Problems {
 		text.WriteString(style.Wrap(style.Paint(terminal.Red, "PROBLEM")+": "+problem, "", "  "))
 	}
+	for _, frozen := range v.Freezes {
+		text.WriteString(style.Wrap(style.Paint(terminal.Yellow, "FROZEN")+": "+frozen.Message, "", "  "))
+	}
 	for _, zone := range v.ShiftedZones {
 		text.WriteString(style.Wrap(style.Paint(terminal.Yellow, "ZONAL SHIFT")+": "+zone.String(), "", "  "))
 	}
-	if len(v.Problems)+len(v.ShiftedZones) > 0 {
+	if len(v.Problems)+len(v.Freezes)+len(v.ShiftedZones) > 0 {
 		text.WriteString("\n")
 	}
 	v.writePools(&text, style)

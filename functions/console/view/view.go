@@ -73,6 +73,8 @@ type View struct {
 	StandsBack string `json:"standsBack,omitempty"`
 	// IgnoredLeases says which Leases of Karpenter's name do not count, and why.
 	IgnoredLeases []string `json:"ignoredLeases,omitempty"`
+	// Freezes are the orders that hold what Whittle begins by itself.
+	Freezes []Freeze `json:"freezes,omitempty"`
 	// ShiftedZones are the zones that zonal shifts move traffic away from.
 	ShiftedZones []ShiftedZone `json:"shiftedZones,omitempty"`
 }
@@ -238,6 +240,7 @@ func Of(objects *Cluster, now time.Time) *View {
 		view.Headroom = told.Headroom
 	}
 	view.ShiftedZones = shiftedZones(objects, now)
+	view.Freezes = freezes(objects, now)
 	if c := objects.Catalog; c != nil {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}
 	}

@@ -60,6 +60,7 @@ func TestStatus(t *testing.T) {
 	fill(t, client)
 	t.Run("cost", func(t *testing.T) { sharesTheBill(t, kubeconfig) })
 	t.Run("sleep and wake", func(t *testing.T) { sleepsAndWakes(t, kubeconfig) })
+	t.Run("freeze and thaw", func(t *testing.T) { freezesAndThaws(t, kubeconfig) })
 	t.Run("json", func(t *testing.T) {
 		text, err := output(t, "status", "-kubeconfig", kubeconfig, "-output", "json")
 		if err != nil {
@@ -503,6 +504,41 @@ func sharesTheBill(t *testing.T, kubeconfig string) {
 	_, problems, err := runPlan(t, "", "cost", "-by", "namespaces", "-kubeconfig", kubeconfig)
 	if exitCode(err) != codeUsage || !strings.Contains(problems, `did you mean "namespace"?`) {
 		t.Errorf("a bill that nobody shares so: %v, %s", err, problems)
+	}
+}
+
+// freezesAndThaws freezes the cluster by a command, and thaws it.
+func freezesAndThaws(t *testing.T, kubeconfig string) {
+	t.Helper()
+	for _, step := range []struct {
+		arguments []string
+		says      string
+		status    string // empty for none
+	}{
+		{[]string{"freeze", "-reason", "INC-12", "-for", "2h"}, "the cluster is frozen by ", "(INC-12); it holds disruption"},
+		{[]string{"freeze", "-pool", "general", "-launches", "-drains"}, `nodepool "general" is frozen by `,
+			"until somebody thaws it; it holds disruption, launches, drains"},
+		{[]string{"thaw"}, `the cluster is thawed. Still, nodepool "general" is frozen by `, `FROZEN: nodepool "general"`},
+		{[]string{"thaw", "-pool", "general"}, `nodepool "general" is thawed`, ""},
+		{[]string{"thaw"}, "the cluster was not frozen", ""},
+	} {
+		text, err := output(t, append(step.arguments, "-kubeconfig", kubeconfig)...)
+		if err != nil || !strings.Contains(text, step.says) || strings.Contains(text, "by somebody") {
+			t.Errorf("%q: %v, %q", step.arguments, err, text)
+		}
+		shown, err := output(t, "status", "-kubeconfig", kubeconfig)
+		shown = strings.Join(strings.Fields(shown), " ")
+		if err != nil || !strings.Contains(shown, step.status) || (step.status == "") == strings.Contains(shown, "FROZEN") {
+			t.Errorf("after %q: %v\n%s", step.arguments, err, shown)
+		}
+	}
+	for flag, arguments := range map[string][]string{
+		`-for: "tomorrow"`: {"freeze", "-for", "tomorrow"}, `-pool: there is no nodepool "defualt"`: {"freeze", "-pool", "defualt"},
+	} {
+		_, problems, err := runPlan(t, "", append(arguments, "-kubeconfig", kubeconfig)...)
+		if exitCode(err) != codeUsage || !strings.Contains(problems, flag) {
+			t.Errorf("%q: %v, %s", arguments, err, problems)
+		}
 	}
 }
 

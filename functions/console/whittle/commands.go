@@ -81,6 +81,22 @@ func commands() []command {
 			},
 		},
 		{
+			"freeze", "stops what Whittle begins by itself, in the cluster or a NodePool; interruptions are still answered",
+			[]string{
+				"whittle freeze -reason INC-12 -for 2h", "whittle freeze -pool batch", "whittle freeze -launches -drains",
+			},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return freezeCluster(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
+			"thaw", "ends a freeze of the cluster or of a NodePool; other freezes stay",
+			[]string{"whittle thaw", "whittle thaw -pool batch"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return thawCluster(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
 			"check", "checks account and cluster before the first deployment; changes nothing",
 			[]string{"whittle check -cluster prod", "whittle check -cluster prod -o json"},
 			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/whittle-dev/whittle/functions/console/control"
+	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/hours"
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
@@ -78,11 +79,18 @@ func changeOrder(
 	if err != nil {
 		return err
 	}
+	return writeControl(ctx, client, changes, says, out)
+}
+
+// writeControl writes the changes, if there are any, and says what they come to.
+func writeControl(
+	ctx context.Context, client *cluster.Client, changes control.Changes, says string, out io.Writer,
+) error {
 	if changes != nil {
 		if err := inventory.ChangeControl(ctx, client, changes); err != nil {
 			return mend(err, client.Endpoint)
 		}
 	}
-	_, err = fmt.Fprintln(out, says)
+	_, err := fmt.Fprintln(out, says)
 	return err
 }

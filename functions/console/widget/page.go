@@ -41,6 +41,7 @@ type page struct {
 	Plan      *lastPlan
 	Standby   string // the Karpenter that acts instead
 	Shifted   []view.ShiftedZone
+	Frozen    []view.Freeze
 	Ignored   []string // Leases of Karpenter's name that do not count
 	Silent    string   // why no function seems to act
 	Problems  []string // what a person may have to look at
@@ -87,7 +88,8 @@ type node struct {
 func pageOf(shown *view.View, options Options) page {
 	p := page{
 		Options: options, Time: shown.Time.UTC().Format("15:04:05"), Catalog: shown.CatalogText(),
-		Standby: shown.Standby, Ignored: shown.IgnoredLeases, Shifted: shown.ShiftedZones, Stale: shown.CatalogStale(),
+		Standby: shown.Standby, Ignored: shown.IgnoredLeases, Shifted: shown.ShiftedZones, Frozen: shown.Freezes,
+		Stale: shown.CatalogStale(),
 	}
 	p.addProblems(shown)
 	if options.Endpoint != "" {

@@ -163,6 +163,15 @@ func TestAZonalShiftIsShown(t *testing.T) {
 	}
 }
 
+func TestAFreezeIsShown(t *testing.T) {
+	shown := small()
+	shown.Freezes = []view.Freeze{{Message: "the cluster is frozen by alice until somebody thaws it; it holds disruption"}}
+	if text := plain(render(t, shown, Options{Cluster: "prod"})); !strings.Contains(text,
+		"Frozen: the cluster is frozen by alice until somebody thaws it; it holds disruption.") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
 func TestOnePool(t *testing.T) {
 	text := plain(render(t, small(), Options{Cluster: "prod", NodePool: "gpu"}))
 	for _, want := range []string{"Price of nodes $0.0000", "Nodes 0", "batch/one", "not ready"} {

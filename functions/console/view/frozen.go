@@ -1,0 +1,36 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"github.com/whittle-dev/whittle/functions/console/printable"
+	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/freeze"
+)
+
+// Freeze is an order that holds what Whittle begins by itself.
+type Freeze struct {
+	freeze.Freeze
+	// Message says what it holds, by whom, until when and why.
+	Message string `json:"message"`
+}
+
+// freezes are those that last now. Each pool has all of them.
+func freezes(objects *Cluster, now time.Time) []Freeze {
+	if len(objects.NodePools) == 0 {
+		return nil
+	}
+	var shown []Freeze
+	for _, one := range objects.NodePools[0].Freezes.Active(now) {
+		one.Who, one.Reason = printable.Line(one.Who), printable.Line(one.Reason)
+		one.Problem = printable.Line(one.Problem)
+		message := one.String() + "; it holds " + one.Holds()
+		exists := func(pool api.NodePool) bool { return pool.Name == one.Pool }
+		if one.Pool != "" && !slices.ContainsFunc(objects.NodePools, exists) {
+			message += "; there is no such nodepool"
+		}
+		shown = append(shown, Freeze{one, message})
+	}
+	return shown
+}
