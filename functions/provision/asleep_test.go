@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,8 @@ func (e *environment) order(changes map[string]string) {
 		ObjectMeta: metav1.ObjectMeta{Name: inventory.ControlName}, Data: changes}, metav1.CreateOptions{})
 	e.try(err)
 	e.t.Cleanup(func() {
-		_ = maps.Delete(e.t.Context(), inventory.ControlName, metav1.DeleteOptions{})
+		// The test's own context has ended by then.
+		_ = maps.Delete(context.Background(), inventory.ControlName, metav1.DeleteOptions{})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/launching"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/plan"
@@ -18,8 +19,14 @@ import (
 func (r *pass) launcher() *launching.Launcher {
 	return &launching.Launcher{
 		Cluster: r.cluster, Client: r.client, Fleet: r.fleet, Now: r.now, Metrics: r.metrics, Addresses: &r.addresses,
-		Tokens: &r.fresh, Record: r.record, Published: &r.published,
+		Tokens: &r.fresh, Record: r.record, Published: &r.published, Frozen: r.frozen,
 	}
+}
+
+// frozen reads which freeze holds launches of the pool, as the API server has it now.
+func (r *pass) frozen(ctx context.Context, pool string) (*freeze.Freeze, error) {
+	frozen, err := inventory.Freezes(ctx, r.client)
+	return frozen.Of(freeze.Launches, pool, r.now()), err
 }
 
 // create writes new claims. It returns the stored claims in the order of claims, with nil for one

@@ -171,6 +171,7 @@ func (r *pass) remember(ctx context.Context, misfits map[string]misfit.Misfit, c
 func (r *pass) report(ctx context.Context) {
 	view := r.view
 	r.reportOrder(ctx)
+	r.reportFreezes(ctx)
 	for i := range view.Offer.Unusable {
 		r.reportUnusable(ctx, &view.Offer.Unusable[i])
 	}
@@ -233,7 +234,8 @@ func (r *pass) reportMisfits(ctx context.Context, held []sight.Held) {
 
 // reportUnusable says why a pool gets no nodes. Other pools get theirs.
 func (r *pass) reportUnusable(ctx context.Context, unusable *snapshot.Unusable) {
-	if unusable.Reason == "" || unusable.Reason == snapshot.ReasonAsleep { // somebody wanted it
+	switch unusable.Reason {
+	case "", snapshot.ReasonAsleep, snapshot.ReasonFrozen: // somebody wanted it
 		return
 	}
 	pool := &unusable.Pool
@@ -253,6 +255,22 @@ func (r *pass) reportOrder(ctx context.Context) {
 		message := "configmap " + cluster.Namespace + "/" + inventory.ControlName + ": " + pool.ClusterOrder.Problem.Error()
 		if r.warnPool(pool, api.EventReasonInvalidClusterOrder, message) && i == 0 {
 			slog.WarnContext(ctx, "the order for the cluster is not followed", "error", message)
+		}
+	}
+}
+
+// reportFreezes says which freezes cannot be read. Each counts until somebody mends it.
+func (r *pass) reportFreezes(ctx context.Context) {
+	pools := r.view.Objects.NodePools
+	for i := range pools {
+		for _, one := range pools[i].Freezes.Active(r.now()) {
+			if one.Problem == "" || one.Pool != "" && one.Pool != pools[i].Name {
+				continue
+			}
+			message := "configmap " + cluster.Namespace + "/" + inventory.ControlName + ": " + one.String()
+			if r.warnPool(&pools[i], api.EventReasonInvalidClusterOrder, message) {
+				slog.WarnContext(ctx, "a freeze that cannot be read counts", "NodePool", pools[i].Name, "error", message)
+			}
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/freeze"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
@@ -45,9 +47,18 @@ func (r *pass) shrink(ctx context.Context, planned *plan.Snapshot) error {
 func (r *pass) deleteSurplus(
 	ctx context.Context, planned *plan.Snapshot, pool *api.NodePool, surplus *api.NodeClaim,
 ) error {
+	frozen, err := inventory.Freezes(ctx, r.client)
+	if err != nil {
+		return err
+	}
+	if held := frozen.Of(freeze.Disruptions, pool.Name, r.now()); held != nil {
+		slog.InfoContext(ctx, "a freeze keeps a surplus replica", "NodeClaim", surplus.Name, "NodePool", pool.Name,
+			"because", held.String())
+		return nil
+	}
 	slog.InfoContext(ctx, "deleting nodeclaim to satisfy replica count",
 		"NodeClaim", surplus.Name, "NodePool", pool.Name, "replicas", *pool.Spec.Replicas)
-	err := r.client.DeleteUnchangedNodeClaim(ctx, surplus)
+	err = r.client.DeleteUnchangedNodeClaim(ctx, surplus)
 	if cluster.IsConflict(err) {
 		return nil
 	}

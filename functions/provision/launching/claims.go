@@ -46,7 +46,14 @@ func (l *Launcher) Create(
 ) ([]*api.NodeClaim, error) {
 	unprepared := intent.Prepare(claims, in)
 	stored := make([]*api.NodeClaim, len(claims))
+	frozen, err := l.frozen(ctx, claims)
+	if err != nil {
+		return stored, err
+	}
 	uncreated := inParallel(len(claims), func(i int) error {
+		if frozen[claims[i].Labels[api.NodePoolLabelKey]] {
+			return nil
+		}
 		created, err := l.Client.CreateNodeClaim(ctx, &claims[i])
 		if err != nil {
 			return fmt.Errorf("creating a nodeclaim of nodepool %q: %w", claims[i].Labels[api.NodePoolLabelKey], err)
@@ -60,6 +67,25 @@ func (l *Launcher) Create(
 		}
 	}
 	return stored, errors.Join(uncreated, unprepared)
+}
+
+// frozen returns the pools of the claims whose launches a person has frozen since the plan.
+func (l *Launcher) frozen(ctx context.Context, claims []api.NodeClaim) (map[string]bool, error) {
+	pools := map[string]bool{}
+	for i := range claims {
+		pool := claims[i].Labels[api.NodePoolLabelKey]
+		if _, known := pools[pool]; known {
+			continue
+		}
+		held, err := l.Frozen(ctx, pool)
+		if err != nil {
+			return nil, err
+		}
+		if pools[pool] = held != nil; held != nil {
+			slog.InfoContext(ctx, "a freeze holds new nodeclaims", "NodePool", pool, "because", held.String())
+		}
+	}
+	return pools, nil
 }
 
 // separate takes the claims of a batch out of it, so that each is launched with a token of its own.

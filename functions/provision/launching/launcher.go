@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/nodeclass"
@@ -58,6 +59,8 @@ type Launcher struct {
 	// Addresses is the container's, and Tokens the pass's.
 	Addresses *Addresses
 	Tokens    *Tokens
+	// Frozen reads, past every cache, which freeze holds launches of the pool; nil for none.
+	Frozen func(ctx context.Context, pool string) (*freeze.Freeze, error)
 	// Record keeps an event for the end of the pass. It is safe for concurrent use.
 	Record    func(cluster.Event)
 	Published *publish.Pending // for EventBridge

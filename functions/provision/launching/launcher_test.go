@@ -20,6 +20,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog/catalogtest"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/launch"
 	"github.com/whittle-dev/whittle/shared/publish"
 )
@@ -132,6 +133,8 @@ type world struct {
 	machines *machines
 	facts    launching.Facts
 	events   []string // their reasons
+	frozen   *freeze.Freeze
+	unread   error // of what people have frozen
 }
 
 func newWorld(t *testing.T, answer func(launch.Request) (fleet.Outcome, error)) *world {
@@ -141,6 +144,7 @@ func newWorld(t *testing.T, answer func(launch.Request) (fleet.Outcome, error)) 
 	w := &world{objects: &objects{}, machines: &machines{answer: answer}}
 	var mutex sync.Mutex
 	w.Launcher = &launching.Launcher{
+		Frozen:  func(context.Context, string) (*freeze.Freeze, error) { return w.frozen, w.unread },
 		Cluster: "test", Client: w.objects, Fleet: w.machines, Now: func() time.Time { return now },
 		Addresses: &launching.Addresses{}, Tokens: &launching.Tokens{}, Published: &publish.Pending{},
 		Record: func(event cluster.Event) {
@@ -294,4 +298,25 @@ func TestACutBatchIsLaunchedOneByOne(t *testing.T) {
 			t.Errorf("EC2 was asked %d times, %v", len(w.machines.requests), err)
 		}
 	})
+}
+
+func TestAFreezeIsTheLastThingReadBeforeALaunch(t *testing.T) {
+	w := newWorld(t, func(launch.Request) (fleet.Outcome, error) {
+		return fleet.Outcome{Instances: []fleet.Instance{instance("i-1")}}, nil
+	})
+	w.frozen = &freeze.Freeze{Who: "alice", Launches: true}
+	if result, err := w.Launch(t.Context(), w.facts, groups(1)); err != nil || result.Short || len(w.machines.requests) != 0 {
+		t.Errorf("frozen: %v, %+v, %d requests", err, result, len(w.machines.requests))
+	}
+	if len(w.objects.deleted) > 0 {
+		t.Errorf("deleted %v", w.objects.deleted)
+	}
+	w.frozen, w.unread = nil, errors.New("no answer")
+	if _, err := w.Launch(t.Context(), w.facts, groups(1)); !errors.Is(err, w.unread) || len(w.machines.requests) != 0 {
+		t.Errorf("unread: %v, %d requests", err, len(w.machines.requests))
+	}
+	w.unread = nil
+	if result, err := w.Launch(t.Context(), w.facts, groups(1)); err != nil || len(result.Launched) != 1 {
+		t.Errorf("after the thaw: %v, %+v", err, result)
+	}
 }

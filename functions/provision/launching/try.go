@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
+	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -145,6 +147,9 @@ func (r *round) request(ctx context.Context, in subject) followed {
 	if err == nil {
 		err = cluster.LeaseEnded(ctx)
 	}
+	if err == nil && len(held) > 0 {
+		held, err = r.unfrozen(ctx, held)
+	}
 	if err != nil || len(held) == 0 {
 		r.Addresses.settle(&request, nil)
 		return failed(err)
@@ -162,6 +167,22 @@ func (r *round) request(ctx context.Context, in subject) followed {
 		answer.Short, err = nil, fmt.Errorf("%s: %w: %w", request.Name, fleet.ErrRefused, answer.Refused)
 	}
 	return r.answered(in, answer, err)
+}
+
+// unfrozen returns the claims, or none where a freeze holds their launch. It is the last look before EC2 is
+// asked. Claims that are held stay: a later pass launches them, or their time ends.
+func (r *round) unfrozen(ctx context.Context, claims []api.NodeClaim) ([]api.NodeClaim, error) {
+	pool := claims[0].Labels[api.NodePoolLabelKey]
+	frozen, err := r.Frozen(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	if frozen == nil {
+		return claims, nil
+	}
+	slog.InfoContext(ctx, "a freeze holds a launch", "NodeClaim", claims[0].Name, "nodeclaims", len(claims),
+		"NodePool", pool, "because", frozen.String())
+	return nil, nil
 }
 
 // leavesNothing notes what is left out, unless the class then has no available offering, which it
