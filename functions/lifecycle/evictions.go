@@ -37,11 +37,11 @@ type evictions struct {
 // evictionTurn is held by the eviction that is under way. Its content is the refusal of the budget.
 type evictionTurn chan error
 
-// evict asks for the eviction of the pod when it is its turn.
-func (e *evictions) evict(ctx context.Context, pod *corev1.Pod) error {
+// evict asks for the eviction of the pod when it is its turn, unless may returns an error then.
+func (e *evictions) evict(ctx context.Context, pod *corev1.Pod, may func(context.Context) error) error {
 	key := e.budgetOf(ctx, pod)
 	if key == "" {
-		return e.ask(ctx, pod)
+		return e.ask(ctx, pod, may)
 	}
 	turn := e.turn(key)
 	select {
@@ -50,7 +50,7 @@ func (e *evictions) evict(ctx context.Context, pod *corev1.Pod) error {
 		if refused != nil && (protection.IsReady(pod) || errors.As(refused, &errLateEviction{})) {
 			return refused
 		}
-		err := e.ask(ctx, pod)
+		err := e.ask(ctx, pod, may)
 		if apierrors.IsTooManyRequests(err) && !e.unknown {
 			err = refusedBy{key, err}
 		}
@@ -64,9 +64,12 @@ func (e *evictions) evict(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // ask asks for the eviction, and returns errOver where the next pass has to.
-func (e *evictions) ask(ctx context.Context, pod *corev1.Pod) error {
+func (e *evictions) ask(ctx context.Context, pod *corev1.Pod, may func(context.Context) error) error {
 	if e.over() {
 		return errOver
+	}
+	if err := may(ctx); err != nil {
+		return err
 	}
 	inTime, cancel := context.WithTimeout(ctx, evictWithin)
 	defer cancel()

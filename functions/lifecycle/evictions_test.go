@@ -83,7 +83,7 @@ func evictAtOnce(b *budgeted, apps ...string) map[string][]error {
 				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 			}
 			all.Go(func() {
-				err := e.evict(context.Background(), pod)
+				err := e.evict(context.Background(), pod, func(context.Context) error { return nil })
 				mutex.Lock()
 				defer mutex.Unlock()
 				if err != nil {

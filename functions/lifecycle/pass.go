@@ -95,6 +95,7 @@ func newPass(h *Handler, client kubernetes, seen *seen) *pass {
 			client: client, fleet: h.fleet, now: h.now, report: seen.report,
 			evictions:   max(1, parallel/max(1, drained(seen.views))),
 			evicting:    &evictions{client: client},
+			frozen:      &freezes{store: client, now: h.now},
 			nominations: make(chan struct{}, cmp.Or(h.Nominations, parallel)),
 		},
 		seen: seen, leftovers: h.leftovers, old: h.old,
@@ -182,6 +183,7 @@ func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) 
 	if over {
 		view.Expected = nil // others may have them by now
 	}
+	view.Frozen = p.frozen.held(ctx, view.Hold(p.now()))
 	var outcome nodeclaim.Outcome
 	err := guard.Run(func() error {
 		outcome = nodeclaim.Next(view, p.now())

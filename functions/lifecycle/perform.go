@@ -53,6 +53,7 @@ type performer struct {
 	report    bool // whether events tell of evictions that a budget refuses
 	evictions int  // the number of pods of one node that are evicted at a time
 	evicting  *evictions
+	frozen    *freezes
 	// nominations holds an element for each nomination or binding that is under way.
 	nominations chan struct{}
 
@@ -95,7 +96,7 @@ func (p *performer) carryOut(
 			slog.WarnContext(ctx, "the reboot of an unhealthy node is refused", "NodeClaim", claim.Name, "error", err)
 			steps, err = reboot.Refused, nil
 		}
-		if cluster.IsStale(err) || errors.Is(err, errRuns) || errors.Is(err, errUnbound) {
+		if cluster.IsStale(err) || errors.Is(err, errRuns) || errors.Is(err, errUnbound) || errors.Is(err, errFrozen) {
 			slog.DebugContext(ctx, "changed since it was read", "error", err)
 			return true, nil
 		}
@@ -133,7 +134,7 @@ func (p *performer) evictAll(ctx context.Context, steps []nodeclaim.Step) (late 
 	}
 	_ = group.Wait() // the functions return no error
 	for i, err := range failed {
-		if errors.Is(err, errOver) {
+		if errors.Is(err, errOver) || errors.Is(err, errFrozen) {
 			late, failed[i] = true, nil
 		}
 	}
@@ -163,6 +164,11 @@ type versions struct {
 
 // step carries out one step.
 func (p *performer) step(ctx context.Context, claim *api.NodeClaim, now *versions, step nodeclaim.Step) error {
+	if nodeclaim.HoldOf(step).Voluntary {
+		if err := p.frozen.require(ctx, step); err != nil {
+			return err
+		}
+	}
 	switch step := step.(type) {
 	case nodeclaim.PatchNode:
 		return p.client.PatchNode(ctx, step.Name, movedOn(step.Patch, now.node))
@@ -342,7 +348,7 @@ func (p *performer) requireHalted(ctx context.Context, id string) error {
 // again.
 func (p *performer) evict(ctx context.Context, step nodeclaim.Evict) error {
 	pod := step.Pod
-	err := p.evicting.evict(ctx, pod)
+	err := p.evicting.evict(ctx, pod, func(ctx context.Context) error { return p.frozen.require(ctx, step) })
 	var late errLateEviction
 	switch {
 	case err == nil:

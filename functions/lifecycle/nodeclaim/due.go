@@ -38,7 +38,7 @@ func (p *pass) deleteIfDue() bool {
 		return p.delete("deleting nodeclaim of a deleted node")
 	case p.isShifted() && !p.lost():
 		return false
-	case p.expired() && !p.view.ExpiryWaits:
+	case p.expired() && !p.view.ExpiryWaits && p.view.Frozen == "":
 		return p.delete("deleting expired nodeclaim", "reason", "expired")
 	case p.view.Unhealthy != nil:
 		return p.repair()
@@ -71,8 +71,7 @@ func (p *pass) deleteUnlaunched() bool {
 
 // expired reports whether the claim has outlived its expireAfter.
 func (p *pass) expired() bool {
-	expires := p.claim.Spec.ExpireAfter.Duration
-	return expires != nil && p.age() >= *expires
+	return expiredAt(p.claim, p.now)
 }
 
 // isShifted reports whether a zonal shift keeps the claim's instance.

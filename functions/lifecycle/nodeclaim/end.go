@@ -41,6 +41,8 @@ func (p *pass) end() {
 		p.endHalted()
 	case p.is(api.ConditionTypeInstanceTerminating):
 		p.awaitInstance()
+	case p.view.Frozen != "":
+		p.waitForThaw()
 	case p.node == nil || p.drained() && p.detached():
 		p.terminate()
 	default:

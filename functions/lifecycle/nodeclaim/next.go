@@ -32,6 +32,7 @@ func Next(view View, now time.Time) Outcome {
 			p.advance()
 		}
 	}
+	p.markHeld()
 	return p.outcome
 }
 

@@ -41,7 +41,7 @@ type (
 	// PatchClaimStatus merges the patch into the claim's status in the same way.
 	PatchClaimStatus struct{ Patch map[string]any }
 	// DeleteClaim deletes the claim; its finalizer holds it.
-	DeleteClaim struct{}
+	DeleteClaim struct{ Hold Hold }
 	// DeleteNode deletes the node; its finalizer holds it.
 	DeleteNode struct {
 		Name string
@@ -52,17 +52,22 @@ type (
 		Pod  *corev1.Pod
 		Node *corev1.Node // its node, for the event when a budget forbids the eviction
 		Why  string       // the reason for which the node leaves, or "", for the pod's event
+		Hold Hold
 	}
 	// DeletePod deletes the pod, whatever its disruption budgets allow.
 	DeletePod struct {
 		Pod          *corev1.Pod
 		GraceSeconds int64
+		Hold         Hold
 	}
 	// RequireHalted asks EC2 for the instance by its id. The steps after it follow only if nothing
 	// runs on the instance: it is stopped or terminated, or EC2 does not know it.
 	RequireHalted struct{ InstanceID string }
 	// Terminate terminates the instance.
-	Terminate struct{ InstanceID string }
+	Terminate struct {
+		InstanceID string
+		Hold       Hold
+	}
 	// Reboot reboots the instance. If EC2 refuses for good, the steps of Refused follow, and those
 	// after it do not.
 	Reboot struct {

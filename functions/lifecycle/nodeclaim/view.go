@@ -87,6 +87,8 @@ type View struct {
 	// ExpiryWaits keeps an expired claim: its pool has it replaced first, within budgets, or the pool
 	// was not read.
 	ExpiryWaits bool
+	// Frozen says which freeze holds the claim's end or its drain; empty for none.
+	Frozen string
 	// ShiftedUntil is the end of a zonal shift away from the node's zone, zero without one. Whittle ends
 	// no node there until then.
 	ShiftedUntil time.Time
