@@ -81,6 +81,40 @@ type SavingsFound struct {
 	SavedPerHour float64 `json:"savedPerHour"`
 }
 
+// Freeze is an order of a person that Whittle begins nothing by itself.
+type Freeze struct {
+	// NodePool is empty for a freeze of the whole cluster.
+	NodePool string `json:"nodePool,omitempty"`
+	Who      string `json:"who,omitempty"`
+	// Reason is why, in that person's words.
+	Reason string `json:"reason,omitempty"`
+	// Until is when it ends, as in RFC 3339. It is empty for one that lasts until somebody ends it.
+	Until string `json:"until,omitempty"`
+	// Launches and Drains say that it holds these, too.
+	Launches bool `json:"launches"`
+	Drains   bool `json:"drains"`
+	// Problem is why the order cannot be read, with the remedy.
+	Problem string `json:"problem,omitempty"`
+}
+
+// FreezeBegan says that a person froze the cluster or a NodePool, or changed a freeze.
+type FreezeBegan struct {
+	Head
+	Freeze
+}
+
+// FreezeEnded says that a freeze has ended, by its time or by a person.
+type FreezeEnded struct {
+	Head
+	Freeze
+}
+
+// DetailType is the event's detail-type.
+func (FreezeBegan) DetailType() string { return "Freeze Began" }
+
+// DetailType is the event's detail-type.
+func (FreezeEnded) DetailType() string { return "Freeze Ended" }
+
 // DetailType is the event's detail-type.
 func (NodeLaunched) DetailType() string { return "Node Launched" }
 
@@ -101,5 +135,8 @@ func (SavingsFound) DetailType() string { return "Savings Found" }
 
 // All returns an empty detail of each type.
 func All() []Detail {
-	return []Detail{NodeLaunched{}, NodeReady{}, NodeDrained{}, LaunchFailed{}, PodsUnserved{}, SavingsFound{}}
+	return []Detail{
+		NodeLaunched{}, NodeReady{}, NodeDrained{}, LaunchFailed{}, PodsUnserved{}, SavingsFound{},
+		FreezeBegan{}, FreezeEnded{},
+	}
 }

@@ -182,8 +182,9 @@ func (p *pass) workOnClaims(ctx context.Context) result {
 func (p *pass) workOnClaim(ctx context.Context, view nodeclaim.View, over bool) result {
 	if over {
 		view.Expected = nil // others may have them by now
+	} else {
+		view.Frozen = p.frozen.held(ctx, view.Hold(p.now()))
 	}
-	view.Frozen = p.frozen.held(ctx, view.Hold(p.now()))
 	var outcome nodeclaim.Outcome
 	err := guard.Run(func() error {
 		outcome = nodeclaim.Next(view, p.now())

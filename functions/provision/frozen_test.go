@@ -1,14 +1,18 @@
 package provision
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/plan"
+	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/sight"
 )
 
@@ -135,5 +139,64 @@ func TestAFrozenPoolKeepsItsSurplusReplicas(t *testing.T) {
 	e.pass()
 	if left := count(); left != 1 {
 		t.Errorf("%d replicas are left after the thaw", left)
+	}
+}
+
+// bus keeps the events that are sent to EventBridge.
+type bus struct{ sent []string }
+
+func (b *bus) PutEvents(
+	_ context.Context, input *eventbridge.PutEventsInput, _ ...func(*eventbridge.Options),
+) (*eventbridge.PutEventsOutput, error) {
+	for _, entry := range input.Entries {
+		b.sent = append(b.sent, *entry.DetailType+": "+*entry.Detail)
+	}
+	return &eventbridge.PutEventsOutput{}, nil
+}
+
+func TestABeginningAndAnEndAreToldOnce(t *testing.T) {
+	e := newEnvironment(t)
+	e.apply(nodePool("batch", "default", nil))
+	sent := &bus{}
+	tickOf := func() {
+		t.Helper()
+		handler := e.handler(alive()) // each tick comes to a new container
+		handler.publisher = publish.NewFor(sent, "default", time.Now, func() {})
+		if _, err := handler.handle(t.Context(), tick("1")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tickOf()
+	if len(sent.sent) > 0 {
+		t.Fatalf("nothing is frozen, and %q", sent.sent)
+	}
+	e.freezes(alice, freeze.Freeze{Pool: "batch", Who: "bob"})
+	for range 3 {
+		tickOf()
+	}
+	if all := strings.Join(sent.sent, "\n"); len(sent.sent) != 2 || !strings.Contains(all,
+		`Freeze Began: {"version":1,"cluster":"test","who":"alice","reason":"INC-12","launches":true,"drains":false}`) ||
+		!strings.Contains(all, `Freeze Began: {"version":1,"cluster":"test","nodePool":"batch","who":"bob"`) {
+		t.Errorf("the bus has\n%s", all)
+	}
+	if told := e.events("default", api.EventReasonFrozen); len(told) != 1 ||
+		told[0] != "the cluster is frozen by alice until somebody thaws it (INC-12); it holds disruption, launches" {
+		t.Errorf("the pool default is told %q", told)
+	}
+	if told := e.events("batch", api.EventReasonFrozen); len(told) != 2 {
+		t.Errorf("the pool batch is told %q", told)
+	}
+	e.freezes(freeze.Freeze{Pool: "batch", Who: "bob"})
+	for range 2 {
+		tickOf()
+	}
+	if len(sent.sent) != 3 || !strings.HasPrefix(sent.sent[2], `Freeze Ended: {"version":1,"cluster":"test","who":"alice"`) {
+		t.Errorf("the bus has %q", sent.sent)
+	}
+	e.order(nil)
+	tickOf() // for the tests that follow
+	if told := e.events("default", api.EventReasonThawed); len(told) != 1 ||
+		!strings.HasPrefix(told[0], "A freeze has ended: the cluster is frozen by alice") {
+		t.Errorf("the pool default is told %q", told)
 	}
 }

@@ -177,10 +177,14 @@ func (h *Handler) reportTick(ctx context.Context, client *cluster.Client) {
 		return
 	}
 	h.reported.Store(now.Unix())
+	var known bool
 	told := status.Deployment{
 		Tick: now.UTC().Truncate(time.Second), Version: version.String(), Headroom: h.headroom.Load(),
 	}
 	h.settings.Tell(&told)
+	if told.Freezes, known = h.tellFreezes(ctx, client); !known {
+		return // the next minute compares with what was told last
+	}
 	if err := status.PutDeployment(ctx, client, told, time.Duration(h.waited.Swap(0))); err != nil {
 		slog.WarnContext(ctx, "the tick is not shown in the status", "error", err)
 	}

@@ -247,12 +247,13 @@ func TestAStarvedOfferingIsLeftOut(t *testing.T) {
 	}
 }
 
-// A container tells of its tick once a minute, which takes a read and a write.
+// A container tells of its tick once a minute, which takes three reads and a write: of freezes, and of the status
+// before and after.
 func TestAnIdleTickMakesTwoCalls(t *testing.T) {
 	e := newEnvironment(t)
 	count := alive()
 	handler := e.handler(count)
-	for _, want := range []int{4, 2, 2} {
+	for _, want := range []int{6, 2, 2} {
 		count.calls = nil
 		if _, err := handler.handle(t.Context(), tick("1")); err != nil {
 			t.Fatal(err)

@@ -30,6 +30,12 @@ const EventReasonSpotInterrupted = "SpotInterrupted"
 // EventReasonInvalidClusterOrder is the reason of events about the ConfigMap whittle-control.
 const EventReasonInvalidClusterOrder = "InvalidClusterOrder"
 
+// EventReasonFrozen and EventReasonThawed are the reasons of events about the beginning and the end of a freeze.
+const (
+	EventReasonFrozen = "Frozen"
+	EventReasonThawed = "Thawed"
+)
+
 // EventReasonNoCompatibleInstanceTypes is the reason of events about a NodePool whose requirements or
 // minValues leave no instance type.
 const EventReasonNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes"
@@ -66,8 +72,13 @@ func provisionEvents() []EventReason {
 		},
 		{
 			EventReasonInvalidClusterOrder, []string{NodePoolKind}, by,
-			"A key of the ConfigMap `whittle-control` cannot be read. Nothing sleeps by it.",
+			"A key of the ConfigMap `whittle-control` cannot be read. Nothing sleeps by it. A freeze counts until it is mended.",
 		},
+		{
+			EventReasonFrozen, []string{NodePoolKind}, by,
+			"A person froze the pool or the cluster. The message says who, until when and why.",
+		},
+		{EventReasonThawed, []string{NodePoolKind}, by, "A freeze has ended, by its time or by a person."},
 		{
 			ConditionTypeLaunched, []string{NodeClaimKind}, by,
 			"EC2 launched the instance. The message has its type, zone and price.",
@@ -158,7 +169,7 @@ func disruptEvents() []EventReason {
 		{"DisruptionWaitingReadiness", []string{NodeClaimKind}, by, "Nodes wait until this replacement is initialized."},
 		{"DisruptionTerminating", both, []string{"disrupt", "lifecycle"}, "The node is being removed."},
 		{
-			"DisruptionBlocked", []string{"node", NodeClaimKind, NodePoolKind}, by,
+			"DisruptionBlocked", []string{"node", NodeClaimKind, NodePoolKind}, []string{"disrupt", "lifecycle"},
 			"A disruption is due, and something prevents it.",
 		},
 		{"RestartedToMove", []string{"Deployment"}, by, "The Deployment was restarted to move its only pod."},

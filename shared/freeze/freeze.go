@@ -144,3 +144,29 @@ func (s *Freezes) Active(now time.Time) []Freeze {
 	}
 	return slices.DeleteFunc(slices.Clone(s.All), func(f Freeze) bool { return !f.Active(now) })
 }
+
+// Changed compares the freezes of two times. Began are those of now that differ from before, and ended those
+// of before whose place is empty now.
+func Changed(before, now []Freeze) (began, ended []Freeze) {
+	type place struct {
+		pool   string
+		broken bool
+	}
+	of := func(f *Freeze) place { return place{f.Pool, f.Problem != ""} }
+	was, is := map[place]string{}, map[place]bool{}
+	for i := range before {
+		was[of(&before[i])] = before[i].String() + before[i].Holds()
+	}
+	for i := range now {
+		is[of(&now[i])] = true
+		if was[of(&now[i])] != now[i].String()+now[i].Holds() {
+			began = append(began, now[i])
+		}
+	}
+	for i := range before {
+		if !is[of(&before[i])] {
+			ended = append(ended, before[i])
+		}
+	}
+	return began, ended
+}

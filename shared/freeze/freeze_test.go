@@ -147,6 +147,27 @@ func TestAFreezeInWords(t *testing.T) {
 	}
 }
 
+func TestChanged(t *testing.T) {
+	all := func(until time.Duration) freeze.Freeze { return freeze.Freeze{Who: "alice", Until: now.Add(until)} }
+	batch, broken := freeze.Freeze{Pool: "batch", Who: "bob"}, freeze.Freeze{Problem: "data.freeze"}
+	for name, test := range map[string]struct {
+		before, now  []freeze.Freeze
+		began, ended int
+	}{
+		"nothing":        {},
+		"the first":      {now: []freeze.Freeze{all(1), batch}, began: 2},
+		"the same":       {before: []freeze.Freeze{all(1), batch}, now: []freeze.Freeze{all(1), batch}},
+		"extended":       {before: []freeze.Freeze{all(time.Hour)}, now: []freeze.Freeze{all(2 * time.Hour)}, began: 1},
+		"one of two":     {before: []freeze.Freeze{all(1), batch}, now: []freeze.Freeze{batch}, ended: 1},
+		"broken, mended": {before: []freeze.Freeze{broken}, now: []freeze.Freeze{all(1)}, began: 1, ended: 1},
+	} {
+		began, ended := freeze.Changed(test.before, test.now)
+		if len(began) != test.began || len(ended) != test.ended {
+			t.Errorf("%s: began %v, ended %v", name, began, ended)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add("freeze", "who: a\nuntil: 2026-03-02T07:00:00Z")
 	f.Add("freeze.a", "'")

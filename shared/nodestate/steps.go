@@ -32,6 +32,7 @@ const (
 	StepTerminated   Step = "terminated"
 	StepFailed       Step = "failed"
 	StepZonalShifted Step = "zone shifted"
+	StepFrozen       Step = "frozen"
 )
 
 // StepEntry describes a step.
@@ -145,6 +146,10 @@ func stepsOfEnd() []StepEntry {
 		{
 			Step: StepZonalShifted, Meaning: "A zonal shift began or ended.",
 			Reasons: []string{api.EventReasonZonalShiftActive, api.EventReasonZonalShiftCleared},
+		},
+		{
+			Step: StepFrozen, Meaning: "A freeze began or ended.",
+			Reasons: []string{api.EventReasonFrozen, api.EventReasonThawed},
 		},
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/whittle-dev/whittle/shared/freeze"
 )
 
 const deploymentKey = "deployment.json"
@@ -30,6 +32,8 @@ type Deployment struct {
 	Commitments bool `json:"commitments,omitempty"`
 	// MaxDollarsPerHour is the most that all nodes cost together; zero for no such limit.
 	MaxDollarsPerHour float64 `json:"maxDollarsPerHour,omitempty"`
+	// Freezes are those that lasted at the tick. The next tick tells of what has changed since.
+	Freezes []freeze.Freeze `json:"freezes,omitempty"`
 	// Headroom is what they keep, as of the last plan; nil without a buffer.
 	Headroom *Headroom `json:"headroom,omitempty"`
 }
