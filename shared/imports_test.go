@@ -169,9 +169,9 @@ func layers() []layer {
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/commitment shared/launch shared/nodeclass"},
 		{
 			path:    "shared/inventory",
-			imports: "shared/api shared/catalog shared/cluster shared/commitment shared/hours shared/kubelet shared/misfit",
+			imports: "shared/api shared/catalog shared/cluster shared/commitment shared/freeze shared/hours shared/kubelet shared/misfit",
 		},
-		{path: "shared/status", imports: "shared/api shared/cluster"},
+		{path: "shared/status", imports: "shared/api shared/cluster shared/freeze"},
 		{
 			path: "shared/sight",
 			imports: "shared/api shared/buffer shared/catalog shared/cluster shared/commitment shared/consolidation shared/disruption " +

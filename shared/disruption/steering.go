@@ -128,8 +128,8 @@ func (s *Cluster) steered(priceOf func(*api.NodeClaim) (float64, bool), now time
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
 		pool := pools[node.pool()]
-		if pool == nil || pool.Frozen(api.DisruptionReasonEmpty, now) != nil || !SteersPods(pool) || !pool.ConsolidatesEmpty() || !node.maySteer(now) ||
-			node.awaits(waiting) || node.awaits(moving) {
+		if pool == nil || !SteersPods(pool) || !pool.ConsolidatesEmpty() || !node.maySteer(now) ||
+			pool.Frozen(api.DisruptionReasonEmpty, now) != nil || node.awaits(waiting) || node.awaits(moving) {
 			continue
 		}
 		if price, isKnown := priceOf(node.Claim); isKnown {

@@ -59,7 +59,9 @@ func TestWhatAFreezeMayHold(t *testing.T) {
 }
 
 func TestAFreezeHaltsNoDeletionThatCameDuringIt(t *testing.T) {
-	for since, want := range map[time.Duration]bool{0: true, 10 * time.Second: true, time.Minute: true, 2 * time.Minute: false} {
+	for since, want := range map[time.Duration]bool{
+		0: true, 10 * time.Second: true, time.Minute: true, 2 * time.Minute: false,
+	} {
 		hold := Hold{Voluntary: true, What: freeze.Drains, Claim: claim(deletedAgo(time.Minute))}
 		frozen := &freeze.Freezes{All: []freeze.Freeze{{Pool: "default", Since: now.Add(-since), Drains: true}}}
 		if held := hold.Holds(frozen, now) != nil; held != want {

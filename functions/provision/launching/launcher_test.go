@@ -305,7 +305,8 @@ func TestAFreezeIsTheLastThingReadBeforeALaunch(t *testing.T) {
 		return fleet.Outcome{Instances: []fleet.Instance{instance("i-1")}}, nil
 	})
 	w.frozen = &freeze.Freeze{Who: "alice", Launches: true}
-	if result, err := w.Launch(t.Context(), w.facts, groups(1)); err != nil || result.Short || len(w.machines.requests) != 0 {
+	result, err := w.Launch(t.Context(), w.facts, groups(1))
+	if err != nil || result.Short || len(w.machines.requests) != 0 {
 		t.Errorf("frozen: %v, %+v, %d requests", err, result, len(w.machines.requests))
 	}
 	if len(w.objects.deleted) > 0 {
