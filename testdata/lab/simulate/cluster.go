@@ -168,6 +168,7 @@ func (r *Run) begins() {
 		r.shift(l, share, 0)
 	}
 	r.scaleStatic(0)
+	r.freezes(0)
 	r.askForRooms()
 	r.gather()
 	r.gatherInVain()

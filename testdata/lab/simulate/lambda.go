@@ -31,6 +31,8 @@ type invocation struct {
 	cancel         context.CancelFunc
 	calls          int
 	poolsRead      time.Time // when it last asked for NodePools past the watch cache
+	control        shown     // what it was last shown of what people have frozen
+	deletes        string    // the path of the last claim that it ended by choice
 	over           bool
 	// ended gets the answer. It gets false where the function was killed, took too long or failed.
 	ended func(answer []byte, ok bool)

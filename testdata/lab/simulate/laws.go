@@ -23,6 +23,7 @@ func Laws() []laws.Law {
 		{"detached-after-unmount", "A volume is detached from a running machine only when its kubelet has unmounted it."},
 		{"plans-only", "No function writes about the pods of CapacityBuffers, which exist in plans only."},
 		{"static-stays", "Provision deletes no claim of a static pool that the pool needs."},
+		{"frozen-stays", "Disrupt ends no node by choice that a person froze, and asks just before."},
 		{"room-stays", "A request that was provisioned does not fail."},
 		{"pods-run", "At rest, each pod that can have a place runs, and each that was deleted has gone."},
 		{"static-count", "At rest, a static pool has as many nodes as it asks for, unless its last ones never joined."},

@@ -35,6 +35,7 @@ type call struct {
 	what       string // for people
 	named      string // the AWS operation, once someone asked
 	sent       time.Time
+	number     int // of the call in its invocation
 	answered   bool
 	answers    chan answer
 }
@@ -175,7 +176,7 @@ func (r *Run) place(c *call) {
 	}
 	c.invocation.calls++
 	r.result.Calls++
-	c.sent = time.Now()
+	c.sent, c.number = time.Now(), c.invocation.calls
 	c.name = fmt.Sprintf("%s/%d", c.invocation.name, c.invocation.calls)
 	c.what = c.short()
 	fate := r.weather.fate(c)
@@ -212,6 +213,7 @@ func (r *Run) carryOut(c *call, fate fate, back time.Duration) {
 	case fate.refused:
 		response = refusal(c)
 	case c.isKubernetes():
+		r.noteControl(c)
 		response = r.servers[c.invocation.network.server].Serve(c.request, c.body)
 	default:
 		response = r.aws(c)

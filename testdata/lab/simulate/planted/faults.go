@@ -227,6 +227,14 @@ func Faults() []Fault {
 			}},
 		},
 		{
+			Name: "freeze-read-once", Law: "frozen-stays",
+			What: "disrupt looks at what people have frozen only at the beginning of a pass",
+			Replacements: []overlay.Replacement{{
+				File: "functions/disrupt/perform.go", Old: "if task.Voluntary() && (i == 0 || decide.TakesEffect(step)) {",
+				New: "if task.Voluntary() && i < 0 {",
+			}},
+		},
+		{
 			Name: "silence-taken-for-death", Law: "in-service",
 			What: "lifecycle takes an instance for halted whose kubelet is silent",
 			Replacements: []overlay.Replacement{{
