@@ -12,8 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/membership"
 )
 
-// interruptions is the memory of interruptions that this container has read or written last. A pass that
-// adds nothing to it reads and writes nothing. It is safe for concurrent use.
+// interruptions is the memory of interruptions that this container has read or written last. A pass
+// that adds nothing to it reads and writes nothing. It is safe for concurrent use.
 type interruptions struct {
 	mutex sync.Mutex
 	known *catalog.Interruptions
@@ -31,8 +31,9 @@ func (i *interruptions) remember(known *catalog.Interruptions) {
 	i.known = known
 }
 
-// countInterruptions counts the spot nodes that EC2 takes back, and on ticks the hours of all, for the prices
-// of the next plans. After a failure the next pass tries again: a node goes on to say that it is interrupted.
+// countInterruptions counts the spot nodes that EC2 takes back, and on ticks the hours of all, for
+// the prices of the next plans. After a failure the next pass tries again: a node goes on to say
+// that it is interrupted.
 func (h *Handler) countInterruptions(ctx context.Context, store inventory.Store, s *seen) {
 	now := h.now()
 	spot := spotSeen(s)
@@ -47,8 +48,9 @@ func (h *Handler) countInterruptions(ctx context.Context, store inventory.Store,
 	h.interruptions.remember(known)
 }
 
-// spotSeen is what the pass has seen of spot nodes. Only a tick sees all of them. A node's word that it is
-// interrupted counts where its claim is deleted, which interrupt does and a kubelet cannot.
+// spotSeen is what the pass has seen of spot nodes. Only a tick sees all of them. A node's word
+// that it is interrupted counts where its claim is deleted, which interrupt does and a kubelet
+// cannot.
 func spotSeen(s *seen) catalog.SpotSeen {
 	var spot catalog.SpotSeen
 	members := membership.Join(s.claims, s.nodes)

@@ -142,7 +142,8 @@ func TestHoursOfSpotNodesAreCountedOnTicks(t *testing.T) {
 	}
 }
 
-// TestInterruptedNodesReachPlans follows a node that interrupt took out of use to the rates of plans.
+// TestInterruptedNodesReachPlans follows a node that interrupt took out of use to the rates of
+// plans.
 func TestInterruptedNodesReachPlans(t *testing.T) {
 	l := newLife(t)
 	l.clock.leaveHalfHour()

@@ -24,22 +24,22 @@ const (
 	// rateStep is what rates are rounded to, so that prices do not change with each hour of a node.
 	// rareInterruptions is the rate, per node hour, below which a spot pool counts as free of them.
 	rateStep, rareInterruptions = 0.0001, 0.001
-	// hoursEvery is how often the hours of nodes are added. longestGap is the longest time since the last
-	// count for which they are, because nobody saw the nodes of a longer one.
+	// hoursEvery is how often the hours of nodes are added. longestGap is the longest time since the
+	// last count for which they are, because nobody saw the nodes of a longer one.
 	hoursEvery, longestGap = time.Hour, 2 * time.Hour
 	// maximumPools and maximumCounted bound the memory, which is part of a ConfigMap.
 	maximumPools, maximumCounted = 400, 1000
 )
 
-// Interruptions remembers how often EC2 took spot nodes back, by spot pool: an instance type in a zone.
-// What is older counts less. The zero value is empty and ready, and a nil pointer is empty.
+// Interruptions remembers how often EC2 took spot nodes back, by spot pool: an instance type in a
+// zone. What is older counts less. The zero value is empty and ready, and a nil pointer is empty.
 type Interruptions struct {
 	// Time is when hours were last added. Zero means that nothing was seen yet.
 	Time time.Time `json:"time,omitzero"`
 	// Pools maps the keys of SpotPoolKey to what was seen there, as it counts at Time.
 	Pools map[string]SpotPool `json:"pools,omitempty"`
-	// Counted holds the UIDs of the NodeClaims whose interruption is in Pools, with the time of its count.
-	// It is written together with Pools, so that no interruption counts twice.
+	// Counted holds the UIDs of the NodeClaims whose interruption is in Pools, with the time of its
+	// count. It is written together with Pools, so that no interruption counts twice.
 	Counted map[string]time.Time `json:"counted,omitempty"`
 }
 
@@ -81,13 +81,14 @@ type SpotSeen struct {
 	Nodes []SpotNode
 }
 
-// Lacks reports whether the memory lacks an interruption that was seen, or the hours since its last count.
+// Lacks reports whether the memory lacks an interruption that was seen, or the hours since its last
+// count.
 func (r *Interruptions) Lacks(seen SpotSeen, now time.Time) bool {
 	return slices.ContainsFunc(seen.Interrupted, r.counts) || r.lacksHours(seen, now)
 }
 
-// counts reports whether the node's interruption is to be counted. While the list of counted claims is full
-// none is, because a later pass could not tell it from a new one.
+// counts reports whether the node's interruption is to be counted. While the list of counted claims
+// is full none is, because a later pass could not tell it from a new one.
 func (r *Interruptions) counts(node SpotNode) bool {
 	if r == nil {
 		return node.Pool != ""
@@ -100,11 +101,12 @@ func (r *Interruptions) lacksHours(seen SpotSeen, now time.Time) bool {
 	return len(seen.Nodes) > 0 && (r == nil || now.Sub(r.Time) >= hoursEvery || r.isAhead(now))
 }
 
-// isAhead reports whether the memory is of a time that cannot be. Clocks of functions differ by seconds.
+// isAhead reports whether the memory is of a time that cannot be. Clocks of functions differ by
+// seconds.
 func (r *Interruptions) isAhead(now time.Time) bool { return r.Time.Sub(now) > longestGap }
 
-// With returns the memory with what was seen. It counts the interruption of each NodeClaim once, however
-// often it is told. What it returns is a copy.
+// With returns the memory with what was seen. It counts the interruption of each NodeClaim once,
+// however often it is told. What it returns is a copy.
 func (r *Interruptions) With(seen SpotSeen, now time.Time) *Interruptions {
 	made, now := r.Clone(), now.UTC()
 	if made.Pools == nil {
@@ -133,7 +135,8 @@ func (r *Interruptions) mend(now time.Time) {
 	maps.DeleteFunc(r.Pools, func(key string, pool SpotPool) bool { return key == "" || !pool.isSane() })
 }
 
-// addHours adds the hours of the nodes since the last time, and makes now the time at which everything counts.
+// addHours adds the hours of the nodes since the last time, and makes now the time at which
+// everything counts.
 func (r *Interruptions) addHours(nodes []SpotNode, now time.Time) {
 	passed := max(now.Sub(r.Time), 0)
 	kept := decay(passed)
@@ -152,8 +155,8 @@ func (r *Interruptions) addHours(nodes []SpotNode, now time.Time) {
 	}
 }
 
-// forget drops the claims that have gone. A claim whose node goes on to be interrupted stays, however old,
-// because it would count again.
+// forget drops the claims that have gone. A claim whose node goes on to be interrupted stays,
+// however old, because it would count again.
 func (r *Interruptions) forget(interrupted []SpotNode, now time.Time) {
 	there := map[string]bool{}
 	for _, node := range interrupted {
@@ -201,9 +204,9 @@ func (r *Interruptions) bound() {
 	}
 }
 
-// Rates returns how many interruptions a node has in an hour, by the keys of SpotPoolKey. Spot pools in
-// which they are rare are not in it. The rates change when something is counted, and else by the hour, so
-// that equal clusters give equal plans meanwhile.
+// Rates returns how many interruptions a node has in an hour, by the keys of SpotPoolKey. Spot
+// pools in which they are rare are not in it. The rates change when something is counted, and else
+// by the hour, so that equal clusters give equal plans meanwhile.
 func (r *Interruptions) Rates(now time.Time) map[string]float64 {
 	if r == nil || now.Sub(r.Time) > interruptionMemory || r.isAhead(now) {
 		return nil

@@ -94,7 +94,8 @@ func TestAnInterruptionWeighsTheSameWheneverItIsCounted(t *testing.T) {
 	}
 }
 
-// The claim's UID is stored with the count, so that a pass that is repeated, or runs beside another one, adds nothing.
+// The claim's UID is stored with the count, so that a pass that is repeated, or runs beside another
+// one, adds nothing.
 func TestANodeIsInterruptedOnce(t *testing.T) {
 	now := catalogtest.Now
 	seen := catalog.SpotSeen{Interrupted: spotNodes("gone", m5a, 3)}
@@ -175,7 +176,8 @@ func TestRatesNeedSomeHours(t *testing.T) {
 	}
 }
 
-// Rates stay while nothing is counted within an hour, and go with the time when nothing is ever counted again.
+// Rates stay while nothing is counted within an hour, and go with the time when nothing is ever
+// counted again.
 func TestRatesChangeByTheHour(t *testing.T) {
 	known, now := ran(5, spotNodes("n", m5a, 2))
 	known = known.With(catalog.SpotSeen{Interrupted: spotNodes("gone", m5a, 1)}, now)

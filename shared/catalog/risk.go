@@ -6,8 +6,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// interruptionHours is the default cost of an interruption: what the instance costs in a quarter of an hour.
-// For about so long two nodes are paid for, while pods start again.
+// interruptionHours is the default cost of an interruption: what the instance costs in a quarter of
+// an hour. For about so long two nodes are paid for, while pods start again.
 const interruptionHours = 0.25
 
 // Risk is what interruptions of spot nodes cost.
@@ -18,8 +18,8 @@ type Risk struct {
 	Cost *float64
 }
 
-// WithRisk returns the types with the cost of their interruptions in the prices of their spot offerings. It
-// copies what it changes, and keeps offerings in order of price.
+// WithRisk returns the types with the cost of their interruptions in the prices of their spot
+// offerings. It copies what it changes, and keeps offerings in order of price.
 func WithRisk(types []InstanceType, risk Risk) []InstanceType {
 	if len(risk.Rates) == 0 || risk.Cost != nil && *risk.Cost <= 0 {
 		return types
@@ -64,8 +64,8 @@ func (r *Risk) addTo(t *InstanceType) []Offering {
 	return made
 }
 
-// WithoutRisk returns the types with the prices that they have where interruptions cost nothing. It copies
-// what it changes.
+// WithoutRisk returns the types with the prices that they have where interruptions cost nothing. It
+// copies what it changes.
 func WithoutRisk(types []InstanceType) []InstanceType {
 	var made []InstanceType
 	for i := range types {

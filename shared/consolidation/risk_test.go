@@ -16,8 +16,8 @@ func risky(types []catalog.InstanceType, cost float64, rates map[string]float64)
 	return catalog.WithRisk(types, catalog.Risk{Rates: rates, Cost: &cost})
 }
 
-// TestConsolidationWithRisksComesToRest holds that risks count on both sides. Otherwise a node that moved to a risky
-// spot pool would move back.
+// TestConsolidationWithRisksComesToRest holds that risks count on both sides. Otherwise a node that
+// moved to a risky spot pool would move back.
 func TestConsolidationWithRisksComesToRest(t *testing.T) {
 	types := someTypes(t, 8)
 	moved := 0
@@ -89,7 +89,8 @@ func TestANodeLeavesASpotPoolWithManyInterruptions(t *testing.T) {
 	}
 }
 
-// TestStaysNameTheRisk compares with a node's price, of which people know another part from their bills.
+// TestStaysNameTheRisk compares with a node's price, of which people know another part from their
+// bills.
 func TestStaysNameTheRisk(t *testing.T) {
 	types := someTypes(t, 12)
 	s := cluster(types, api.CapacityTypeSpot)

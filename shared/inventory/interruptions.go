@@ -7,8 +7,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
-// CountInterruptions remembers what was seen beside the unavailable offerings, and returns the memory. It
-// writes nothing where the stored memory lacks nothing of it, because another pass has counted it.
+// CountInterruptions remembers what was seen beside the unavailable offerings, and returns the
+// memory. It writes nothing where the stored memory lacks nothing of it, because another pass has
+// counted it.
 func CountInterruptions(
 	ctx context.Context, store Store, seen catalog.SpotSeen, now time.Time,
 ) (*catalog.Interruptions, error) {

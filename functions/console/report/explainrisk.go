@@ -13,9 +13,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/planning"
 )
 
-// whatRiskDecides says which node the planned one's pods would get if interruptions cost nothing, where that is
-// another one. It plans for these pods alone, with the risk and without. Where the first plan is not the planned
-// node, other pods decided too, and it says nothing.
+// whatRiskDecides says which node the planned one's pods would get if interruptions cost nothing,
+// where that is another one. It plans for these pods alone, with the risk and without. Where the
+// first plan is not the planned node, other pods decided too, and it says nothing.
 func whatRiskDecides(planned *plan.PlannedNodeClaim, s *plan.Snapshot) string {
 	types, has := withoutRisk(s.InstanceTypes)
 	if !has || len(planned.Offerings) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// WithVolumes limits the EBS volumes of some instance types to few, and gives some pods several volumes. It
-// changes the snapshot, the same for the same seed, and returns it.
+// WithVolumes limits the EBS volumes of some instance types to few, and gives some pods several
+// volumes. It changes the snapshot, the same for the same seed, and returns it.
 func WithVolumes(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 0x766f6c756d6573))
 	for _, pool := range s.NodePools {
@@ -53,8 +53,8 @@ func WithExtras(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 	return s
 }
 
-// WithInterruptions lets EC2 have taken back nodes of some spot pools lately, at a cost by the NodePool. It changes
-// the snapshot, the same for the same seed, and returns it.
+// WithInterruptions lets EC2 have taken back nodes of some spot pools lately, at a cost by the
+// NodePool. It changes the snapshot, the same for the same seed, and returns it.
 func WithInterruptions(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 0x7269736b))
 	rates := map[string]float64{}
