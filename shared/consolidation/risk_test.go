@@ -21,7 +21,7 @@ func risky(types []catalog.InstanceType, cost float64, rates map[string]float64)
 func TestConsolidationWithRisksComesToRest(t *testing.T) {
 	types := someTypes(t, 8)
 	moved := 0
-	for seed := range uint64(plantest.Seeds(8)) {
+	for seed := range plantest.Seeds(8) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		rates := map[string]float64{}
 		for i := range types {

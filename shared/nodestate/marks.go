@@ -175,10 +175,10 @@ func (w *Reader) markKept(made *Standing, claim *api.NodeClaim, node *corev1.Nod
 }
 
 // frozen marks a node that is wanted and may not go, because a person froze its pool or its budgets are shut.
-func (m *Standing) frozen(pool *api.NodePool, nodes int, now time.Time) {
+func (s *Standing) frozen(pool *api.NodePool, nodes int, now time.Time) {
 	if held := pool.Frozen(api.DisruptionReasonUnderutilized, now); held != nil {
-		m.add(Frozen, held.String())
+		s.add(Frozen, held.String())
 	} else if FrozenPool(pool, nodes, now) {
-		m.add(Frozen, "the budgets of its pool let no node go now")
+		s.add(Frozen, "the budgets of its pool let no node go now")
 	}
 }
