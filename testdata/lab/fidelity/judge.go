@@ -25,8 +25,8 @@ type Result struct {
 	OnTheirNode int
 	// Unplaced counts the pods without a node.
 	Unplaced int
-	// Refused counts the pods that a kubelet did not admit.
-	Refused int
+	// Refused counts the pods that a kubelet did not admit, by its reason.
+	Refused map[string]int
 	// Preempted counts the pods that the scheduler deleted for others.
 	Preempted int
 	// Planned is the price of the first plans' nodes, and Paid that of all nodes, in dollars an hour.
@@ -79,6 +79,12 @@ func (r *Result) Add(other Result) {
 	r.AsPlanned, r.Relaunched = r.AsPlanned+other.AsPlanned, r.Relaunched+other.Relaunched
 	r.Nodes, r.SecondLaunches = r.Nodes+other.Nodes, r.SecondLaunches+other.SecondLaunches
 	r.OnTheirNode, r.Unplaced = r.OnTheirNode+other.OnTheirNode, r.Unplaced+other.Unplaced
-	r.Refused, r.Preempted = r.Refused+other.Refused, r.Preempted+other.Preempted
+	r.Preempted += other.Preempted
+	for reason, count := range other.Refused {
+		if r.Refused == nil {
+			r.Refused = map[string]int{}
+		}
+		r.Refused[reason] += count
+	}
 	r.Planned, r.Paid = r.Planned+other.Planned, r.Paid+other.Paid
 }

@@ -1,6 +1,7 @@
 package fidelity_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/whittle-dev/whittle/testdata/lab/fidelity"
@@ -44,7 +45,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := fidelity.Judge(test.claims, test.nodes)
-			if got != test.want {
+			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got  %+v\nwant %+v", got, test.want)
 			}
 			twice := got

@@ -3,6 +3,9 @@ package fidelity
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/testdata/lab/scenario"
@@ -40,6 +43,18 @@ func (r *Report) Write(out io.Writer) error {
 	return r.Late.write(out)
 }
 
+// refusals are the numbers of refused pods, by reason.
+func refusals(refused map[string]int) string {
+	if len(refused) == 0 {
+		return "0"
+	}
+	var texts []string
+	for _, reason := range slices.Sorted(maps.Keys(refused)) {
+		texts = append(texts, fmt.Sprintf("%d %s", refused[reason], reason))
+	}
+	return strings.Join(texts, ", ")
+}
+
 func (r *Result) write(out io.Writer) error {
 	share := func(part, whole int) string {
 		return fmt.Sprintf("%d of %d (%.1f %%)", part, whole, 100*float64(part)/float64(max(whole, 1)))
@@ -50,7 +65,7 @@ func (r *Result) write(out io.Writer) error {
 		"bursts without a second launch\t" + share(r.Bursts-r.Relaunched, r.Bursts) + "\t99 %",
 		fmt.Sprintf("second launches\t%d, beside %d planned nodes\t", r.SecondLaunches, r.Nodes),
 		"pods on the very node of their plan\t" + share(r.OnTheirNode, r.Pods) + "\t99.9 %",
-		fmt.Sprintf("pods that a kubelet refused\t%d\t0", r.Refused),
+		"pods that a kubelet refused\t" + refusals(r.Refused) + "\t0",
 		fmt.Sprintf("pods that the scheduler preempted\t%d\t", r.Preempted),
 		fmt.Sprintf("pods without a place\t%d\t0", r.Unplaced),
 		fmt.Sprintf("paid against planned\t$%.4f/h against $%.4f/h (%+.2f %%)\t+0.5 %%", r.Paid, r.Planned,

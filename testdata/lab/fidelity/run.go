@@ -90,8 +90,8 @@ type burst struct {
 	bound  bool              // whether a pod was bound
 	began  time.Time         // when all pods had been created
 	nodes  map[string]string // of the pods, by UID
-	// refused is the number of pods that have failed: no container of a burst ends.
-	refused int
+	// refused has the pods that have failed, by their reason: no container of a burst ends.
+	refused map[string]int
 }
 
 func (b *burst) selector() metav1.ListOptions {
@@ -200,10 +200,10 @@ func (b *burst) look(ctx context.Context) (placed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	b.nodes, b.refused = map[string]string{}, 0
+	b.nodes, b.refused = map[string]string{}, map[string]int{}
 	for i := range pods {
 		if pods[i].Status.Phase == corev1.PodFailed {
-			b.refused++
+			b.refused[pods[i].Status.Reason]++
 		}
 		b.nodes[string(pods[i].UID)] = pods[i].Spec.NodeName
 		if pods[i].Spec.NodeName != "" {
