@@ -30,7 +30,9 @@ func LowerBound(state *placement.State, placed []int, last *Dual, price float64)
 	for n, price := range dual.Prices {
 		total += float64(price * float64(units[n].Count))
 	}
-	total -= dual.StocksPrice()
+	for at := range dual.StockPrices {
+		total -= dual.stockPrice(at)
+	}
 	total *= roundingMargin
 	for n, d := range demands {
 		total = countBound(state, dual, d, &units[n], dual.Best[n], total)
@@ -45,10 +47,14 @@ func LowerBound(state *placement.State, placed []int, last *Dual, price float64)
 // StocksPrice is what all that is left of the stocks is worth beyond its price, in US dollars an hour.
 func (d *Dual) StocksPrice() float64 {
 	total := 0.0
-	for at, price := range d.StockPrices {
-		total += float64(price * float64(d.index.Stocks[at].Left) / d.unit(at))
+	for at := range d.StockPrices {
+		total += d.stockPrice(at)
 	}
 	return total
+}
+
+func (d *Dual) stockPrice(at int) float64 {
+	return float64(d.StockPrices[at] * float64(d.index.Stocks[at].Left) / d.unit(at))
 }
 
 // placedUnits are the placed units of each demand that has some. Any alternative counts.
