@@ -93,6 +93,8 @@ var (
 		func() any { return new(api.PodGroup) }}
 	CapacityBuffers = &Kind{api.AutoscalingGroup, api.CapacityBufferVersion, "capacitybuffers", "CapacityBuffer", true,
 		true, true, func() any { return new(api.CapacityBuffer) }}
+	CapacityQuotas = &Kind{api.AutoscalingGroup, "v1beta1", "capacityquotas", api.CapacityQuotaKind, false, true, true,
+		func() any { return new(api.CapacityQuota) }}
 	Provisioners = &Kind{api.Group, "v1alpha5", legacy.ProvisionerResource, legacy.ProvisionerKind, false, true, true,
 		func() any { return new(legacy.Provisioner) }}
 	NodeTemplates = &Kind{api.AWSGroup, "v1alpha1", legacy.AWSNodeTemplateResource, legacy.AWSNodeTemplateKind, false,
@@ -117,7 +119,7 @@ func kinds() []*Kind {
 	return []*Kind{
 		Pods, Nodes, Namespaces, ConfigMaps, Events, Services, Limits, Quotas, VolumeClaims, Volumes, DaemonSets, Leases,
 		Budgets, StorageClasses, Attachments, CSINodes, NodeClaims, NodePools, NodeOverlays, NodeClasses,
-		PodTemplates, CapacityBuffers, Requests, PodGroups, Deployments, ReplicaSets, ServiceAccounts,
+		PodTemplates, CapacityBuffers, CapacityQuotas, Requests, PodGroups, Deployments, ReplicaSets, ServiceAccounts,
 		Provisioners, NodeTemplates, Definitions, ClusterRoles, ClusterRoleBindings, Roles, RoleBindings, Reviews,
 		AdmissionPolicies, AdmissionBindings,
 	}
