@@ -208,6 +208,12 @@ func breaches() []breach {
 			map[string]string{"volumes-where-needed": "volume disk is not attached to its pod's node node-i-1"},
 		},
 		{
+			"a volume whose pod ends", func(w *laws.World) {
+				since := now
+				w.Pods[0].DeletionTimestamp, w.Attachments[0].Status.Attached = &since, false
+			}, nil,
+		},
+		{
 			"a volume whose pod has just come", func(w *laws.World) {
 				w.Patience, w.Attachments = time.Minute, nil
 				w.Pods[0].CreationTimestamp, w.Pods[0].Status.Phase = now, corev1.PodPending

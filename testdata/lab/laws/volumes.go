@@ -105,11 +105,17 @@ func shared(w *World) []string {
 func unattached(w *World) []string {
 	var wrong []string
 	needed, bound := map[string]string{}, w.bound()
-	waits := map[string]bool{} // volumes of pods that came a short time ago
+	// waits has the volumes of pods that came a short time ago, and of pods that end: Kubernetes takes the volume
+	// away from a machine that is gone before the pod has gone, whose kubelet cannot say so.
+	waits := map[string]bool{}
 	for _, pod := range w.Pods {
 		for _, volume := range volumesOf(pod, bound) {
+			if pod.DeletionTimestamp != nil && needed[volume.Name] != "" {
+				continue // another pod has it by now
+			}
 			needed[volume.Name] = pod.Spec.NodeName
-			waits[volume.Name] = pod.Status.Phase != corev1.PodRunning && w.young(pod.CreationTimestamp.Time)
+			waits[volume.Name] = pod.DeletionTimestamp != nil ||
+				pod.Status.Phase != corev1.PodRunning && w.young(pod.CreationTimestamp.Time)
 		}
 	}
 	for _, one := range w.Attachments {
