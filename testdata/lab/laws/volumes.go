@@ -115,7 +115,7 @@ func unattached(w *World) []string {
 			}
 			needed[volume.Name] = pod.Spec.NodeName
 			waits[volume.Name] = pod.DeletionTimestamp != nil ||
-				pod.Status.Phase != corev1.PodRunning && w.young(pod.CreationTimestamp.Time)
+				pod.Status.Phase != corev1.PodRunning && w.unmounts(pod.CreationTimestamp.Time)
 		}
 	}
 	for _, one := range w.Attachments {
