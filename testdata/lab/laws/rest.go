@@ -18,8 +18,8 @@ func (w *World) young(since time.Time) bool { return w.Patience > 0 && w.Now.Sub
 // unmountWait is how long Kubernetes keeps a volume on a node that cannot say whether it has unmounted it.
 const unmountWait = 6 * time.Minute
 
-// unmounts reports whether a pod that came at the time may still wait for its volume, which the machine of another
-// pod had when it ended.
+// unmounts reports whether a pod that came at the time may still wait for its volume, which the
+// machine of another pod had when it ended.
 func (w *World) unmounts(since time.Time) bool { return w.young(since.Add(unmountWait)) }
 
 // stuck lists the claims, nodes and classes that are deleted and do not go.

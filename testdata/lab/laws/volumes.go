@@ -104,20 +104,7 @@ func shared(w *World) []string {
 // their pods. A node that leaves keeps its attachments until its pods have ended.
 func unattached(w *World) []string {
 	var wrong []string
-	needed, bound := map[string]string{}, w.bound()
-	// waits has the volumes of pods that came a short time ago, and of pods that end: Kubernetes takes the volume
-	// away from a machine that is gone before the pod has gone, whose kubelet cannot say so.
-	waits := map[string]bool{}
-	for _, pod := range w.Pods {
-		for _, volume := range volumesOf(pod, bound) {
-			if pod.DeletionTimestamp != nil && needed[volume.Name] != "" {
-				continue // another pod has it by now
-			}
-			needed[volume.Name] = pod.Spec.NodeName
-			waits[volume.Name] = pod.DeletionTimestamp != nil ||
-				pod.Status.Phase != corev1.PodRunning && w.unmounts(pod.CreationTimestamp.Time)
-		}
-	}
+	needed, waits := w.volumes()
 	for _, one := range w.Attachments {
 		volume := one.Spec.Source.PersistentVolumeName
 		if volume != nil && waits[*volume] || one.DeletionTimestamp != nil && w.young(one.DeletionTimestamp.Time) {
@@ -139,4 +126,23 @@ func unattached(w *World) []string {
 		wrong = append(wrong, fmt.Sprintf("volume %s is not attached to its pod's node %s", volume, needed[volume]))
 	}
 	return wrong
+}
+
+// volumes are the nodes that volumes have to be attached to. waits has those of pods that came a
+// short time ago, and of pods that end. Kubernetes takes the volume of an ended machine away before
+// the pod has gone, because no kubelet says so.
+func (w *World) volumes() (needed map[string]string, waits map[string]bool) {
+	needed, waits = map[string]string{}, map[string]bool{}
+	bound := w.bound()
+	for _, pod := range w.Pods {
+		for _, volume := range volumesOf(pod, bound) {
+			if pod.DeletionTimestamp != nil && needed[volume.Name] != "" {
+				continue // another pod has it by now
+			}
+			needed[volume.Name] = pod.Spec.NodeName
+			waits[volume.Name] = pod.DeletionTimestamp != nil ||
+				pod.Status.Phase != corev1.PodRunning && w.unmounts(pod.CreationTimestamp.Time)
+		}
+	}
+	return needed, waits
 }
