@@ -21,6 +21,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
@@ -52,6 +53,11 @@ const (
 
 // pass is one look at the cluster under the Lease.
 type pass struct {
+	// freezes is the last reading of what people have frozen, and freezesAt when it began.
+	freezesRead sync.Mutex
+	freezes     *freeze.Freezes
+	freezesAt   time.Time
+
 	*Handler
 	client *cluster.Client
 	wake   queue.Message
