@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,11 +91,20 @@ func TestAFreezeThatComesAfterTheClaimHoldsTheLaunch(t *testing.T) {
 	e := newEnvironment(t)
 	e.pod("one", "1", nil)
 	handler := e.handler(alive())
+	now := handler.now
+	var late atomic.Bool // by the second for which a reading counts
+	handler.now = func() time.Time {
+		if late.Load() {
+			return now().Add(freezesLast)
+		}
+		return now()
+	}
 	handler.connection = fixed{e.connectThrough(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			answer, err := next.RoundTrip(request)
 			if request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/nodeclaims") {
 				e.freezes(alice)
+				late.Store(true)
 			}
 			return answer, err
 		})
