@@ -5,53 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/whittle-dev/whittle/functions/lifecycle/nodeclaim"
-	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
-
-// freezesLast is how long a reading of what people have frozen counts. A drain has an eviction for each pod, and
-// a reading for each would double its calls.
-const freezesLast = time.Second
 
 // errFrozen ends the steps of a claim that a freeze holds.
 var errFrozen = errors.New("a freeze holds it")
 
-// freezes reads what people have frozen, for the steps of a pass.
+// freezes holds the steps of a pass by what people have frozen.
 type freezes struct {
-	store inventory.Store
-	now   func() time.Time
-
-	mutex sync.Mutex
-	read  time.Time // when the reading began; zero before the first
-	known *freeze.Freezes
+	recent *inventory.RecentFreezes
+	now    func() time.Time
 }
 
-// of reads the freezes, unless the last reading still counts. A reading that failed does not.
-func (f *freezes) of(ctx context.Context) (*freeze.Freezes, error) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	now := f.now()
-	if !f.read.IsZero() && now.Sub(f.read) < freezesLast {
-		return f.known, nil
-	}
-	known, err := inventory.Freezes(ctx, f.store)
-	if err != nil {
-		return nil, err
-	}
-	f.read, f.known = now, known
-	return known, nil
+func newFreezes(store inventory.Store, now func() time.Time) freezes {
+	return freezes{inventory.NewRecentFreezes(store, now), now}
 }
 
 // held says which freeze holds the step, or nothing. Where it cannot be read, it holds what is voluntary.
-func (f *freezes) held(ctx context.Context, hold nodeclaim.Hold) string {
+func (f freezes) held(ctx context.Context, hold nodeclaim.Hold) string {
 	if !hold.Voluntary {
 		return ""
 	}
-	known, err := f.of(ctx)
+	known, err := f.recent.Read(ctx)
 	if err != nil {
 		slog.WarnContext(ctx, "freezes are not read: voluntary disruption waits", "NodeClaim", hold.Claim.Name, "error", err)
 		return "what people have frozen is not read"
@@ -63,7 +41,7 @@ func (f *freezes) held(ctx context.Context, hold nodeclaim.Hold) string {
 }
 
 // require returns errFrozen for a step that a freeze holds.
-func (f *freezes) require(ctx context.Context, step nodeclaim.Step) error {
+func (f freezes) require(ctx context.Context, step nodeclaim.Step) error {
 	held := f.held(ctx, nodeclaim.HoldOf(step))
 	if held == "" {
 		return nil

@@ -137,7 +137,7 @@ func (f *forgetful) ConfigMap(context.Context, string) (*corev1.ConfigMap, error
 func TestAFreezeIsObeyedWithinASecond(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	store := &forgetful{text: "who: alice"}
-	read := &freezes{store: store, now: func() time.Time { return now }}
+	read := newFreezes(store, func() time.Time { return now })
 	step := nodeclaim.Evict{Hold: nodeclaim.Hold{Voluntary: true, What: freeze.Drains, Claim: &api.NodeClaim{}}}
 	for range 10 {
 		if err := read.require(t.Context(), step); err != nil {

@@ -95,7 +95,7 @@ func newPass(h *Handler, client kubernetes, seen *seen) *pass {
 			client: client, fleet: h.fleet, now: h.now, report: seen.report,
 			evictions:   max(1, parallel/max(1, drained(seen.views))),
 			evicting:    &evictions{client: client},
-			frozen:      &freezes{store: client, now: h.now},
+			frozen:      newFreezes(client, h.now),
 			nominations: make(chan struct{}, cmp.Or(h.Nominations, parallel)),
 		},
 		seen: seen, leftovers: h.leftovers, old: h.old,

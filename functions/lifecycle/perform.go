@@ -53,7 +53,7 @@ type performer struct {
 	report    bool // whether events tell of evictions that a budget refuses
 	evictions int  // the number of pods of one node that are evicted at a time
 	evicting  *evictions
-	frozen    *freezes
+	frozen    freezes
 	// nominations holds an element for each nomination or binding that is under way.
 	nominations chan struct{}
 

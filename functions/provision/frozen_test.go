@@ -12,6 +12,7 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/freeze"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/publish"
 	"github.com/whittle-dev/whittle/shared/sight"
@@ -95,7 +96,7 @@ func TestAFreezeThatComesAfterTheClaimHoldsTheLaunch(t *testing.T) {
 	var late atomic.Bool // by the second for which a reading counts
 	handler.now = func() time.Time {
 		if late.Load() {
-			return now().Add(freezesLast)
+			return now().Add(inventory.FreezesLast)
 		}
 		return now()
 	}

@@ -3,7 +3,6 @@ package provision
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/whittle-dev/whittle/functions/provision/attempt"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
@@ -24,22 +23,10 @@ func (r *pass) launcher() *launching.Launcher {
 	}
 }
 
-// freezesLast is how long a reading of what people have frozen counts.
-const freezesLast = time.Second
-
 // frozen says which freeze holds launches of the pool, by a reading of the last second.
 func (r *pass) frozen(ctx context.Context, pool string) (*freeze.Freeze, error) {
-	r.freezesRead.Lock()
-	defer r.freezesRead.Unlock()
-	now := r.now()
-	if r.freezesAt.IsZero() || now.Sub(r.freezesAt) >= freezesLast {
-		known, err := inventory.Freezes(ctx, r.client)
-		if err != nil {
-			return nil, err
-		}
-		r.freezes, r.freezesAt = known, now
-	}
-	return r.freezes.Of(freeze.Launches, pool, now), nil
+	frozen, err := r.freezes.Read(ctx)
+	return frozen.Of(freeze.Launches, pool, r.now()), err
 }
 
 // create writes new claims. It returns the stored claims in the order of claims, with nil for one

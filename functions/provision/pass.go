@@ -21,7 +21,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/disruption"
-	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/launch"
@@ -53,16 +52,12 @@ const (
 
 // pass is one look at the cluster under the Lease.
 type pass struct {
-	// freezes is the last reading of what people have frozen, and freezesAt when it began.
-	freezesRead sync.Mutex
-	freezes     *freeze.Freezes
-	freezesAt   time.Time
-
 	*Handler
 	client *cluster.Client
 	wake   queue.Message
 
-	reader *reader
+	reader  *reader
+	freezes *inventory.RecentFreezes
 	// joined is what nodes must know of the cluster. It changes by the hour, and the next look keeps it.
 	joined *nodeclass.Cluster
 
@@ -82,12 +77,18 @@ type pass struct {
 
 // newPass is a look at the cluster.
 func newPass(h *Handler, client *cluster.Client, wake queue.Message) *pass {
-	return &pass{Handler: h, client: client, wake: wake, reader: newReader(h, client)}
+	return &pass{
+		Handler: h, client: client, wake: wake, reader: newReader(h, client),
+		freezes: inventory.NewRecentFreezes(client, h.now),
+	}
 }
 
 // next is another look at the cluster.
 func (r *pass) next() *pass {
-	return &pass{Handler: r.Handler, client: r.client, wake: r.wake, reader: r.reader.next(), joined: r.joined}
+	return &pass{
+		Handler: r.Handler, client: r.client, wake: r.wake, reader: r.reader.next(), joined: r.joined,
+		freezes: inventory.NewRecentFreezes(r.client, r.now),
+	}
 }
 
 // provision launches nodes for the pending pods, and gives pools with spec.replicas that number of

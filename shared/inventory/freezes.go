@@ -1,0 +1,45 @@
+package inventory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/freeze"
+)
+
+// FreezesLast is how long a reading of RecentFreezes counts. A drain has an eviction for each pod,
+// and a plan a launch for each group: a reading for each would double their calls.
+const FreezesLast = time.Second
+
+// RecentFreezes reads what people have frozen, for the steps of one pass. It is safe for several
+// goroutines.
+type RecentFreezes struct {
+	store Store
+	now   func() time.Time
+
+	mutex sync.Mutex
+	began time.Time // of the last reading; zero before the first
+	known *freeze.Freezes
+}
+
+// NewRecentFreezes returns a reader that has read nothing yet.
+func NewRecentFreezes(store Store, now func() time.Time) *RecentFreezes {
+	return &RecentFreezes{store: store, now: now}
+}
+
+// Read reads the freezes, unless the last reading still counts. A reading that failed does not.
+func (r *RecentFreezes) Read(ctx context.Context) (*freeze.Freezes, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	now := r.now()
+	if !r.began.IsZero() && now.Sub(r.began) < FreezesLast {
+		return r.known, nil
+	}
+	known, err := Freezes(ctx, r.store)
+	if err != nil {
+		return nil, err
+	}
+	r.began, r.known = now, known
+	return known, nil
+}
