@@ -182,7 +182,7 @@ func (t *trial) place(ctx context.Context, s *state, pod *corev1.Pod) error {
 		return nil
 	}
 	node := s.roomFor(pod)
-	if node == nil {
+	if node == nil || !s.hasRoomForGangOf(pod) {
 		now := metav1.NewTime(t.world.now())
 		return t.report(ctx, pod, &corev1.PodStatus{Phase: pod.Status.Phase, Conditions: []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
@@ -246,6 +246,34 @@ func (s *state) roomFor(pod *corev1.Pod) *corev1.Node {
 		}
 	}
 	return nil
+}
+
+// hasRoomForGangOf reports whether all pods of the pod's gang have a node, or find one now. A scheduler of
+// gangs binds none of them before. A pod of no gang is alone.
+func (s *state) hasRoomForGangOf(pod *corev1.Pod) bool {
+	gang := pod.Labels[api.PodGroupLabelKey]
+	if gang == "" {
+		return true
+	}
+	var placed []*corev1.Pod
+	defer func() {
+		for _, one := range placed {
+			one.Spec.NodeName = ""
+		}
+	}()
+	for i := range s.pods {
+		one := &s.pods[i]
+		if one.Labels[api.PodGroupLabelKey] != gang || one.Namespace != pod.Namespace || one.Spec.NodeName != "" {
+			continue
+		}
+		node := s.roomFor(one)
+		if node == nil {
+			return false
+		}
+		one.Spec.NodeName = node.Name // for the room that is left
+		placed = append(placed, one)
+	}
+	return true
 }
 
 // selects reports whether the labels have all that the selector names.
