@@ -200,7 +200,8 @@ type WhittleProps struct {
 	Commitments Commitments
 	// CommitmentPercent is the part of each of them that the cluster may use. The default is 100.
 	CommitmentPercent *float64
-	// MaxDollarsPerHour is the most that the nodes of all NodePools cost together. The default is 0, for no limit.
+	// MaxDollarsPerHour is the most that the nodes of all NodePools cost together. The default is
+	// 0, for no limit.
 	MaxDollarsPerHour *float64
 	// ProvisioningRequests launches nodes for ProvisioningRequests. The default is false.
 	ProvisioningRequests *bool

@@ -316,8 +316,8 @@ func (p *pass) carryOut(ctx context.Context, moves disruption.Moves) error {
 	return errors.Join(failed...)
 }
 
-// begin marks the nodes of the moves. It returns the claims of those whose replacements may be created: a
-// freeze that came while the nodes were marked holds the launch.
+// begin marks the nodes of the moves. It returns the claims of those whose replacements may be
+// created: a freeze that came while the nodes were marked holds the launch.
 func (p *pass) begin(ctx context.Context, moves []disruption.Move) (begun map[string]bool, failed []error) {
 	begun = map[string]bool{}
 	voluntary := false

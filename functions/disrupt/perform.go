@@ -71,8 +71,8 @@ func (p *performer) do(ctx context.Context, task decide.Task) error {
 	return nil
 }
 
-// requireUnfrozen reads once more what people have frozen, and returns errFrozen where a freeze holds the
-// node. Where it cannot be read nothing is disrupted.
+// requireUnfrozen reads once more what people have frozen, and returns errFrozen where a freeze
+// holds the node. Where it cannot be read nothing is disrupted.
 func (p *performer) requireUnfrozen(ctx context.Context, node *disruption.Node) error {
 	frozen, err := p.client.Freezes(ctx)
 	if err != nil {

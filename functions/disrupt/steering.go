@@ -44,7 +44,8 @@ func (p *pass) steer(ctx context.Context) error {
 	return nil
 }
 
-// steerUnfrozen leaves out the nodes that would get the taint although they are frozen since the snapshot.
+// steerUnfrozen leaves out the nodes that would get the taint although they are frozen since the
+// snapshot.
 func (p *pass) steerUnfrozen(ctx context.Context, changes []disruption.Steering) ([]disruption.Steering, error) {
 	frozen, err := p.client.Freezes(ctx)
 	if err != nil {

@@ -24,7 +24,8 @@ func newFreezes(store inventory.Store, now func() time.Time) freezes {
 	return freezes{inventory.NewRecentFreezes(store, now), now}
 }
 
-// held says which freeze holds the step, or nothing. Where it cannot be read, it holds what is voluntary.
+// held says which freeze holds the step, or nothing. Where it cannot be read, it holds what is
+// voluntary.
 func (f freezes) held(ctx context.Context, hold nodeclaim.Hold) string {
 	if !hold.Voluntary {
 		return ""

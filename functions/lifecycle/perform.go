@@ -29,9 +29,10 @@ const (
 	// their bindings. The pods that are left are the scheduler's.
 	nominateWithin = time.Second
 	bindWithin     = 2 * time.Second
-	// schedulerLag is the time from the bindings until the scheduler may learn that it can use the node. It learns of
-	// pods and of nodes by two watches, and would give the room of pods that it has not seen to others. Where the API
-	// server took longer for the bindings, its watches may be as late, so that the lag is as long, up to mostLag.
+	// schedulerLag is the time from the bindings until the scheduler may learn that it can use the
+	// node. It learns of pods and of nodes by two watches, and would give the room of pods that it
+	// has not seen to others. Where the API server took longer for the bindings, its watches may be
+	// as late, so that the lag is as long, up to mostLag.
 	schedulerLag = 300 * time.Millisecond
 	mostLag      = time.Second
 )

@@ -16,9 +16,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
-// tellFreezes tells people of freezes that began or ended since the last tick that was told, and returns those of
-// now. A pass that dies before it has stored them leads to the same events again. Known is false where either
-// side cannot be read.
+// tellFreezes tells people of freezes that began or ended since the last tick that was told, and
+// returns those of now. A pass that dies before it has stored them leads to the same events again.
+// Known is false where either side cannot be read.
 func (h *Handler) tellFreezes(ctx context.Context, client *cluster.Client) (active []freeze.Freeze, known bool) {
 	frozen, err := inventory.Freezes(ctx, client)
 	var last status.Contents

@@ -247,8 +247,8 @@ func TestAStarvedOfferingIsLeftOut(t *testing.T) {
 	}
 }
 
-// A container tells of its tick once a minute, which takes three reads and a write: of freezes, and of the status
-// before and after.
+// A container tells of its tick once a minute, which takes three reads and a write: of freezes, and
+// of the status before and after.
 func TestAnIdleTickMakesTwoCalls(t *testing.T) {
 	e := newEnvironment(t)
 	count := alive()

@@ -293,8 +293,8 @@ func (r *pass) reportIncompatible(ctx context.Context, pool *api.NodePool, made 
 	}
 }
 
-// reportFee says that the pool's fee, or its cost of interruptions, cannot be read. The pool's nodes launch
-// without it.
+// reportFee says that the pool's fee, or its cost of interruptions, cannot be read. The pool's
+// nodes launch without it.
 func (r *pass) reportFee(ctx context.Context, pool *api.NodePool) {
 	err := pool.PriceErrors()
 	if err != nil && r.warnPool(pool, api.EventReasonInvalidPriceAnnotation, err.Error()) {
@@ -351,8 +351,8 @@ func (r *pass) grow(ctx context.Context, snapshot *plan.Snapshot) (short bool, e
 	return short, errors.Join(failures...)
 }
 
-// withinLimits keeps the claims of a pool with replicas that the limits of several pools allow. It says which
-// limit keeps the pool from the others.
+// withinLimits keeps the claims of a pool with replicas that the limits of several pools allow. It
+// says which limit keeps the pool from the others.
 func (r *pass) withinLimits(
 	ctx context.Context, pool *api.NodePool, claims []api.NodeClaim, snapshot *plan.Snapshot,
 ) []api.NodeClaim {
@@ -437,7 +437,8 @@ func (r *pass) solve(
 		"price", decided.BilledPerHour(), "risk", decided.RiskPerHour, "bound", decided.LowerBoundPerHour,
 		"duration", r.now().Sub(start).String())
 	if len(decided.NodeClaims) > 0 {
-		// The bound is of prices with risks. Less the plan's own risk, it compares with what is paid.
+		// The bound is of prices with risks. Less the plan's own risk, it compares with what is
+		// paid.
 		r.metrics.Write(metrics.Count(metrics.PlanDollars, decided.BilledPerHour()),
 			metrics.Count(metrics.PlanBoundDollars, max(decided.LowerBoundPerHour-decided.RiskPerHour, 0)))
 		r.shown = summary(decided, pods, start)

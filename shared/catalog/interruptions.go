@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// interruptionHalfLife is the age at which an interruption and an hour of a node count half. Spot
-	// capacity changes from day to day.
+	// interruptionHalfLife is the age at which an interruption and an hour of a node count half.
+	// Spot capacity changes from day to day.
 	interruptionHalfLife = 24 * time.Hour
 	// interruptionMemory is the age at which nothing is left to remember.
 	interruptionMemory = 14 * interruptionHalfLife
-	// calmHours are node hours without an interruption that every spot pool is given, so that a single
-	// interruption of a new node says little.
+	// calmHours are node hours without an interruption that every spot pool is given, so that a
+	// single interruption of a new node says little.
 	calmHours = 24
 	// rateStep is what rates are rounded to, so that prices do not change with each hour of a node.
 	// rareInterruptions is the rate, per node hour, below which a spot pool counts as free of them.
 	rateStep, rareInterruptions = 0.0001, 0.001
-	// hoursEvery is how often the hours of nodes are added. longestGap is the longest time since the
-	// last count for which they are, because nobody saw the nodes of a longer one.
+	// hoursEvery is how often the hours of nodes are added. longestGap is the longest time since
+	// the last count for which they are, because nobody saw the nodes of a longer one.
 	hoursEvery, longestGap = time.Hour, 2 * time.Hour
 	// maximumPools and maximumCounted bound the memory, which is part of a ConfigMap.
 	maximumPools, maximumCounted = 400, 1000
@@ -77,7 +77,8 @@ func spotPoolKey(instanceType, zone string) string { return instanceType + ":" +
 type SpotSeen struct {
 	// Interrupted are the nodes that EC2 takes back. They may be counted already.
 	Interrupted []SpotNode
-	// Nodes are all spot nodes, or none where only some were seen. With them Interrupted is complete.
+	// Nodes are all spot nodes, or none where only some were seen. With them Interrupted is
+	// complete.
 	Nodes []SpotNode
 }
 

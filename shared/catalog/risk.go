@@ -14,7 +14,8 @@ const interruptionHours = 0.25
 type Risk struct {
 	// Rates are those of Interruptions.Rates.
 	Rates map[string]float64
-	// Cost is what one interruption costs, in US dollars. Nil is a quarter of an hour of the instance.
+	// Cost is what one interruption costs, in US dollars. Nil is a quarter of an hour of the
+	// instance.
 	Cost *float64
 }
 

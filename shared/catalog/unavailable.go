@@ -23,8 +23,8 @@ type Unavailable struct {
 	// Shifted maps the ids of zones that a zonal shift moves traffic away from, such as use1-az1, to
 	// the end of the shift. Unlike Until it is replaced as a whole, because a shift may be cancelled.
 	Shifted map[string]time.Time `json:"shifted,omitempty"`
-	// Interruptions remembers the spot nodes that EC2 took back. It makes offerings dearer, see WithRisk, and
-	// leaves none out.
+	// Interruptions remembers the spot nodes that EC2 took back. It makes offerings dearer, see
+	// WithRisk, and leaves none out.
 	Interruptions *Interruptions `json:"interruptions,omitempty"`
 }
 

@@ -9,11 +9,13 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 )
 
-// kindAbsentFor is how long a container believes that the cluster lacks the definition of CapacityQuotas.
+// kindAbsentFor is how long a container believes that the cluster lacks the definition of
+// CapacityQuotas.
 const kindAbsentFor = 5 * time.Minute
 
-// CapacityQuotas lists every CapacityQuota. It returns none for a cluster that does not know the kind, which
-// a cache remembers for some minutes, and none for a reader with the rights of an older installation.
+// CapacityQuotas lists every CapacityQuota. It returns none for a cluster that does not know the
+// kind, which a cache remembers for some minutes, and none for a reader with the rights of an older
+// installation.
 func (c *Client) CapacityQuotas(ctx context.Context) ([]api.CapacityQuota, error) {
 	if c.cache != nil && !c.cache.mayHaveQuotas() {
 		return nil, nil

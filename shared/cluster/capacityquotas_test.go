@@ -41,7 +41,8 @@ func defineQuotas(t *testing.T, store dynamic.Interface) {
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{
 			"name": "capacityquotas.autoscaling.x-k8s.io",
-			// The group is one of the community's, which the API server lets only reviewed definitions have.
+			// The group is one of the community's, which the API server lets only reviewed
+			// definitions have.
 			"annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, a test"},
 		},
 		"spec": map[string]any{

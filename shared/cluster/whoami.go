@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// WhoAmI is the name by which the API server knows the caller. Kubernetes gives every user the right to ask.
+// WhoAmI is the name by which the API server knows the caller. Kubernetes gives every user the
+// right to ask.
 func (c *Client) WhoAmI(ctx context.Context) (string, error) {
 	review := authenticationv1.SelfSubjectReview{TypeMeta: metav1.TypeMeta{
 		APIVersion: authenticationv1.SchemeGroupVersion.String(), Kind: "SelfSubjectReview",

@@ -59,7 +59,8 @@ type Instance struct {
 	// Platform is empty for Linux/UNIX, else the platform details.
 	Platform  string
 	Dedicated bool
-	// Cluster is the cluster whose node it is; empty for an instance of no cluster that buys its nodes by plans.
+	// Cluster is the cluster whose node it is; empty for an instance of no cluster that buys its
+	// nodes by plans.
 	Cluster string
 	// Own is set for a node of this cluster.
 	Own bool

@@ -21,15 +21,15 @@ type Reading struct {
 	Time time.Time `json:"time"`
 	// Share is the part of each commitment that the cluster may use.
 	Share float64 `json:"share"`
-	// Clusters is how many clusters take turns at what is left, this one included, and Place is this one's among
-	// them. Zero and one mean that no other takes any.
+	// Clusters is how many clusters take turns at what is left, this one included, and Place is
+	// this one's among them. Zero and one mean that no other takes any.
 	Clusters int `json:"clusters,omitempty"`
 	Place    int `json:"place,omitempty"`
 	Applied
 }
 
-// Among sets the turns: by the names of the clusters whose nodes are among the instances, and of this one. A cluster
-// with a share of less than all has what is its own, and takes no turns.
+// Among sets the turns: by the names of the clusters whose nodes are among the instances, and of
+// this one. A cluster with a share of less than all has what is its own, and takes no turns.
 func (r *Reading) Among(cluster string, instances []Instance) {
 	if r.Share < 1 {
 		return

@@ -20,7 +20,8 @@ type node struct {
 	claim    api.NodeClaim
 }
 
-// account has six clusters that share Reserved Instances. EC2 lists an instance some seconds after its launch.
+// account has six clusters that share Reserved Instances. EC2 lists an instance some seconds after
+// its launch.
 type account struct {
 	random   *rand.Rand
 	facts    commitment.Facts
@@ -74,8 +75,8 @@ func (a *account) buy(cluster int, at time.Time, wanted int) {
 	}
 }
 
-// TestSixClustersSpendNoUnitTwice lets six clusters launch at any time, as much as they may. Nothing is spent twice
-// at any time, and all of it is used in the end.
+// TestSixClustersSpendNoUnitTwice lets six clusters launch at any time, as much as they may.
+// Nothing is spent twice at any time, and all of it is used in the end.
 func TestSixClustersSpendNoUnitTwice(t *testing.T) {
 	const clusters, hours = 6, 5
 	for seed := range uint64(30) {

@@ -80,7 +80,8 @@ func dearest(planned *plan.PlannedNodeClaim) float64 {
 	return most
 }
 
-// BilledSavingsAtLeast is what the move saves on bills if each launch gets the offering with the highest bill.
+// BilledSavingsAtLeast is what the move saves on bills if each launch gets the offering with the
+// highest bill.
 func (m *Move) BilledSavingsAtLeast() float64 {
 	saved, hasRisk := 0.0, false
 	for i := range m.Delete {

@@ -25,8 +25,8 @@ type Plan struct {
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour,omitempty"`
 	AfterPerHour  float64 `json:"afterPerHour"`
-	// RiskPerHour and RiskAfterPerHour are the parts of PricePerHour and AfterPerHour for interruptions,
-	// which are on no bill.
+	// RiskPerHour and RiskAfterPerHour are the parts of PricePerHour and AfterPerHour for
+	// interruptions, which are on no bill.
 	RiskPerHour      float64 `json:"riskPerHour,omitempty"`
 	RiskAfterPerHour float64 `json:"riskAfterPerHour,omitempty"`
 }
@@ -55,8 +55,8 @@ type Move struct {
 	// offering. SavedAtLeast is the same if each launch gets its dearest.
 	SavedPerHour float64 `json:"savedPerHour"`
 	SavedAtLeast float64 `json:"savedAtLeast"`
-	// RiskSavedPerHour is the part of SavedPerHour for interruptions, which is on no bill. It is less than
-	// zero where the new nodes risk more.
+	// RiskSavedPerHour is the part of SavedPerHour for interruptions, which is on no bill. It is
+	// less than zero where the new nodes risk more.
 	RiskSavedPerHour float64 `json:"riskSavedPerHour,omitempty"`
 	// PodsMoved is how many pods are evicted and come back elsewhere, without those of DaemonSets.
 	PodsMoved int `json:"podsMoved"`

@@ -11,9 +11,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/consolidation"
 )
 
-// TestNodesMoveOntoWhatIsLeftOfCommitments has two full nodes of 16 cores, and Reserved Instances that are left for
-// 14 cores in smaller sizes. They are too few for all pods, so that a price by the hour decides for the whole fleet.
-// The pods of one node have room in them all the same.
+// TestNodesMoveOntoWhatIsLeftOfCommitments has two full nodes of 16 cores, and Reserved Instances
+// that are left for 14 cores in smaller sizes. They are too few for all pods, so that a price by
+// the hour decides for the whole fleet. The pods of one node have room in them all the same.
 func TestNodesMoveOntoWhatIsLeftOfCommitments(t *testing.T) {
 	covers := []catalog.Cover{{
 		Commitment: "m5", Left: 112, Units: map[string]int{"m5.large": 16, "m5.xlarge": 32, "m5.2xlarge": 64, "m5.4xlarge": 128},

@@ -115,8 +115,8 @@ func (s *Cluster) movable(due map[string]repair.UnhealthyCondition, now time.Tim
 	}
 }
 
-// candidate returns the node with the first policy that wants it, or nil. Policies that a freeze holds come
-// last. The error is the first that a policy gives.
+// candidate returns the node with the first policy that wants it, or nil. Policies that a freeze
+// holds come last. The error is the first that a policy gives.
 func (s *Cluster) candidate(
 	policies []policy, node *Node, pool *api.NodePool, now time.Time,
 ) (*Candidate, error) {

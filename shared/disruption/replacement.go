@@ -123,8 +123,8 @@ func Replacing(s *Cluster, now time.Time) Replacements {
 	return r
 }
 
-// finish adds a node whose replacements are ready, unless a freeze holds it. The node then keeps its mark: the
-// end of the freeze finds it where it is.
+// finish adds a node whose replacements are ready, unless a freeze holds it. The node then keeps
+// its mark: the end of the freeze finds it where it is.
 func (r *Replacements) finish(node *Node, pool *api.NodePool, reason api.DisruptionReason, now time.Time) {
 	if pool != nil {
 		if held := pool.Frozen(reason, now); held != nil {

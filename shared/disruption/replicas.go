@@ -31,8 +31,9 @@ type Scaling struct {
 // because they cost money until they are gone. Surplus nodes go in this order: unlaunched ones,
 // empty ones, those with the cheapest evictions, and last those that a person protects. A node that
 // disruption has chosen, and will replace, counts as present and not as surplus. The deletion costs
-// of pods count as costs of evictions unless they are managed. A pool that sleeps gets no node, and its
-// nodes leave within its budgets: see asleep.go. A freeze keeps surplus nodes, and one of launches the missing.
+// of pods count as costs of evictions unless they are managed. A pool that sleeps gets no node, and
+// its nodes leave within its budgets: see asleep.go. A freeze keeps surplus nodes, and one of
+// launches the missing.
 //
 // See https://karpenter.sh/docs/concepts/nodepools/#specreplicas.
 func Replicas(pool *api.NodePool, nodes []Node, managedCosts bool, now time.Time) Scaling {

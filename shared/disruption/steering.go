@@ -29,12 +29,13 @@ type Steering struct {
 // Steer returns the nodes whose taint has to change, those that lose it first. More says that others
 // were left for the next pass.
 //
-// In pools that ask for it, the nodes that consolidation would take next have a soft taint. The scheduler
-// then puts new pods on other nodes, and these become empty without an eviction. Their order is that of
-// deletion costs: first the highest price for each unit of disturbance. Nodes that a person or a lasting
-// pod keeps have no taint, because they would not become empty. At most half of a pool's nodes in a zone
-// have it, so that no zone repels pods. Where the others are full, kube-scheduler uses candidates all
-// the same: the taint keeps no pod waiting. A frozen pool has none, because the taint prepares a disruption.
+// In pools that ask for it, the nodes that consolidation would take next have a soft taint. The
+// scheduler then puts new pods on other nodes, and these become empty without an eviction. Their
+// order is that of deletion costs: first the highest price for each unit of disturbance. Nodes that
+// a person or a lasting pod keeps have no taint, because they would not become empty. At most half
+// of a pool's nodes in a zone have it, so that no zone repels pods. Where the others are full,
+// kube-scheduler uses candidates all the same: the taint keeps no pod waiting. A frozen pool has
+// none, because the taint prepares a disruption.
 func Steer(
 	s *Cluster, priceOf func(*api.NodeClaim) (price float64, isKnown bool), now time.Time,
 ) (changes []Steering, more bool) {

@@ -1,11 +1,13 @@
-// Package freeze has the orders by which people stop what Whittle begins by itself, in the whole cluster or
-// in one NodePool. People who change what a freeze stops, or how it is written down, need it.
+// Package freeze has the orders by which people stop what Whittle begins by itself, in the whole
+// cluster or in one NodePool. People who change what a freeze stops, or how it is written down,
+// need it.
 //
-// A freeze is one key of the ConfigMap whittle-control: freeze for the whole cluster, and freeze.NAME for a
-// NodePool. Its value has a field a line, so that kubectl edit is enough to write it.
+// A freeze is one key of the ConfigMap whittle-control: freeze for the whole cluster, and
+// freeze.NAME for a NodePool. Its value has a field a line, so that kubectl edit is enough to write
+// it.
 //
-// Its place: `whittle freeze` writes the keys. Package inventory reads them, and package api has them on
-// NodePools. Functions read them once more just before an effect. The package is pure.
+// Its place: `whittle freeze` writes the keys. Package inventory reads them, and package api has
+// them on NodePools. Functions read them once more just before an effect. The package is pure.
 //
 // Invariants:
 //   - A value that cannot be read freezes disruption until somebody mends it. A node that stays too long costs

@@ -31,13 +31,15 @@ type Freeze struct {
 	// Who ordered it, and why, in that person's words.
 	Who    string `json:"who,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Since is when it was ordered, and Until when it ends. Without Until it lasts until somebody thaws.
+	// Since is when it was ordered, and Until when it ends. Without Until it lasts until somebody
+	// thaws.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
 	// Launches and Drains say that it holds these, too.
 	Launches bool `json:"launches,omitempty"`
 	Drains   bool `json:"drains,omitempty"`
-	// Problem is why the order cannot be read, with the remedy. Such a freeze lasts until it is mended.
+	// Problem is why the order cannot be read, with the remedy. Such a freeze lasts until it is
+	// mended.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -103,16 +105,16 @@ func (f *Freeze) later(other *Freeze) bool {
 
 // Freezes are all that people have ordered. Nil is none.
 type Freezes struct {
-	// All has the one of the cluster first, then those of NodePools by name. Those that have ended are
-	// among them.
+	// All has the one of the cluster first, then those of NodePools by name. Those that have ended
+	// are among them.
 	All []Freeze
 }
 
 // DeepCopy returns the freezes themselves, which never change.
 func (s *Freezes) DeepCopy() *Freezes { return s }
 
-// Of is the freeze that holds what for the pool, or nil. Of several it is the one that lasts longest. An
-// empty name is that of a node without a NodePool.
+// Of is the freeze that holds what for the pool, or nil. Of several it is the one that lasts
+// longest. An empty name is that of a node without a NodePool.
 func (s *Freezes) Of(what What, pool string, now time.Time) *Freeze {
 	if s == nil {
 		return nil
@@ -145,8 +147,8 @@ func (s *Freezes) Active(now time.Time) []Freeze {
 	return slices.DeleteFunc(slices.Clone(s.All), func(f Freeze) bool { return !f.Active(now) })
 }
 
-// Changed compares the freezes of two times. Began are those of now that differ from before, and ended those
-// of before whose place is empty now.
+// Changed compares the freezes of two times. Began are those of now that differ from before, and
+// ended those of before whose place is empty now.
 func Changed(before, now []Freeze) (began, ended []Freeze) {
 	type place struct {
 		pool   string

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// keyOfCluster is the key of the ConfigMap's data for the whole cluster, and poolPrefix begins that of a
-// NodePool.
+// keyOfCluster is the key of the ConfigMap's data for the whole cluster, and poolPrefix begins that
+// of a NodePool.
 const (
 	keyOfCluster = "freeze"
 	poolPrefix   = keyOfCluster + "."
@@ -56,8 +56,8 @@ func (f *Freeze) Text() string {
 	return text.String()
 }
 
-// Read reads the freezes in the data of the ConfigMap. It leaves other keys alone. One that only looks like
-// a freeze's freezes the whole cluster, because nobody knows what it was to freeze.
+// Read reads the freezes in the data of the ConfigMap. It leaves other keys alone. One that only
+// looks like a freeze's freezes the whole cluster, because nobody knows what it was to freeze.
 func Read(data map[string]string) *Freezes {
 	read := &Freezes{}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
@@ -84,7 +84,8 @@ func Read(data map[string]string) *Freezes {
 	return read
 }
 
-// parse reads the value of a key. With a Problem, which is the first, it has the fields that it could read.
+// parse reads the value of a key. With a Problem, which is the first, it has the fields that it
+// could read.
 func parse(key, text string) Freeze {
 	var read Freeze
 	problem := func(field, value, remedy string) {

@@ -27,8 +27,8 @@ func ClusterOrder(ctx context.Context, store Store) (*hours.Order, error) {
 	return order, err
 }
 
-// Freezes reads what people have frozen, or nil. Unlike other readers of the ConfigMap it fails without the
-// right to read it: who is about to disrupt a node must know.
+// Freezes reads what people have frozen, or nil. Unlike other readers of the ConfigMap it fails
+// without the right to read it: who is about to disrupt a node must know.
 func Freezes(ctx context.Context, store Store) (*freeze.Freezes, error) {
 	stored, err := store.ConfigMap(ctx, ControlName)
 	if err != nil {
@@ -40,7 +40,8 @@ func Freezes(ctx context.Context, store Store) (*freeze.Freezes, error) {
 	return freeze.Read(stored.Data), nil
 }
 
-// orders reads the order and the freezes of the ConfigMap. One that cannot be read leaves the other alone.
+// orders reads the order and the freezes of the ConfigMap. One that cannot be read leaves the other
+// alone.
 func orders(ctx context.Context, store Store) (*hours.Order, *freeze.Freezes, error) {
 	stored, err := store.ConfigMap(ctx, ControlName)
 	if cluster.IsForbidden(err) {

@@ -3,8 +3,8 @@
 //
 // There are eight: the catalogue of instance types and prices, offerings without capacity with the
 // interruptions of spot nodes, observed memory capacities of nodes, the free instances of capacity
-// reservations, the values of kubelet expressions, the pods that the nodes launched for them did not
-// serve, the account's commitments, and what is used of them.
+// reservations, the values of kubelet expressions, the pods that the nodes launched for them did
+// not serve, the account's commitments, and what is used of them.
 //
 // Its place: functions/catalog writes the catalogue and the commitments; provision, disrupt, interrupt and lifecycle
 // read the others and add their observations. Only lifecycle writes the values of expressions. Only
@@ -132,8 +132,8 @@ func MarkUnavailable(ctx context.Context, client *cluster.Client, marks *catalog
 	})
 }
 
-// changeUnavailable stores what change makes of the unavailable offerings. It writes nothing where change
-// reports that nothing changed.
+// changeUnavailable stores what change makes of the unavailable offerings. It writes nothing where
+// change reports that nothing changed.
 func changeUnavailable(ctx context.Context, store Store, change func(*catalog.Unavailable) bool) error {
 	return replace(func() error {
 		known, version, err := readUnavailable(ctx, store)

@@ -29,8 +29,8 @@ type Limit struct {
 	selector scheduling.Requirements
 }
 
-// Of are the limits of the NodePools, in their order, and then those that span them, by kind and name. A
-// limit whose selector cannot be read is left out: see Selector.
+// Of are the limits of the NodePools, in their order, and then those that span them, by kind and
+// name. A limit whose selector cannot be read is left out: see Selector.
 func Of(pools []*api.NodePool, spanning []plan.Limit) []*Limit {
 	var limits []*Limit
 	for _, pool := range pools {
@@ -76,8 +76,8 @@ func Selector(selector *metav1.LabelSelector) (scheduling.Requirements, error) {
 	return requirements, nil
 }
 
-// Owner is whose limit it is, as the end of "limit of cpu 4": empty for a NodePool, of which every reason
-// speaks anyway.
+// Owner is whose limit it is, as the end of "limit of cpu 4": empty for a NodePool, of which every
+// reason speaks anyway.
 func (l *Limit) Owner() string {
 	switch l.kind {
 	case "":
@@ -108,8 +108,8 @@ func (l *Limit) Wants(key string) (scheduling.Requirement, bool) {
 	return r, ok
 }
 
-// MayCount reports whether new nodes of a NodePool may count, whose labels are within the requirements. The
-// labels that an instance type and its offering decide do not matter.
+// MayCount reports whether new nodes of a NodePool may count, whose labels are within the
+// requirements. The labels that an instance type and its offering decide do not matter.
 func (l *Limit) MayCount(pool string, requirements scheduling.Requirements) bool {
 	if l.Pool != "" {
 		return l.Pool == pool
@@ -122,8 +122,8 @@ func (l *Limit) MayCount(pool string, requirements scheduling.Requirements) bool
 	return true
 }
 
-// CountsType reports whether new nodes of the instance type may count, of a NodePool of which they may. Each
-// label must be one that the pool, the type or its offerings decide, or may be absent.
+// CountsType reports whether new nodes of the instance type may count, of a NodePool of which they
+// may. Each label must be one that the pool, the type or its offerings decide, or may be absent.
 func (l *Limit) CountsType(typ *catalog.InstanceType, requirements scheduling.Requirements) bool {
 	for key, want := range l.selector {
 		have, ofType := typ.Requirements[key]

@@ -57,7 +57,8 @@ func mayHave(node *plan.Node, key string, want scheduling.Requirement, types Typ
 	return want.AllowsAbsent() || isOfNewNode(key, want) || typeMayHave(claim, key, want, types)
 }
 
-// typeMayHave reports whether one of the types that the claim allows has a wanted value of the label.
+// typeMayHave reports whether one of the types that the claim allows has a wanted value of the
+// label.
 func typeMayHave(claim *api.NodeClaim, key string, want scheduling.Requirement, types Types) bool {
 	if !scheduling.IsWellKnown(key) {
 		return false
@@ -69,9 +70,9 @@ func typeMayHave(claim *api.NodeClaim, key string, want scheduling.Requirement, 
 	})
 }
 
-// Price is what the node counts with against limits of money, in US dollars an hour: the list price of its
-// offering, or the highest among those that its claim allows. It is zero where nobody knows it, and for a node
-// without a claim.
+// Price is what the node counts with against limits of money, in US dollars an hour: the list price
+// of its offering, or the highest among those that its claim allows. It is zero where nobody knows
+// it, and for a node without a claim.
 func Price(node *plan.Node, types Types) float64 {
 	if node.PricePerHour > 0 || node.NodeClaim == nil {
 		return node.PricePerHour
@@ -120,8 +121,8 @@ func requirementsOf(claim *api.NodeClaim) scheduling.Requirements {
 	return requirements
 }
 
-// typesOf are the instance types that the claim's node may be: those of its NodePool, or of any other where
-// its own has none of them now. There are none if the claim does not say.
+// typesOf are the instance types that the claim's node may be: those of its NodePool, or of any
+// other where its own has none of them now. There are none if the claim does not say.
 func typesOf(claim *api.NodeClaim, requirements scheduling.Requirements, types Types) []*catalog.InstanceType {
 	names, ok := requirements[corev1.LabelInstanceTypeStable]
 	if !ok {

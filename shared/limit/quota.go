@@ -7,8 +7,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// OfQuotas are the limits of the CapacityQuotas. As with Cluster Autoscaler, one whose selector cannot be
-// read bounds nothing. Of the others counts what can be read. Faults says what does not.
+// OfQuotas are the limits of the CapacityQuotas. As with Cluster Autoscaler, one whose selector
+// cannot be read bounds nothing. Of the others counts what can be read. Faults says what does not.
 func OfQuotas(quotas []api.CapacityQuota) []plan.Limit {
 	var limits []plan.Limit
 	for i := range quotas {

@@ -174,7 +174,8 @@ func (w *Reader) markKept(made *Standing, claim *api.NodeClaim, node *corev1.Nod
 	}
 }
 
-// frozen marks a node that is wanted and may not go, because a person froze its pool or its budgets are shut.
+// frozen marks a node that is wanted and may not go, because a person froze its pool or its budgets
+// are shut.
 func (s *Standing) frozen(pool *api.NodePool, nodes int, now time.Time) {
 	if held := pool.Frozen(api.DisruptionReasonUnderutilized, now); held != nil {
 		s.add(Frozen, held.String())

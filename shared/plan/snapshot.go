@@ -68,8 +68,8 @@ type Snapshot struct {
 
 // Limit bounds what nodes of any NodePool take together. Package limit says which nodes count.
 type Limit struct {
-	// Kind and Name are whose limit it is: the kind and the name of an object, or LimitOfSetting and the
-	// setting's key. A setting counts the nodes of NodePools only.
+	// Kind and Name are whose limit it is: the kind and the name of an object, or LimitOfSetting
+	// and the setting's key. A setting counts the nodes of NodePools only.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	// Selector selects nodes by their labels. Nil and empty select all.

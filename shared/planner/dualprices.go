@@ -12,9 +12,10 @@ import (
 // pods: its share of the lower bound on new nodes for all of them. Existing nodes do not count. A
 // pod that no new node can hold has a price of zero.
 //
-// New nodes for some of the pods cost no less than the sum of their dual prices, less the stocks' price: the
-// weights of package bound hold for any of the units. Stocks is what all that is left of capacity reservations
-// and commitments is worth, in US dollars an hour. The other pods of the snapshot may get it, or these alone.
+// New nodes for some of the pods cost no less than the sum of their dual prices, less the stocks'
+// price: the weights of package bound hold for any of the units. Stocks is what all that is left of
+// capacity reservations and commitments is worth, in US dollars an hour. The other pods of the
+// snapshot may get it, or these alone.
 func DualPrices(s *plan.Snapshot) (prices []float64, stocks float64) {
 	prices = make([]float64, len(s.Pods))
 	if len(s.Pods) == 0 {

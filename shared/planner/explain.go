@@ -261,8 +261,8 @@ func noneOf(types int) string {
 	return fmt.Sprintf("none of its %d instance types", types)
 }
 
-// explainLimits names the limit that even the smallest fitting node exceeds, or the limits of which each
-// fitting node exceeds one. It is empty if there is none.
+// explainLimits names the limit that even the smallest fitting node exceeds, or the limits of which
+// each fitting node exceeds one. It is empty if there is none.
 func (p *planning) explainLimits(pool *offering.Pool, fitting dense.Set) string {
 	left := p.offers.LimitsLeft()
 	for i := range left {
@@ -324,8 +324,8 @@ func usedText(l *offering.Limit, planned int64) string {
 	return text
 }
 
-// plannedUse is the most that the plan's nodes can take of limit i: each claim counts with the greatest of
-// its choices.
+// plannedUse is the most that the plan's nodes can take of limit i: each claim counts with the
+// greatest of its choices.
 func (p *planning) plannedUse(i int) int64 {
 	if p.state.LimitsLeft == nil {
 		return 0

@@ -20,7 +20,8 @@ type Settings struct {
 	ManagedDeletionCosts bool
 	// Commitments says that Reserved Instances and Savings Plans count in prices.
 	Commitments bool
-	// MaxDollarsPerHour is the most that the nodes of all NodePools cost together; zero for no such limit.
+	// MaxDollarsPerHour is the most that the nodes of all NodePools cost together; zero for no such
+	// limit.
 	MaxDollarsPerHour float64
 	// Market sells other instance types than the cluster's catalogue. It is nil for the catalogue.
 	Market Market

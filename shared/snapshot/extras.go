@@ -29,8 +29,8 @@ func addExtras(
 	}
 }
 
-// addRisk adds what interruptions cost each pool to the prices of the pool's spot offerings. Pools of equal
-// types and costs go on to share a list.
+// addRisk adds what interruptions cost each pool to the prices of the pool's spot offerings. Pools
+// of equal types and costs go on to share a list.
 func addRisk(pools []api.NodePool, types map[string][]catalog.InstanceType, rates map[string]float64) {
 	if len(rates) == 0 {
 		return

@@ -34,7 +34,8 @@ type Offer struct {
 	Problems []catalog.OverlayProblem
 	// Extras are those of a pool's nodes. They are part of the prices in a snapshot.
 	Extras func(*api.NodePool) float64
-	// Interruptions are the rates of catalog.Interruptions. Spot offerings cost more by them in a snapshot.
+	// Interruptions are the rates of catalog.Interruptions. Spot offerings cost more by them in a
+	// snapshot.
 	Interruptions map[string]float64
 	// WellKnownLabels and MaximumTypes are those of plan.Snapshot.
 	WellKnownLabels []string

@@ -103,8 +103,8 @@ func Closeness(price, bound float64) string {
 	return ""
 }
 
-// OfBound returns the price, with the risk, divided by its lower bound. It is at least 1, apart from rounding, and
-// 0 without a bound.
+// OfBound returns the price, with the risk, divided by its lower bound. It is at least 1, apart
+// from rounding, and 0 without a bound.
 func (p *Plan) OfBound() float64 {
 	if p.LowerBoundPerHour <= 0 {
 		return 0

@@ -21,8 +21,8 @@ type Freeze struct {
 	Launches, Drains bool
 }
 
-// FreezeOf are the changes for the freeze, and what they come to for people. Pools are the names of all
-// NodePools, or nil where they could not be read. The error names the flag.
+// FreezeOf are the changes for the freeze, and what they come to for people. Pools are the names of
+// all NodePools, or nil where they could not be read. The error names the flag.
 func FreezeOf(f Freeze, pools []string, now time.Time) (changes Changes, says string, err error) {
 	if err := known(f.Pool, pools); err != nil {
 		return nil, "", err
@@ -47,8 +47,8 @@ func known(pool string, pools []string) error {
 	return fmt.Errorf("-pool: there is no nodepool %q: there are %s", pool, strings.Join(pools, ", "))
 }
 
-// Thaw are the changes that end the freeze of the pool, or of the whole cluster for an empty name, and what
-// they come to for people. Other freezes stay, and the words name them.
+// Thaw are the changes that end the freeze of the pool, or of the whole cluster for an empty name,
+// and what they come to for people. Other freezes stay, and the words name them.
 func Thaw(pool string, soFar *freeze.Freezes, now time.Time) (changes Changes, says string) {
 	subject := (&freeze.Freeze{Pool: pool}).Subject()
 	says = subject + " was not frozen"

@@ -26,7 +26,8 @@ type Consolidation struct {
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
 	AfterPerHour  float64 `json:"afterPerHour"`
-	// RiskPerHour and RiskAfterPerHour are what interruptions cost beside these prices. They are on no bill.
+	// RiskPerHour and RiskAfterPerHour are what interruptions cost beside these prices. They are on
+	// no bill.
 	RiskPerHour      float64 `json:"riskPerHour,omitempty"`
 	RiskAfterPerHour float64 `json:"riskAfterPerHour,omitempty"`
 	Assumed

@@ -47,7 +47,8 @@ type Explanation struct {
 	// Node is the new node, Existing the existing one.
 	Node     *Node     `json:"node,omitempty"`
 	Existing *Existing `json:"existing,omitempty"`
-	// Risk says which node the pod would get if interruptions cost nothing, where that is another one.
+	// Risk says which node the pod would get if interruptions cost nothing, where that is another
+	// one.
 	Risk string `json:"risk,omitempty"`
 	// Requests are the pod's own requests.
 	Requests corev1.ResourceList `json:"requests"`

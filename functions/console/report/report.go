@@ -31,10 +31,11 @@ type Plan struct {
 	// part of it that nodes cost beside their instances: volumes, public addresses, fees.
 	PricePerHour  float64 `json:"pricePerHour"`
 	ExtrasPerHour float64 `json:"extrasPerHour"`
-	// RiskPerHour is what interruptions of these nodes cost beside PricePerHour, by what EC2 took back lately.
-	// It is on no bill.
+	// RiskPerHour is what interruptions of these nodes cost beside PricePerHour, by what EC2 took
+	// back lately. It is on no bill.
 	RiskPerHour float64 `json:"riskPerHour,omitempty"`
-	// LowerBoundPerHour is a price in $/h, with RiskPerHour, below which no plan for the same pods exists.
+	// LowerBoundPerHour is a price in $/h, with RiskPerHour, below which no plan for the same pods
+	// exists.
 	LowerBoundPerHour float64 `json:"lowerBoundPerHour"`
 	// Optimal says that the price meets the bound: no nodes for the same pods cost less.
 	Optimal bool `json:"optimal"`

@@ -368,7 +368,8 @@ func extrasText(extras float64) string {
 	return ", of which $" + dollars(extras) + "/h are extras"
 }
 
-// riskText says what interruptions cost beside a price, such as " and $0.0004/h for the risk of interruptions".
+// riskText says what interruptions cost beside a price, such as " and $0.0004/h for the risk of
+// interruptions".
 func riskText(risk float64) string {
 	if risk <= 0 {
 		return ""

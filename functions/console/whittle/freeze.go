@@ -85,7 +85,8 @@ func changeFreezes(
 	return writeControl(ctx, client, changes, says, out)
 }
 
-// whoAmI is the person as the API server knows it, or as the shell does where the server does not tell.
+// whoAmI is the person as the API server knows it, or as the shell does where the server does not
+// tell.
 func whoAmI(ctx context.Context, client *cluster.Client) string {
 	name, err := client.WhoAmI(ctx)
 	if err != nil {
@@ -94,8 +95,8 @@ func whoAmI(ctx context.Context, client *cluster.Client) string {
 	return cmp.Or(name, os.Getenv("USER"))
 }
 
-// poolNames are the names of all NodePools, or nil where they cannot be read. A freeze must not depend on
-// more than its own ConfigMap.
+// poolNames are the names of all NodePools, or nil where they cannot be read. A freeze must not
+// depend on more than its own ConfigMap.
 func poolNames(ctx context.Context, client *cluster.Client) []string {
 	pools, err := client.NodePools(ctx)
 	if err != nil {

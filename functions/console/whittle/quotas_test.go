@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAPlanOfManifestsKeepsQuotas plans two pods of a node each within a CapacityQuota of one node. A quota
-// without an amount is a warning.
+// TestAPlanOfManifestsKeepsQuotas plans two pods of a node each within a CapacityQuota of one node.
+// A quota without an amount is a warning.
 func TestAPlanOfManifestsKeepsQuotas(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "quota.yaml")
 	const text = twoNodes + `apiVersion: apps/v1

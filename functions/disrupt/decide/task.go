@@ -15,8 +15,8 @@ import (
 // may rely on it.
 type Task struct {
 	Node *disruption.Node
-	// Reason is that for which the task disrupts its node. It is empty for a task that disrupts none. A freeze
-	// holds the steps of voluntary reasons.
+	// Reason is that for which the task disrupts its node. It is empty for a task that disrupts
+	// none. A freeze holds the steps of voluntary reasons.
 	Reason api.DisruptionReason
 	Steps  []Step
 }
@@ -76,8 +76,8 @@ type (
 	}
 )
 
-// TakesEffect reports whether the step disrupts its node: it keeps pods off, moves a pod or ends the node. The
-// marks before it are taken back by a later pass.
+// TakesEffect reports whether the step disrupts its node: it keeps pods off, moves a pod or ends
+// the node. The marks before it are taken back by a later pass.
 func TakesEffect(step Step) bool {
 	switch step.(type) {
 	case PatchNode, RestartDeployment, DeleteClaim:

@@ -10,8 +10,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/freeze"
 )
 
-// Hold says which freeze a step waits for, by the claim that it is about. The steps after it wait, too. The zero
-// value is a step that no freeze holds.
+// Hold says which freeze a step waits for, by the claim that it is about. The steps after it wait,
+// too. The zero value is a step that no freeze holds.
 type Hold struct {
 	Voluntary bool
 	What      freeze.What
@@ -33,8 +33,8 @@ func HoldOf(step Step) Hold {
 	return Hold{}
 }
 
-// orderedLate is how long after a freeze Whittle may delete a claim at most: a call that was under way, and
-// clocks that differ.
+// orderedLate is how long after a freeze Whittle may delete a claim at most: a call that was under
+// way, and clocks that differ.
 const orderedLate = 30 * time.Second
 
 // Holds is the freeze that holds the step, or nil.
@@ -50,9 +50,9 @@ func (h Hold) Holds(frozen *freeze.Freezes, now time.Time) *freeze.Freeze {
 	return nil // a person deleted it during the freeze
 }
 
-// Hold is what a freeze may hold of the claim: its drain, or its end for its age. It is the zero value for a
-// claim that Whittle does not end by choice. AWS' announcements and interruptions come first, and an instance that has
-// ended is only released.
+// Hold is what a freeze may hold of the claim: its drain, or its end for its age. It is the zero
+// value for a claim that Whittle does not end by choice. AWS' announcements and interruptions come
+// first, and an instance that has ended is only released.
 func (v *View) Hold(now time.Time) Hold {
 	claim := v.Claim
 	departure, announced := disruption.DepartureOf(claim)

@@ -26,10 +26,11 @@ type Withdrawal struct {
 	Message string
 }
 
-// Withdrawals are the claims without an instance whose launch would exceed a limit, or whose pool sleeps.
-// Older claims keep their place. Provision and disrupt each write claims within the limits that they
-// read. Two claims that were written at the same time may exceed them together. Only provision
-// launches, so that its check before the launch keeps the limits. The snapshot must have all claims.
+// Withdrawals are the claims without an instance whose launch would exceed a limit, or whose pool
+// sleeps. Older claims keep their place. Provision and disrupt each write claims within the limits
+// that they read. Two claims that were written at the same time may exceed them together. Only
+// provision launches, so that its check before the launch keeps the limits. The snapshot must have
+// all claims.
 //
 // A claim counts as in the planner: with the capacity in its status, or with the most that one of its
 // types has. Claims that leave do not count. Claims that others of the pool replace do not count against
@@ -67,8 +68,8 @@ func Withdrawals(
 	return withdrawn
 }
 
-// KeepWithin keeps the claims, which are not written yet, that limits allow beside the nodes of the snapshot.
-// It says of which limit others would take too much.
+// KeepWithin keeps the claims, which are not written yet, that limits allow beside the nodes of the
+// snapshot. It says of which limit others would take too much.
 func KeepWithin(
 	claims []api.NodeClaim, snapshot *plan.Snapshot, types func(*api.NodeClaim) []catalog.InstanceType, now time.Time,
 ) (kept []api.NodeClaim, exceeded string) {

@@ -17,7 +17,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// TestLimitsOfMoneyAndOfSeveralPools has two claims of $1 and $3, of two pools, the first the older.
+// TestLimitsOfMoneyAndOfSeveralPools has two claims of $1 and $3, of two pools, the first the
+// older.
 func TestLimitsOfMoneyAndOfSeveralPools(t *testing.T) {
 	types := []catalog.InstanceType{
 		{Name: "small", Offerings: []catalog.Offering{{Zone: "a", CapacityType: "on-demand", Price: 1, Available: true}}},
@@ -82,7 +83,8 @@ func TestLimitsOfMoneyAndOfSeveralPools(t *testing.T) {
 	}
 }
 
-// TestNewClaimsStayWithinTheLimitsOfSeveralPools keeps one of two claims of $1, beside a node of $1.
+// TestNewClaimsStayWithinTheLimitsOfSeveralPools keeps one of two claims of $1, beside a node of
+// $1.
 func TestNewClaimsStayWithinTheLimitsOfSeveralPools(t *testing.T) {
 	types := []catalog.InstanceType{
 		{Name: "small", Offerings: []catalog.Offering{{Zone: "a", CapacityType: "on-demand", Price: 1, Available: true}}},

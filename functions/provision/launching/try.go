@@ -169,8 +169,8 @@ func (r *round) request(ctx context.Context, in subject) followed {
 	return r.answered(in, answer, err)
 }
 
-// unfrozen returns the claims, or none where a freeze holds their launch. It is the last look before EC2 is
-// asked. Claims that are held stay: a later pass launches them, or their time ends.
+// unfrozen returns the claims, or none where a freeze holds their launch. It is the last look
+// before EC2 is asked. Claims that are held stay: a later pass launches them, or their time ends.
 func (r *round) unfrozen(ctx context.Context, claims []api.NodeClaim) ([]api.NodeClaim, error) {
 	pool := claims[0].Labels[api.NodePoolLabelKey]
 	frozen, err := r.Frozen(ctx, pool)

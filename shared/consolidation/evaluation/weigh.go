@@ -62,8 +62,8 @@ func (e *Evaluator) tooLittle(s *Step, minimum float64) state.Refusal {
 
 // within returns the claim with only those instance types of which every offering costs no more
 // than the limit. With spotToSpot it keeps the cheapest plan.MinimumSpotTypes of them, and fails if
-// there are fewer than the pool requires. Fewer types would move spot nodes from one scarce offering to
-// the next. More types could give an instance so dear that it is soon replaced.
+// there are fewer than the pool requires. Fewer types would move spot nodes from one scarce
+// offering to the next. More types could give an instance so dear that it is soon replaced.
 func within(
 	planned *plan.PlannedNodeClaim, limit float64, spotToSpot bool, p *state.Pool,
 ) (*plan.PlannedNodeClaim, error) {

@@ -28,8 +28,8 @@ const (
 	// JobSavingsAnnotationKey is how many times the price of the room of running Jobs a move must save that
 	// restarts them, such as "2". "0" counts them as other pods.
 	JobSavingsAnnotationKey = api.JobSavingsAnnotationKey
-	// SpotToSpotTypesAnnotationKey is how many cheaper instance types a spot node's pods need to move to
-	// another spot node, such as "5".
+	// SpotToSpotTypesAnnotationKey is how many cheaper instance types a spot node's pods need to
+	// move to another spot node, such as "5".
 	SpotToSpotTypesAnnotationKey = api.SpotToSpotTypesAnnotationKey
 )
 

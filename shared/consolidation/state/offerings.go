@@ -34,8 +34,8 @@ func (p *Pool) priceOf(n *Node) (price, extras, risk float64) {
 	return 0, 0, 0
 }
 
-// LimitPrice is what the node counts with against limits of money, or zero where there are none. A question
-// to the planner may lack its instance type.
+// LimitPrice is what the node counts with against limits of money, or zero where there are none. A
+// question to the planner may lack its instance type.
 func (f *Fleet) LimitPrice(n *Node) float64 {
 	if !f.limitsMoney {
 		return 0

@@ -41,8 +41,8 @@ type Fleet struct {
 	limitsMoney bool
 	// serial numbers the launched nodes.
 	serial int
-	// stocksPrice is what is left of capacity reservations and commitments is worth, in US dollars an hour.
-	// ReadDualPrices sets it.
+	// stocksPrice is what is left of capacity reservations and commitments is worth, in US dollars
+	// an hour. ReadDualPrices sets it.
 	stocksPrice float64
 }
 
@@ -187,8 +187,8 @@ func (f *Fleet) ReadDualPrices() {
 	}
 }
 
-// Waste is the most that new nodes for the pods of the node may save, in US dollars an hour. They may have all that
-// is left of capacity reservations and commitments.
+// Waste is the most that new nodes for the pods of the node may save, in US dollars an hour. They
+// may have all that is left of capacity reservations and commitments.
 func (f *Fleet) Waste(n *Node) float64 { return n.Price - max(n.DualPrice()-f.stocksPrice, 0) }
 
 // IsRelated tells whether spread or affinity relates the pod to others.

@@ -44,7 +44,8 @@ func LowerBound(state *placement.State, placed []int, last *Dual, price float64)
 	return total
 }
 
-// StocksPrice is what all that is left of the stocks is worth beyond its price, in US dollars an hour.
+// StocksPrice is what all that is left of the stocks is worth beyond its price, in US dollars an
+// hour.
 func (d *Dual) StocksPrice() float64 {
 	total := 0.0
 	for at := range d.StockPrices {

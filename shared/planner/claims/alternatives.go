@@ -25,7 +25,8 @@ const (
 )
 
 // keepAlternatives chooses the offerings of a node's claim, the cheapest first. fits are the node's
-// alternatives that limits allow in its place, and open are those whose stock has enough left for the node.
+// alternatives that limits allow in its place, and open are those whose stock has enough left for
+// the node.
 func keepAlternatives(state *placement.State, n *placement.PlannedNode, fits, open dense.Set) []int {
 	offers := state.Offers
 	own := offers.PoolTypeOf(n.Offering)

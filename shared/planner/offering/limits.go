@@ -39,8 +39,8 @@ type Use struct {
 
 // limits are the limits of a plan. readLimits lists them, and readLimitUses what takes of them.
 type limits struct {
-	// Limits are those of the NodePools, in the order of Pools, and then those that span them. The limits
-	// of one owner are sorted by name.
+	// Limits are those of the NodePools, in the order of Pools, and then those that span them. The
+	// limits of one owner are sorted by name.
 	Limits []Limit
 	// uses has what a node of each offering takes, sorted by limit. It is nil without limits.
 	uses [][]Use
@@ -48,9 +48,9 @@ type limits struct {
 	UsesDiffer bool
 }
 
-// readLimits lists the limits, with what existing nodes use of them. A node that leaves for certain does
-// not count, so that a pool at its limit can replace it. Limits are therefore exceeded by what is leaving
-// at most.
+// readLimits lists the limits, with what existing nodes use of them. A node that leaves for certain
+// does not count, so that a pool at its limit can replace it. Limits are therefore exceeded by what
+// is leaving at most.
 func (ix *Index) readLimits() {
 	s := ix.Work.Snapshot
 	pools := make([]*api.NodePool, len(ix.Pools))
@@ -84,8 +84,8 @@ func (ix *Index) readLimits() {
 	}
 }
 
-// count adds what the node has to the limits of its NodePool, and to those of the spanning ones that it
-// counts for.
+// count adds what the node has to the limits of its NodePool, and to those of the spanning ones
+// that it counts for.
 func (ix *Index) count(node *plan.Node, own, spanning []int) {
 	capacity, price := ix.capacityOf(node), -1.0
 	add := func(l *Limit) {
@@ -152,8 +152,8 @@ func (ix *Index) readLimitUses() {
 	}
 }
 
-// readUsesOf fills in what nodes of the pool type take of these limits. Its offerings share the list where
-// they take the same.
+// readUsesOf fills in what nodes of the pool type take of these limits. Its offerings share the
+// list where they take the same.
 func (ix *Index) readUsesOf(t *PoolType, ofPool []int) {
 	var shared []Use
 	same := true
@@ -185,7 +185,8 @@ func (ix *Index) readUsesOf(t *PoolType, ofPool []int) {
 	}
 }
 
-// LimitUse is what a node of offering j takes of limits, sorted by limit. Callers must not change it.
+// LimitUse is what a node of offering j takes of limits, sorted by limit. Callers must not change
+// it.
 func (ix *Index) LimitUse(j int) []Use {
 	if ix.uses == nil {
 		return nil
@@ -193,8 +194,8 @@ func (ix *Index) LimitUse(j int) []Use {
 	return ix.uses[j]
 }
 
-// LimitsLeft is what nodes may still take of each limit. An amount is negative if existing nodes exceed the
-// limit already.
+// LimitsLeft is what nodes may still take of each limit. An amount is negative if existing nodes
+// exceed the limit already.
 func (ix *Index) LimitsLeft() []int64 {
 	left := make([]int64, len(ix.Limits))
 	for i := range ix.Limits {
@@ -216,8 +217,8 @@ func (ix *Index) sizesOfLimit(i int) *sizes {
 	return l.sizes
 }
 
-// LeastLimitUse is the least that a node of one of the offerings takes of limit i. It reports false if one
-// does not count.
+// LeastLimitUse is the least that a node of one of the offerings takes of limit i. It reports false
+// if one does not count.
 func (ix *Index) LeastLimitUse(i int, offerings dense.Set) (least int64, all bool) {
 	others := offerings.Clone()
 	if others.Without(ix.Limits[i].offerings); !others.Empty() {

@@ -51,8 +51,8 @@ func (p *Pool) weight() int32 {
 	return *p.NodePool.Spec.Weight
 }
 
-// readPools fills in the limits, and the pools with their pool types and their offerings. The offerings
-// are not sorted yet.
+// readPools fills in the limits, and the pools with their pool types and their offerings. The
+// offerings are not sorted yet.
 func (ix *Index) readPools() {
 	classes := map[string]*api.EC2NodeClass{}
 	for i := range ix.Work.Snapshot.NodeClasses {

@@ -15,8 +15,8 @@ import (
 // A NodePool may leave a custom label to its pods, while DaemonSets run on nodes of some of its
 // values only. A node then has room for the DaemonSets of its own value. So the NodePool becomes
 // several pools, its variants. The nodes of a variant run the same DaemonSets, as far as the label
-// decides it. Limits that select nodes by the label divide the NodePool too, so that no node counts for a limit
-// of other nodes.
+// decides it. Limits that select nodes by the label divide the NodePool too, so that no node counts
+// for a limit of other nodes.
 
 // mostVariants is the most variants of a NodePool. Each one costs as much as a NodePool. Values beyond
 // it share a variant, whose nodes have room for the DaemonSets of all of them.

@@ -171,8 +171,8 @@ func (w *whole) readNodes(units []bound.Units) bool {
 	return len(w.problem.Nodes) > 0
 }
 
-// readLimits adds the limits that nodes of these offerings could exceed at the known price. It returns
-// their rows in the problem, and reports false for too many.
+// readLimits adds the limits that nodes of these offerings could exceed at the known price. It
+// returns their rows in the problem, and reports false for too many.
 func (w *whole) readLimits(numbers []int) (rows map[int]int, few bool) {
 	most := make([]float64, len(w.Limits))
 	for _, j := range numbers {

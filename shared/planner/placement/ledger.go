@@ -105,8 +105,8 @@ func (l *Ledger) KeepReplacing(set dense.Set, from int) {
 	l.Take(from, 1)
 }
 
-// KeepWithinLimits removes the offerings from the set that limits do not allow in the place of a counted
-// node of offering own.
+// KeepWithinLimits removes the offerings from the set that limits do not allow in the place of a
+// counted node of offering own.
 func (l *Ledger) KeepWithinLimits(set dense.Set, own int) {
 	l.takeLimits(own, -1)
 	l.index.KeepWithin(set, l.Limits)

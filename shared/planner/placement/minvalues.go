@@ -65,8 +65,8 @@ func (s *State) collectValues(pool *offering.Pool, j int, values map[string]map[
 	return brings, met
 }
 
-// MostUse is the most that the node's claim takes of each limit if it lists these offerings. Within those that
-// fit, it also allows one type in the zone of another, which may cost more.
+// MostUse is the most that the node's claim takes of each limit if it lists these offerings. Within
+// those that fit, it also allows one type in the zone of another, which may cost more.
 func (s *State) MostUse(n *PlannedNode, offerings []int, fits dense.Set) []offering.Use {
 	if !s.Offers.UsesDiffer {
 		return s.Offers.MostUse(n.Offering, slices.Values(offerings))
@@ -109,7 +109,8 @@ func (s *State) CanMeetMinValuesAmong(others []*PlannedNode, n, instead *Planned
 	return WithinLimits(most, left)
 }
 
-// ClaimUse is the least that the node's claim takes of limits: the node itself, and what minValues need.
+// ClaimUse is the least that the node's claim takes of limits: the node itself, and what minValues
+// need.
 func (s *State) ClaimUse(n *PlannedNode) []offering.Use {
 	if s.Offers.StrictMinValues(s.Offers.PoolTypeOf(n.Offering).Pool) {
 		_, most := s.NeededForMinValues(n)

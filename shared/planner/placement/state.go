@@ -26,7 +26,8 @@ type State struct {
 	// Round counts the rounds of placing from zero. In each further round, pods without a place
 	// have given up one more preference.
 	Round int
-	// LimitsLeft is what the written claims leave of each limit. It is nil before claims are written.
+	// LimitsLeft is what the written claims leave of each limit. It is nil before claims are
+	// written.
 	LimitsLeft []int64
 	// Leftovers are the pods that found no place in this round.
 	Leftovers []Leftover

@@ -30,8 +30,8 @@ func (c *checker) takes(v *variant) amounts {
 	return taken
 }
 
-// priceOf returns what a node that exists or is in flight counts with against limits of money: the greatest
-// list price among the offerings that its claim allows.
+// priceOf returns what a node that exists or is in flight counts with against limits of money: the
+// greatest list price among the offerings that its claim allows.
 func (c *checker) priceOf(claim *api.NodeClaim) int64 {
 	if claim == nil {
 		return 0
@@ -79,8 +79,8 @@ func claimAllows(claim *api.NodeClaim, o *catalog.Offering) bool {
 	return true
 }
 
-// allowsLabel reports whether the claim allows the value of a label. open is the answer for a label of which
-// it says nothing.
+// allowsLabel reports whether the claim allows the value of a label. open is the answer for a label
+// of which it says nothing.
 func allowsLabel(claim *api.NodeClaim, key, value string, open bool) bool {
 	if own, ok := claim.Labels[key]; ok {
 		return own == value
@@ -96,8 +96,8 @@ func allowsLabel(claim *api.NodeClaim, key, value string, open bool) bool {
 	return said || open
 }
 
-// spans reports whether a limit of the snapshot counts a node with these labels. possible has the terms of
-// labels that a node in flight may still get.
+// spans reports whether a limit of the snapshot counts a node with these labels. possible has the
+// terms of labels that a node in flight may still get.
 func spans(l *plan.Limit, labels labelSet, possible []api.NodeSelectorRequirementWithMinValues) bool {
 	if l.Selector == nil {
 		return true
@@ -127,7 +127,8 @@ func spans(l *plan.Limit, labels labelSet, possible []api.NodeSelectorRequiremen
 	return true
 }
 
-// spanningUse returns what nodes have of a limit of the snapshot, and the most that planned ones may take.
+// spanningUse returns what nodes have of a limit of the snapshot, and the most that planned ones
+// may take.
 func (c *checker) spanningUse(l *plan.Limit) (used, planned amounts) {
 	used, planned = amounts{}, amounts{}
 	for i := range c.snapshot.Nodes {
@@ -195,8 +196,8 @@ func (c *checker) spanningRoom(v *variant) bool {
 	return true
 }
 
-// hasRoom reports whether what is left of a pool's limits, and of those of the snapshot, is enough for a node
-// of the variant.
+// hasRoom reports whether what is left of a pool's limits, and of those of the snapshot, is enough
+// for a node of the variant.
 func (c *checker) hasRoom(left amounts, v *variant) bool {
 	return (len(left) == 0 || roomFor(left, c.takes(v))) && c.spanningRoom(v)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// WithLimits adds limits of money and limits that span NodePools to the snapshot, by the seed, and returns it.
+// WithLimits adds limits of money and limits that span NodePools to the snapshot, by the seed, and
+// returns it.
 func WithLimits(s *plan.Snapshot, seed uint64) *plan.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 0x6c696d697473))
 	dollars := func(most int) resource.Quantity {

@@ -145,8 +145,8 @@ func QuantityOf(name corev1.ResourceName, amount int64) *resource.Quantity {
 	return resource.NewQuantity(amount, resource.DecimalSI)
 }
 
-// Text is an amount in a vector's unit as people write it: cores with decimals, bytes in Mi or Gi, and
-// prices in dollars.
+// Text is an amount in a vector's unit as people write it: cores with decimals, bytes in Mi or Gi,
+// and prices in dollars.
 func Text(name corev1.ResourceName, amount int64) string {
 	decimal := func(n float64, digits int) string {
 		text := strconv.FormatFloat(n, 'f', digits, 64)

@@ -14,7 +14,8 @@ const (
 	ofUsable = 0.96
 )
 
-// TestMonths lives through some made months. BILL_MONTHS says how many, and BILL_EVERY at each how many hours.
+// TestMonths lives through some made months. BILL_MONTHS says how many, and BILL_EVERY at each how
+// many hours.
 func TestMonths(t *testing.T) {
 	months, every := number(t, "BILL_MONTHS", 2), number(t, "BILL_EVERY", 6)
 	var sum bill.Result

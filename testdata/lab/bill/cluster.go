@@ -62,7 +62,8 @@ func (c *cluster) reading(hour int) *commitment.Reading {
 
 func (m *month) at(hour int) time.Time { return m.begin.Add(time.Duration(hour) * time.Hour) }
 
-// snapshot is what the planner sees: the nodes with what is paid for of them, and the pods that wait.
+// snapshot is what the planner sees: the nodes with what is paid for of them, and the pods that
+// wait.
 func (c *cluster) snapshot(hour int, waiting []corev1.Pod) *plan.Snapshot {
 	reading, now := c.reading(hour), c.at(hour)
 	claims := make([]api.NodeClaim, len(c.nodes))
@@ -77,7 +78,8 @@ func (c *cluster) snapshot(hour int, waiting []corev1.Pod) *plan.Snapshot {
 	return s
 }
 
-// live is one hour: pods end and come, nodes are bought for those that wait, and consolidation moves the others.
+// live is one hour: pods end and come, nodes are bought for those that wait, and consolidation
+// moves the others.
 func (c *cluster) live(hour int) error {
 	waiting := c.follow(hour)
 	if len(waiting) > 0 {

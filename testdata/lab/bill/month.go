@@ -21,14 +21,16 @@ import (
 // days are those of a month.
 const days = 30
 
-// The sizes and families that a month uses. Two families have spot offerings at about a third of the price.
+// The sizes and families that a month uses. Two families have spot offerings at about a third of
+// the price.
 var (
 	families = []string{"m6i", "c6i", "r6i", "m6a"}
 	sizes    = []string{"large", "xlarge", "2xlarge", "4xlarge"}
 	zones    = []string{"us-east-1a", "us-east-1b", "us-east-1c"}
 )
 
-// month is what a seed makes: the account's commitments, its other instances, and the cluster's load.
+// month is what a seed makes: the account's commitments, its other instances, and the cluster's
+// load.
 type month struct {
 	begin    time.Time
 	known    *catalog.Catalog
@@ -106,7 +108,8 @@ func known(t testing.TB) *catalog.Catalog {
 
 func pick(random *rand.Rand, from []string) string { return from[random.IntN(len(from))] }
 
-// commit buys Reserved Instances and Savings Plans for a part of the load. Some begin or end within the month.
+// commit buys Reserved Instances and Savings Plans for a part of the load. Some begin or end within
+// the month.
 func (m *month) commit(random *rand.Rand) {
 	cores := 0.0
 	for i := range m.loads {

@@ -12,12 +12,15 @@ import (
 
 // Result are the bills of one month, in dollars.
 type Result struct {
-	// Paid is what the account pays for commitments and instances. ListPrices is the same where plans do not know of
-	// commitments. Ideal is that of a planner who plans all pods anew each hour. Bound is the proven least.
+	// Paid is what the account pays for commitments and instances. ListPrices is the same where
+	// plans do not know of commitments. Ideal is that of a planner who plans all pods anew each
+	// hour. Bound is the proven least.
 	Paid, ListPrices, Ideal, Bound float64
-	// Committed is the price of what was committed, Used the part that was used, and Usable what the ideal uses.
+	// Committed is the price of what was committed, Used the part that was used, and Usable what
+	// the ideal uses.
 	Committed, Used, Usable float64
-	// Evicted counts the pods that consolidation has moved, EvictedByList those without commitments in plans.
+	// Evicted counts the pods that consolidation has moved, EvictedByList those without commitments
+	// in plans.
 	Evicted, EvictedByList int
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/savingsplans"
 )
 
-// TestConformanceOfCommitments compares Reserved Instances and Savings Plans with the models, in all states and
-// with all fields. Moto has neither DescribeReservedInstances nor Savings Plans.
+// TestConformanceOfCommitments compares Reserved Instances and Savings Plans with the models, in
+// all states and with all fields. Moto has neither DescribeReservedInstances nor Savings Plans.
 func TestConformanceOfCommitments(t *testing.T) {
 	environment, err := Prepare(t.Context(), os.Stderr)
 	if err != nil {

@@ -248,8 +248,8 @@ func (s *state) roomFor(pod *corev1.Pod) *corev1.Node {
 	return nil
 }
 
-// hasRoomForGangOf reports whether all pods of the pod's gang have a node, or find one now. A scheduler of
-// gangs binds none of them before. A pod of no gang is alone.
+// hasRoomForGangOf reports whether all pods of the pod's gang have a node, or find one now. A
+// scheduler of gangs binds none of them before. A pod of no gang is alone.
 func (s *state) hasRoomForGangOf(pod *corev1.Pod) bool {
 	gang := pod.Labels[api.PodGroupLabelKey]
 	if gang == "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/wire"
 )
 
-// ReservedInstances is one purchase of Reserved Instances. They change the account's bill, and hold no machine here:
-// those of a zone reserve capacity on EC2, which the local pools have for everybody.
-// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ReservedInstances.html
+// ReservedInstances is one purchase of Reserved Instances. They change the account's bill, and hold
+// no machine here: those of a zone reserve capacity on EC2, which the local pools have for
+// everybody. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ReservedInstances.html
 type ReservedInstances struct {
 	// ID is given by BuyReservedInstances.
 	ID           string
@@ -27,8 +27,8 @@ type ReservedInstances struct {
 	State string
 	// Class and Payment are EC2's words; empty means standard and No Upfront.
 	Class, Payment string
-	// FixedPrice, UsagePrice and Hourly are prices of each instance: of the purchase, of an hour of use, and of each hour
-	// of the term.
+	// FixedPrice, UsagePrice and Hourly are prices of each instance: of the purchase, of an hour of
+	// use, and of each hour of the term.
 	FixedPrice, UsagePrice, Hourly float64
 	Tags                           map[string]string
 }

@@ -15,7 +15,8 @@ import (
 // young reports whether what began at the time may still be under way.
 func (w *World) young(since time.Time) bool { return w.Patience > 0 && w.Now.Sub(since) <= w.Patience }
 
-// unmountWait is how long Kubernetes keeps a volume on a node that cannot say whether it has unmounted it.
+// unmountWait is how long Kubernetes keeps a volume on a node that cannot say whether it has
+// unmounted it.
 const unmountWait = 6 * time.Minute
 
 // unmounts reports whether a pod that came at the time may still wait for its volume, which the

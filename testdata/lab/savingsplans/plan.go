@@ -33,7 +33,8 @@ type Plan struct {
 	Start, End time.Time
 	// Payment is AWS's payment option; empty means No Upfront.
 	Payment string
-	// Discount is what its rates save of on-demand prices; zero means 0.28 for Compute and 0.4 for EC2Instance.
+	// Discount is what its rates save of on-demand prices; zero means 0.28 for Compute and 0.4 for
+	// EC2Instance.
 	Discount float64
 	Tags     map[string]string
 }

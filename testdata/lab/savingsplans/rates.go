@@ -23,14 +23,16 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// windows and dedicated are what instances with these cost, as a multiple of the price of shared Linux. elsewhere is
-// the price in the other region.
+// windows and dedicated are what instances with these cost, as a multiple of the price of shared
+// Linux. elsewhere is the price in the other region.
 const windows, dedicated, elsewhere = 1.9, 1.06, 1.15
 
-// otherRegion is a region beside the service's own one, and otherPrefix what its usage types begin with.
+// otherRegion is a region beside the service's own one, and otherPrefix what its usage types begin
+// with.
 const otherRegion, otherPrefix = "eu-central-1", "EUC1-"
 
-// rates are all rows of the plan: those of EC2 in two regions, and for a Compute plan those of Fargate and Lambda.
+// rates are all rows of the plan: those of EC2 in two regions, and for a Compute plan those of
+// Fargate and Lambda.
 func (s *Service) rates(p *Plan) []rateJSON {
 	var rows []rateJSON
 	places := []struct {

@@ -20,8 +20,8 @@ import (
 // Name is the service's signing name.
 const Name = "savingsplans"
 
-// largestPage is the API's largest page, and usualPage the one without a size in the request. AWS does not say what
-// that is: callers follow the token.
+// largestPage is the API's largest page, and usualPage the one without a size in the request. AWS
+// does not say what that is: callers follow the token.
 const largestPage, usualPage = 1000, 100
 
 // Service keeps the account's plans. It is safe for concurrent use.
@@ -34,7 +34,8 @@ type Service struct {
 	plans []*Plan
 }
 
-// New makes the service of an account without plans. Rates are those of the region, and of another one.
+// New makes the service of an account without plans. Rates are those of the region, and of another
+// one.
 func New(account, region string) (*Service, error) {
 	types, err := builtin.All()
 	if err != nil {
@@ -74,7 +75,8 @@ func (s *Service) Serve(ctx context.Context, c *wire.Call) (*wire.Response, erro
 	}.Serve(ctx, c)
 }
 
-// answer makes a handler of a method. It refuses a request with parameters that the service does not hold.
+// answer makes a handler of a method. It refuses a request with parameters that the service does
+// not hold.
 func answer[In, Out any](method func(in *In) (*Out, error)) wire.HandlerFunc {
 	return func(_ context.Context, c *wire.Call) (*wire.Response, error) {
 		in := new(In)

@@ -46,8 +46,9 @@ func buy(t *testing.T, s *savingsplans.Service, p savingsplans.Plan) string {
 	return id
 }
 
-// TestTheFunctionsReadWhatTheAccountOwns has the product's reader before the local services: of plans it takes those
-// that pay for instances of the region, and of Reserved Instances those in force.
+// TestTheFunctionsReadWhatTheAccountOwns has the product's reader before the local services: of
+// plans it takes those that pay for instances of the region, and of Reserved Instances those in
+// force.
 func TestTheFunctionsReadWhatTheAccountOwns(t *testing.T) {
 	plans, instances, config := listen(t)
 	ids := []string{
@@ -153,7 +154,8 @@ func TestPagesHaveTokens(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestReservedInstancesAreFiltered asks for them by state and by scope, and for one that is not there.
+// TestReservedInstancesAreFiltered asks for them by state and by scope, and for one that is not
+// there.
 func TestReservedInstancesAreFiltered(t *testing.T) {
 	_, instances, config := listen(t)
 	client := ec2.NewFromConfig(config)

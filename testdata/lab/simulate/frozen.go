@@ -24,8 +24,8 @@ type shown struct {
 	freezes *freeze.Freezes
 }
 
-// freezes lets a person freeze the cluster or a pool from time to time in some seeds, and thaw it before the calm
-// begins.
+// freezes lets a person freeze the cluster or a pool from time to time in some seeds, and thaw it
+// before the calm begins.
 func (r *Run) freezes(turn int) {
 	e, name := r.engine, fmt.Sprint(turn)
 	if turn == 0 && !e.Chance(0.4, "freezes") {
@@ -91,8 +91,9 @@ func (r *Run) noteControl(c *call) {
 	}
 }
 
-// checkFrozen holds that disrupt reads what people have frozen just before it ends a node by choice, and ends
-// none that it was shown as frozen. A deletion that is sent again follows the same reading.
+// checkFrozen holds that disrupt reads what people have frozen just before it ends a node by
+// choice, and ends none that it was shown as frozen. A deletion that is sent again follows the same
+// reading.
 func (r *Run) checkFrozen(c *call) {
 	name, isClaim := strings.CutPrefix(c.request.URL.Path, "/apis/karpenter.sh/v1/nodeclaims/")
 	if c.invocation.function != "disrupt" || c.request.Method != http.MethodDelete || !isClaim {

@@ -15,8 +15,9 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/world"
 )
 
-// commitments buys Reserved Instances for two nodes, and needs three. Two nodes come within what is paid for, and
-// no unit pays for two nodes. The pods are those of the zonal shift, which need a node each.
+// commitments buys Reserved Instances for two nodes, and needs three. Two nodes come within what is
+// paid for, and no unit pays for two nodes. The pods are those of the zonal shift, which need a
+// node each.
 func commitments(t *testing.T, w *world.World, setup scenario.Setup) {
 	_, err := w.EC2.BuyReservedInstances(ec2.ReservedInstances{InstanceType: "m6i.large", Count: 2, Hourly: 0.06})
 	if err != nil {
