@@ -168,8 +168,9 @@ func layers() []layer {
 		{path: "shared/cluster/lean", imports: "shared/spread"},
 		{path: "shared/fleet", imports: "shared/api shared/catalog shared/commitment shared/launch shared/nodeclass"},
 		{
-			path:    "shared/inventory",
-			imports: "shared/api shared/catalog shared/cluster shared/commitment shared/freeze shared/hours shared/kubelet shared/misfit",
+			path: "shared/inventory",
+			imports: "shared/api shared/catalog shared/cluster shared/commitment shared/freeze shared/hours " +
+				"shared/kubelet shared/misfit",
 		},
 		{path: "shared/status", imports: "shared/api shared/cluster shared/freeze"},
 		{

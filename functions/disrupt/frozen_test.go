@@ -230,7 +230,9 @@ func TestAFreezeGivesNoSoftTaint(t *testing.T) {
 	node := func(name string) *disruption.Node {
 		return &disruption.Node{Claim: &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}, Node: &corev1.Node{}}
 	}
-	changes, err := p.steerUnfrozen(t.Context(), []disruption.Steering{{Node: node("loses")}, {Node: node("gets"), Candidate: true}})
+	changes, err := p.steerUnfrozen(t.Context(), []disruption.Steering{
+		{Node: node("loses")}, {Node: node("gets"), Candidate: true},
+	})
 	if err != nil || len(changes) != 1 || changes[0].Candidate {
 		t.Errorf("%+v, %v", changes, err)
 	}

@@ -34,7 +34,9 @@ func disrupted(t *testing.T, name, reason string) {
 	conditions := readClaim(t, name).Status.Conditions
 	api.SetCondition(&conditions, metav1.Condition{
 		Type: api.ConditionTypeDisruptionReason, Status: metav1.ConditionTrue, Reason: reason}, time.Now())
-	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{"status": map[string]any{"conditions": conditions}})
+	server.Patch(t, api.NodeClaimsPath+"/"+name+"/status", map[string]any{
+		"status": map[string]any{"conditions": conditions},
+	})
 	server.Delete(t, api.NodeClaimsPath+"/"+name)
 }
 
@@ -64,7 +66,8 @@ func TestAFreezeHaltsAVoluntaryDrainUntilTheThaw(t *testing.T) {
 		t.Fatal("the pod or its instance ended against the freeze")
 	}
 	drained := api.GetCondition(readClaim(t, "still").Status.Conditions, api.ConditionTypeDrained)
-	if drained == nil || drained.Message != "Draining waits: the cluster is frozen by alice until somebody thaws it (INC-12)" {
+	const waits = "Draining waits: the cluster is frozen by alice until somebody thaws it (INC-12)"
+	if drained == nil || drained.Message != waits {
 		t.Errorf("the claim says %+v", drained)
 	}
 	if !server.Reasons(t, "still")["DisruptionBlocked"] {

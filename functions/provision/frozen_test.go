@@ -53,7 +53,8 @@ func TestAFreezeOfLaunchesLaunchesNothing(t *testing.T) {
 
 func TestOnlyAFreezeOfLaunchesHoldsThem(t *testing.T) {
 	e := newEnvironment(t)
-	e.freezes(freeze.Freeze{Who: "alice"}, freeze.Freeze{Pool: "other", Launches: true}, freeze.Freeze{Pool: "default", Drains: true})
+	e.freezes(freeze.Freeze{Who: "alice"}, freeze.Freeze{Pool: "other", Launches: true},
+		freeze.Freeze{Pool: "default", Drains: true})
 	e.pod("one", "1", nil)
 	e.pass()
 	if claims := e.claims(); len(claims) != 1 {
@@ -201,7 +202,8 @@ func TestABeginningAndAnEndAreToldOnce(t *testing.T) {
 	for range 2 {
 		tickOf()
 	}
-	if len(sent.sent) != 3 || !strings.HasPrefix(sent.sent[2], `Freeze Ended: {"version":1,"cluster":"test","who":"alice"`) {
+	const ended = `Freeze Ended: {"version":1,"cluster":"test","who":"alice"`
+	if len(sent.sent) != 3 || !strings.HasPrefix(sent.sent[2], ended) {
 		t.Errorf("the bus has %q", sent.sent)
 	}
 	e.order(nil)

@@ -16,7 +16,8 @@ import (
 // the hour decides for the whole fleet. The pods of one node have room in them all the same.
 func TestNodesMoveOntoWhatIsLeftOfCommitments(t *testing.T) {
 	covers := []catalog.Cover{{
-		Commitment: "m5", Left: 112, Units: map[string]int{"m5.large": 16, "m5.xlarge": 32, "m5.2xlarge": 64, "m5.4xlarge": 128},
+		Commitment: "m5", Left: 112,
+		Units: map[string]int{"m5.large": 16, "m5.xlarge": 32, "m5.2xlarge": 64, "m5.4xlarge": 128},
 	}}
 	types := catalog.Resolve(catalogtest.Catalog(t), catalogtest.NodeClass("default"), catalog.Observed{Covers: covers},
 		catalogtest.Now)

@@ -30,7 +30,8 @@ func TestAFrozenPoolKeepsItsNodes(t *testing.T) {
 	}{
 		{name: "drifted", pool: frozen(poolOf("100%"), ""), nodes: []disruption.Node{drifted("a", time.Minute)},
 			notice: "reason Drifted: the cluster " + frozenBy},
-		{name: "by its own freeze", pool: frozen(poolOf("100%"), "default"), nodes: []disruption.Node{drifted("a", time.Minute)},
+		{name: "by its own freeze", pool: frozen(poolOf("100%"), "default"),
+			nodes:  []disruption.Node{drifted("a", time.Minute)},
 			notice: `reason Drifted: nodepool "default" ` + frozenBy},
 		{name: "not by that of another", pool: frozen(poolOf("100%"), "batch"),
 			nodes: []disruption.Node{drifted("a", time.Minute)}, others: "a Drifted"},
@@ -41,8 +42,10 @@ func TestAFrozenPoolKeepsItsNodes(t *testing.T) {
 		{name: "unhealthy ones go", pool: frozen(poolOf("100%"), ""), nodes: healthy(4, sick("a", time.Hour)),
 			others: "a Unhealthy"},
 		{name: "those that AWS takes go", pool: frozen(poolOf("100%"), ""),
-			nodes: []disruption.Node{departing("a", 24*time.Hour), recommended("b", time.Minute)}, others: "a ScheduledChange, b Rebalance"},
-		{name: "those that AWS takes go from a pool that sleeps", pool: frozen(poolOf("100%", api.SleepAnnotationKey, night), ""),
+			nodes:  []disruption.Node{departing("a", 24*time.Hour), recommended("b", time.Minute)},
+			others: "a ScheduledChange, b Rebalance"},
+		{name: "those that AWS takes go from a pool that sleeps",
+			pool:  frozen(poolOf("100%", api.SleepAnnotationKey, night), ""),
 			nodes: []disruption.Node{departing("a", 24*time.Hour)}, asleep: "a ScheduledChange"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -55,7 +58,8 @@ func TestAFrozenPoolKeepsItsNodes(t *testing.T) {
 }
 
 func TestAFrozenPoolKeepsEmptyNodes(t *testing.T) {
-	cluster := &disruption.Cluster{Pools: []api.NodePool{frozen(pool("default", "0s", "100%"), "")}, Nodes: []disruption.Node{
+	pools := []api.NodePool{frozen(pool("default", "0s", "100%"), "")}
+	cluster := &disruption.Cluster{Pools: pools, Nodes: []disruption.Node{
 		node("due", time.Hour), node("marked", time.Hour, tainted),
 	}}
 	decided := disruption.Empty(cluster, monday)
@@ -72,7 +76,8 @@ func TestAFrozenPoolKeepsEmptyNodes(t *testing.T) {
 
 func TestAFrozenReplacementWaits(t *testing.T) {
 	old := func(reason api.DisruptionReason) *disruption.Cluster {
-		return &disruption.Cluster{Pools: []api.NodePool{frozen(pool("default", "0s", "100%"), "default")}, Nodes: []disruption.Node{
+		pools := []api.NodePool{frozen(pool("default", "0s", "100%"), "default")}
+		return &disruption.Cluster{Pools: pools, Nodes: []disruption.Node{
 			node("old", 0, annotated(disruption.ReplacedByAnnotationKey, "new"), begunAgo(time.Hour), because(reason)),
 			node("new", 0, annotated(disruption.ReplacesAnnotationKey, "old")),
 		}}
@@ -82,7 +87,8 @@ func TestAFrozenReplacementWaits(t *testing.T) {
 		held.Notices[0].Message != `Its replacements are ready, and it waits: nodepool "default" `+frozenBy {
 		t.Errorf("%+v", held)
 	}
-	if after := disruption.Replacing(old(api.DisruptionReasonDrifted), monday.Add(time.Hour)); names(after.Finish) != "old" {
+	after := disruption.Replacing(old(api.DisruptionReasonDrifted), monday.Add(time.Hour))
+	if names(after.Finish) != "old" {
 		t.Errorf("after its end: %+v", after)
 	}
 	if answer := disruption.Replacing(old(disruption.ReasonRebalance), monday); names(answer.Finish) != "old" {

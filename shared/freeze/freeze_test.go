@@ -12,9 +12,12 @@ var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func TestReadsWhatItWrites(t *testing.T) {
 	for name, want := range map[string]freeze.Freeze{
-		"the cluster":        {Who: "alice", Since: now},
-		"a pool, everything": {Pool: "batch.example", Who: "bob", Reason: "INC-12", Since: now, Until: now.Add(time.Hour), Launches: true, Drains: true},
-		"hard words":         {Who: `arn:aws:sts::1:assumed-role/ops/"al"`, Reason: "a: b # c\nuntil: soon\t'x'", Since: now},
+		"the cluster": {Who: "alice", Since: now},
+		"a pool, everything": {
+			Pool: "batch.example", Who: "bob", Reason: "INC-12", Since: now, Until: now.Add(time.Hour),
+			Launches: true, Drains: true,
+		},
+		"hard words": {Who: `arn:aws:sts::1:assumed-role/ops/"al"`, Reason: "a: b # c\nuntil: soon\t'x'", Since: now},
 	} {
 		want.Key = freeze.KeyOf(want.Pool)
 		read := freeze.Read(map[string]string{want.Key: want.Text(), "sleep": "Mon"})
@@ -28,7 +31,8 @@ func TestReadsWhatItWrites(t *testing.T) {
 }
 
 func TestWhatPeopleWrite(t *testing.T) {
-	text := "# because of the incident\n\n who:  alice \nreason: 'it''s late'\nuntil: \"2026-03-02T13:00:00+01:00\"\ndrains: false\n"
+	text := "# because of the incident\n\n who:  alice \nreason: 'it''s late'\n" +
+		"until: \"2026-03-02T13:00:00+01:00\"\ndrains: false\n"
 	read := freeze.Read(map[string]string{"freeze": text})
 	want := freeze.Freeze{Who: "alice", Reason: "it's late", Until: now}
 	if one := read.All[0]; one.Who != want.Who || one.Reason != want.Reason || !one.Until.Equal(want.Until) ||

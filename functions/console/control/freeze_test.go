@@ -43,7 +43,8 @@ func TestFreezeAndThaw(t *testing.T) {
 		!strings.HasPrefix(says, `the cluster is thawed. Still, nodepool "batch" is frozen by bob`) {
 		t.Errorf("%s; left are %+v", says, all)
 	}
-	if changes, says := control.Thaw("", all, now); changes != nil || !strings.HasPrefix(says, "the cluster was not frozen. Still,") {
+	changes, says = control.Thaw("", all, now)
+	if changes != nil || !strings.HasPrefix(says, "the cluster was not frozen. Still,") {
 		t.Errorf("a second thaw: %v, %s", changes, says)
 	}
 	changes, _ = control.Thaw("web", all, now)

@@ -49,7 +49,8 @@ func TestFreezesAreShown(t *testing.T) {
 		`{"nodePool":"batch","who":"bob","launches":true,"drains":true,"message":"nodepool \"batch\" is frozen by bob`) {
 		t.Errorf("%v: %s", err, encoded)
 	}
-	if reasons := strings.Join(shown.NodePools[1].Reasons, "; "); !strings.Contains(reasons, "the cluster is frozen by alice") {
+	reasons := strings.Join(shown.NodePools[1].Reasons, "; ")
+	if !strings.Contains(reasons, "the cluster is frozen by alice") {
 		t.Errorf("the pool says %q", reasons)
 	}
 }

@@ -533,7 +533,8 @@ func freezesAndThaws(t *testing.T, kubeconfig string) {
 		}
 	}
 	for flag, arguments := range map[string][]string{
-		`-for: "tomorrow"`: {"freeze", "-for", "tomorrow"}, `-pool: there is no nodepool "defualt"`: {"freeze", "-pool", "defualt"},
+		`-for: "tomorrow"`:                      {"freeze", "-for", "tomorrow"},
+		`-pool: there is no nodepool "defualt"`: {"freeze", "-pool", "defualt"},
 	} {
 		_, problems, err := runPlan(t, "", append(arguments, "-kubeconfig", kubeconfig)...)
 		if exitCode(err) != codeUsage || !strings.Contains(problems, flag) {

@@ -28,7 +28,11 @@ func expiresAfter(d time.Duration) func(*api.NodeClaim) {
 }
 
 func TestWhatAFreezeMayHold(t *testing.T) {
-	interrupted := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.InterruptedAnnotationKey: "x"}}}
+	going := func(reason string, changes ...func(*api.NodeClaim)) *api.NodeClaim {
+		return claim(append(changes, deletedAgo(time.Second), because(reason))...)
+	}
+	interrupted := []*corev1.Node{{}}
+	interrupted[0].Annotations = map[string]string{api.InterruptedAnnotationKey: "x"}
 	taken := func(c *api.NodeClaim) {
 		c.Annotations[disruption.DepartsAtAnnotationKey] = now.Add(time.Minute).Format(time.RFC3339)
 		c.Annotations[disruption.DepartsBecauseAnnotationKey] = "cr-1"
@@ -40,16 +44,18 @@ func TestWhatAFreezeMayHold(t *testing.T) {
 	}{
 		"a claim that stays":       {view: View{Claim: claim()}, none: true},
 		"a person's deletion":      {view: View{Claim: claim(deletedAgo(time.Second))}, none: true},
-		"an unhealthy node":        {view: View{Claim: claim(deletedAgo(time.Second), because("Unhealthy"))}, none: true},
-		"a rebalance":              {view: View{Claim: claim(deletedAgo(time.Second), because("Rebalance"))}, none: true},
-		"a drifted node":           {view: View{Claim: claim(deletedAgo(time.Second), because("Drifted"))}, want: freeze.Drains},
-		"a node of a sleeper":      {view: View{Claim: claim(deletedAgo(time.Second), because("Asleep"))}, want: freeze.Drains},
-		"an interrupted one":       {view: View{Claim: claim(deletedAgo(time.Second), because("Drifted")), Nodes: []*corev1.Node{interrupted}}, none: true},
-		"one that AWS takes":       {view: View{Claim: claim(deletedAgo(time.Second), because("Drifted"), taken)}, none: true},
-		"an instance that is gone": {view: View{Claim: claim(deletedAgo(time.Second), because("Drifted")), Absent: true}, none: true},
+		"an unhealthy node":        {view: View{Claim: going("Unhealthy")}, none: true},
+		"a rebalance":              {view: View{Claim: going("Rebalance")}, none: true},
+		"a drifted node":           {view: View{Claim: going("Drifted")}, want: freeze.Drains},
+		"a node of a sleeper":      {view: View{Claim: going("Asleep")}, want: freeze.Drains},
+		"an interrupted one":       {view: View{Claim: going("Drifted"), Nodes: interrupted}, none: true},
+		"one that AWS takes":       {view: View{Claim: going("Drifted", taken)}, none: true},
+		"an instance that is gone": {view: View{Claim: going("Drifted"), Absent: true}, none: true},
 		"expired":                  {view: View{Claim: claim(expiresAfter(time.Second))}, want: freeze.Disruptions},
 		"not expired":              {view: View{Claim: claim(expiresAfter(time.Hour))}, none: true},
-		"ended for its age":        {view: View{Claim: claim(expiresAfter(time.Second), deletedAgo(time.Second))}, want: freeze.Drains},
+		"ended for its age": {
+			view: View{Claim: claim(expiresAfter(time.Second), deletedAgo(time.Second))}, want: freeze.Drains,
+		},
 	} {
 		hold := test.view.Hold(now)
 		if hold.Voluntary == test.none || hold.What != test.want {
