@@ -11,7 +11,6 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/freeze"
-	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
@@ -47,7 +46,7 @@ func (r *pass) shrink(ctx context.Context, planned *plan.Snapshot) error {
 func (r *pass) deleteSurplus(
 	ctx context.Context, planned *plan.Snapshot, pool *api.NodePool, surplus *api.NodeClaim,
 ) error {
-	frozen, err := inventory.Freezes(ctx, r.client)
+	frozen, err := r.freezes.Read(ctx)
 	if err != nil {
 		return err
 	}

@@ -35,14 +35,15 @@ func freezeCluster(
 	if flags.NArg() > 0 {
 		return usageProblem(problems, "whittle freeze: takes no arguments: got %q", flags.Args())
 	}
-	return changeFreezes(ctx, way, out, func(client *cluster.Client, _ *freeze.Freezes) (control.Changes, string, error) {
+	decide := func(client *cluster.Client, _ *freeze.Freezes) (control.Changes, string, error) {
 		ordered.Who = whoAmI(ctx, client)
 		changes, says, err := control.FreezeOf(ordered, poolNames(ctx, client), now())
 		if err != nil {
 			err = usageProblem(problems, "whittle freeze: %s", err)
 		}
 		return changes, says, err
-	})
+	}
+	return changeControl(ctx, way, out, inventory.Freezes, decide)
 }
 
 // thawCluster ends a freeze.
@@ -59,30 +60,11 @@ func thawCluster(
 	if flags.NArg() > 0 {
 		return usageProblem(problems, "whittle thaw: takes no arguments: got %q", flags.Args())
 	}
-	return changeFreezes(ctx, way, out, func(_ *cluster.Client, soFar *freeze.Freezes) (control.Changes, string, error) {
+	decide := func(_ *cluster.Client, soFar *freeze.Freezes) (control.Changes, string, error) {
 		changes, says := control.Thaw(*pool, soFar, now())
 		return changes, says, nil
-	})
-}
-
-// changeFreezes reads the freezes, writes what decide returns, and says what it comes to.
-func changeFreezes(
-	ctx context.Context, way access, out io.Writer,
-	decide func(*cluster.Client, *freeze.Freezes) (control.Changes, string, error),
-) error {
-	client, err := way.connect()
-	if err != nil {
-		return err
 	}
-	soFar, err := inventory.Freezes(ctx, client)
-	if err != nil {
-		return mend(err, client.Endpoint)
-	}
-	changes, says, err := decide(client, soFar)
-	if err != nil {
-		return err
-	}
-	return writeControl(ctx, client, changes, says, out)
+	return changeControl(ctx, way, out, inventory.Freezes, decide)
 }
 
 // whoAmI is the person as the API server knows it, or as the shell does where the server does not

@@ -33,13 +33,14 @@ func sleepCluster(
 	if flags.NArg() > 0 {
 		return usageProblem(problems, "whittle sleep: takes no arguments: got %q", flags.Args())
 	}
-	return changeOrder(ctx, way, out, func(soFar *hours.Order) (control.Changes, string, error) {
+	decide := func(_ *cluster.Client, soFar *hours.Order) (control.Changes, string, error) {
 		changes, says, err := control.Of(ordered, soFar, now())
 		if err != nil {
 			err = usageProblem(problems, "whittle sleep: %s", err)
 		}
 		return changes, says, err
-	})
+	}
+	return changeControl(ctx, way, out, inventory.ClusterOrder, decide)
 }
 
 // wakeCluster ends the sleep of the whole cluster.
@@ -55,42 +56,36 @@ func wakeCluster(
 	if flags.NArg() > 0 {
 		return usageProblem(problems, "whittle wake: takes no arguments: got %q", flags.Args())
 	}
-	return changeOrder(ctx, way, out, func(soFar *hours.Order) (control.Changes, string, error) {
+	decide := func(_ *cluster.Client, soFar *hours.Order) (control.Changes, string, error) {
 		changes, says := control.Wake(soFar, now())
 		return changes, says, nil
-	})
+	}
+	return changeControl(ctx, way, out, inventory.ClusterOrder, decide)
 }
 
-// changeOrder reads the order, writes what decide returns, and says what it comes to. An order that
-// cannot be read counts as none, and the command replaces what it can.
-func changeOrder(
-	ctx context.Context, way access, out io.Writer,
-	decide func(*hours.Order) (control.Changes, string, error),
+// changeControl reads orders of the ConfigMap, writes what decide makes of them, and says what that comes
+// to. An order that cannot be read counts as none, and the command replaces what it can.
+func changeControl[T any](
+	ctx context.Context, way access, out io.Writer, read func(context.Context, inventory.Store) (T, error),
+	decide func(*cluster.Client, T) (control.Changes, string, error),
 ) error {
 	client, err := way.connect()
 	if err != nil {
 		return err
 	}
-	soFar, err := inventory.ClusterOrder(ctx, client)
+	soFar, err := read(ctx, client)
 	if err != nil {
 		return mend(err, client.Endpoint)
 	}
-	changes, says, err := decide(soFar)
+	changes, says, err := decide(client, soFar)
 	if err != nil {
 		return err
 	}
-	return writeControl(ctx, client, changes, says, out)
-}
-
-// writeControl writes the changes, if there are any, and says what they come to.
-func writeControl(
-	ctx context.Context, client *cluster.Client, changes control.Changes, says string, out io.Writer,
-) error {
 	if changes != nil {
 		if err := inventory.ChangeControl(ctx, client, changes); err != nil {
 			return mend(err, client.Endpoint)
 		}
 	}
-	_, err := fmt.Fprintln(out, says)
+	_, err = fmt.Fprintln(out, says)
 	return err
 }

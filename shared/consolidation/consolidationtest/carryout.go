@@ -115,7 +115,7 @@ func CarryOut(s *plan.Snapshot, m *consolidation.Move, prefix string, at time.Ti
 		if after.Nodes[at].Node != nil {
 			name = after.Nodes[at].Node.Name
 		}
-		bind(&pod, name, when)
+		Bind(&pod, name, when)
 		after.Nodes[at].Pods = append(after.Nodes[at].Pods, pod)
 	}
 	for _, nomination := range m.Places {

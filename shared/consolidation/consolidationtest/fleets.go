@@ -193,7 +193,7 @@ func (b *builder) fill(node *plan.Node, part float64) {
 				LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
 			}}
 		}
-		bind(&pod, node.Node.Name, Now.Add(-12*time.Hour))
+		Bind(&pod, node.Node.Name, Now.Add(-12*time.Hour))
 		node.Pods = append(node.Pods, pod)
 	}
 }

@@ -112,8 +112,8 @@ func Pod(name string, cpu, memory int64, app string) corev1.Pod {
 	return pod
 }
 
-// bind makes the pod run on the node since the time.
-func bind(pod *corev1.Pod, node string, at time.Time) {
+// Bind makes the pod run on the node since the time.
+func Bind(pod *corev1.Pod, node string, at time.Time) {
 	pod.Spec.NodeName = node
 	pod.Status = corev1.PodStatus{
 		Phase:     corev1.PodRunning,

@@ -132,9 +132,7 @@ func (c *cluster) follow(hour int) (waiting []corev1.Pod) {
 	}
 	for i := range waiting {
 		waiting[i].CreationTimestamp = metav1.NewTime(c.at(hour))
-		waiting[i].Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-		}}}
+		wait(&waiting[i])
 	}
 	return waiting
 }
@@ -204,12 +202,15 @@ func (c *cluster) launch(
 }
 
 func (c *cluster) bind(node int, pod *corev1.Pod, hour int) {
-	since := metav1.NewTime(c.at(hour).Add(-time.Hour))
 	bound := *pod
-	bound.Spec.NodeName = c.nodes[node].Node.Name
-	bound.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &since, Conditions: []corev1.PodCondition{
-		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: since},
-		{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since},
-	}}
+	consolidationtest.Bind(&bound, c.nodes[node].Node.Name, c.at(hour).Add(-time.Hour))
 	c.nodes[node].Pods = append(slices.Clip(c.nodes[node].Pods), bound)
+}
+
+// wait makes the pod one that waits.
+func wait(pod *corev1.Pod) {
+	pod.Spec.NodeName = ""
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+	}}}
 }

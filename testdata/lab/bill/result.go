@@ -101,10 +101,7 @@ func (c *cluster) pods() []corev1.Pod {
 	for i := range c.nodes {
 		for j := range c.nodes[i].Pods {
 			pod := c.nodes[i].Pods[j]
-			pod.Spec.NodeName = ""
-			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
-				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-			}}}
+			wait(&pod)
 			pods = append(pods, pod)
 		}
 	}
