@@ -26,6 +26,8 @@ type Limit struct {
 	Most, Used int64
 	// offerings are those whose nodes count.
 	offerings dense.Set
+	// strict says that one of them must meet minValues.
+	strict bool
 	// sizes orders them by what a node takes. It is nil until it is needed.
 	sizes *sizes
 }
@@ -147,6 +149,7 @@ func (ix *Index) readLimitUses() {
 		for i := range ix.Limits {
 			if ix.Limits[i].offerings.Intersects(pool.Offerings) {
 				pool.limits = append(pool.limits, i)
+				ix.Limits[i].strict = ix.Limits[i].strict || ix.StrictMinValues(pool)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package offering
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/whittle-dev/whittle/shared/plan"
 )
@@ -14,6 +15,12 @@ func (ix *Index) BestEffortMinValues() bool {
 // StrictMinValues reports whether nodes of the pool must meet minValues.
 func (ix *Index) StrictMinValues(pool *Pool) bool {
 	return len(pool.MinValues) > 0 && !ix.BestEffortMinValues()
+}
+
+// SharesLimitsWithMinValues reports whether nodes of the pool take of a limit of which nodes take that
+// must meet minValues, of this pool or of another.
+func (ix *Index) SharesLimitsWithMinValues(pool *Pool) bool {
+	return slices.ContainsFunc(pool.limits, func(i int) bool { return ix.Limits[i].strict })
 }
 
 // MeetsMinValues reports whether the offerings have enough values of each key of the pool's

@@ -34,6 +34,26 @@ func (p *packer) meetMinValues(n *placement.PlannedNode) {
 	}
 }
 
+// reserveMinValues keeps what the claims of the nodes need of limits beyond the nodes themselves, so
+// that further nodes leave it.
+func (p *packer) reserveMinValues() {
+	if p.reserved == nil {
+		p.reserved = make([]int64, len(p.Limits))
+	}
+	for i, amount := range p.reserved {
+		p.Limits[i] += amount
+	}
+	clear(p.reserved)
+	for _, n := range p.nodes {
+		for _, use := range p.state.MinValuesReserve(n) {
+			p.reserved[use.Limit] += use.Amount
+		}
+	}
+	for i, amount := range p.reserved {
+		p.Limits[i] -= amount
+	}
+}
+
 // dropBelowMinValues drops nodes from position first on. It drops those for which the limits do not
 // allow the list of types that minValues demand.
 func (p *packer) dropBelowMinValues(first int) {

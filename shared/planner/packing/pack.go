@@ -25,7 +25,9 @@ type packer struct {
 	effort     effort
 	variation  variation
 	memory     nodeMemory
-	repacking  repacking
+	// reserved is what the ledger keeps of each limit for minValues: see reserveMinValues.
+	reserved  []int64
+	repacking repacking
 	// learn, if not nil, receives each set of nodes that packing has tried.
 	learn func([]*placement.PlannedNode)
 }
@@ -45,13 +47,13 @@ func Pack(state *placement.State, planned []*placement.PlannedNode) ([]*placemen
 	for _, n := range planned {
 		state.RefreshHostCounts(n)
 	}
+	p.reserveMinValues()
 	for i, d := range state.Demands {
 		p.left[i] = d.Waiting
 	}
 	for _, tier := range state.Offers.Tiers {
 		p.packTier(tier)
 	}
-	p.dropBelowMinValues(len(planned))
 	for i, d := range state.Demands {
 		d.Waiting = p.left[i]
 	}
@@ -74,7 +76,11 @@ func (p *packer) packTier(tier dense.Set) {
 	p.readCandidates(dual, waiting)
 	q := p.newQueue(waiting)
 	p.fillPlanned(q)
+	p.reserveMinValues()
+	first := len(p.nodes)
 	p.planNodes(q)
+	p.dropBelowMinValues(first)
+	p.reserveMinValues()
 }
 
 // canBuy reports whether limits and stocks leave any offering of the tier for one of the

@@ -93,10 +93,10 @@ func (s *State) CanMeetMinValues(n *PlannedNode) bool {
 }
 
 // CanMeetMinValuesAmong is CanMeetMinValues within what the other nodes leave of the limits, too.
-// The node takes the place of one of the others, unless instead is nil.
+// The node takes the place of one of the others, unless instead is nil. A node without minValues
+// must leave what those of the others need.
 func (s *State) CanMeetMinValuesAmong(others []*PlannedNode, n, instead *PlannedNode) bool {
-	pool := s.Offers.PoolTypeOf(n.Offering).Pool
-	if !s.CanMeetMinValues(n) || !s.Offers.StrictMinValues(pool) || len(s.Offers.LimitsOf(pool)) == 0 {
+	if !s.CanMeetMinValues(n) || !s.Offers.SharesLimitsWithMinValues(s.Offers.PoolTypeOf(n.Offering).Pool) {
 		return s.CanMeetMinValues(n)
 	}
 	left := s.Offers.LimitsLeft()
@@ -105,8 +105,7 @@ func (s *State) CanMeetMinValuesAmong(others []*PlannedNode, n, instead *Planned
 			Spend(left, s.ClaimUse(other))
 		}
 	}
-	_, most := s.NeededForMinValues(n)
-	return WithinLimits(most, left)
+	return WithinLimits(s.ClaimUse(n), left)
 }
 
 // ClaimUse is the least that the node's claim takes of limits: the node itself, and what minValues

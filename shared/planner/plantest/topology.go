@@ -158,7 +158,8 @@ func (c *checker) spreadRefusal(v *view, p *pod, h *host, s *spreadConstraint) s
 }
 
 // addReachableDomains adds the domains that a new node for p could be in, with no pods. A domain
-// that other pods keep p out of does not count, unless the view is beyond limits.
+// that other pods keep p out of does not count, unless the view is beyond limits. Then a domain counts
+// too that a planned node is in with some of its variants.
 func (c *checker) addReachableDomains(counts map[string]int, v *view, p *pod, s *spreadConstraint) {
 	for value, node := range c.reachableDomains(p, s.key, !v.beyondLimits) {
 		if _, ok := counts[value]; ok {
@@ -166,6 +167,16 @@ func (c *checker) addReachableDomains(counts map[string]int, v *view, p *pod, s 
 		}
 		if v.beyondLimits || affinityRefusal(v, p, node) == "" && antiAffinityRefusal(v, p, node) == "" {
 			counts[value] = 0
+		}
+	}
+	for _, h := range v.hosts {
+		if !v.beyondLimits || h.planned == nil {
+			continue
+		}
+		for i := range h.planned.variants {
+			if value, ok := h.planned.variants[i].labels.get(s.key); ok {
+				counts[value] += 0
+			}
 		}
 	}
 }
