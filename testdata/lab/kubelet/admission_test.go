@@ -143,3 +143,17 @@ func TestAPodThatHasEndedLeavesItsRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestAPodThatIsGoneLeavesItsRoomAtOnce has a pod that was deleted by force, as the scheduler deletes a victim without
+// grace. The kubelet forgets it before its container has stopped.
+func TestAPodThatIsGoneLeavesItsRoomAtOnce(t *testing.T) {
+	k := kubelet.New()
+	victim := pod("victim", asks("cpu", "3"), annotated("stop-for", "never"))
+	story(k, victim, 2*second)
+	if v := k.Lose(victim.UID, began.Add(3*second)); v.Over {
+		t.Fatalf("the victim has stopped already: %+v", v)
+	}
+	if v := k.Look(pod("next", asks("cpu", "3")), moment(3*second)); v.Status.Phase != corev1.PodPending {
+		t.Errorf("the next pod is %s: %s", v.Status.Phase, v.Status.Message)
+	}
+}

@@ -93,6 +93,7 @@ func (k *Kubelet) Lose(uid types.UID, now time.Time) Verdict {
 	if p == nil {
 		return Verdict{Over: true}
 	}
+	p.lost = true
 	p.advance(k, now)
 	if p.grace == 0 {
 		p.stop(now, leastGrace)

@@ -21,6 +21,7 @@ type pod struct {
 	begins, over time.Time
 	ip           string
 	grace        time.Duration // while its containers are stopped; zero before
+	lost         bool          // the API no longer has it
 	changed      bool          // since the last verdict
 	conditions   []corev1.PodCondition
 }
@@ -90,12 +91,13 @@ func (p *pod) ended() bool {
 	return p.seen.Status.Phase == corev1.PodSucceeded || p.seen.Status.Phase == corev1.PodFailed
 }
 
-// admit admits the pod beside others, or rejects it.
+// admit admits the pod beside others, or rejects it. Pods that the API no longer has do not count, although
+// their containers may still run: the kubelet forgets them at once (GetActivePods, HandlePodRemoves).
 func (p *pod) admit(at Moment, others map[types.UID]*pod) {
 	p.demand = demandOf(p.seen)
 	r := room{node: at.Node}
 	for _, other := range others {
-		if other.over.IsZero() {
+		if other.over.IsZero() && !other.lost {
 			r.others = append(r.others, other.demand)
 		}
 	}
