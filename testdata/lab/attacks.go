@@ -51,7 +51,7 @@ func tryAttacks(ctx context.Context) error {
 
 // letThrough plants the faults of the attacks in turn.
 func letThrough(ctx context.Context, root, name string) error {
-	folder, err := directory("attacks")
+	folder, _, err := builtDirectory("attacks")
 	if err != nil {
 		return err
 	}

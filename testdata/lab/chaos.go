@@ -59,11 +59,7 @@ func saveLogs(w *world.World) (failure error) {
 
 // settable builds the functions with clocks that can be set, each as NAME/bootstrap.
 func settable(ctx context.Context) (string, error) {
-	built, err := directory("settable")
-	if err != nil {
-		return "", err
-	}
-	root, err := os.Getwd()
+	built, root, err := builtDirectory("settable")
 	if err != nil {
 		return "", err
 	}

@@ -84,15 +84,11 @@ func killEverywhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	folder, err := directory("crash")
+	folder, root, err := builtDirectory("crash")
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
-		return err
-	}
-	root, err := os.Getwd()
-	if err != nil {
 		return err
 	}
 	began := time.Now()

@@ -73,6 +73,13 @@ func directory(name string) (string, error) {
 	return filepath.Join(cache, "whittle", name), nil
 }
 
+// builtDirectory is where a checkout keeps the programs that it compiles to test itself. Another checkout on the
+// machine has others. Go takes no packages from a folder with an underscore.
+func builtDirectory(name string) (folder, root string, err error) {
+	root, err = os.Getwd()
+	return filepath.Join(root, "build", "_"+name), root, err
+}
+
 // emptyDirectory returns the directory of that name after emptying it.
 func emptyDirectory(name string) (string, error) {
 	folder, err := directory(name)

@@ -82,15 +82,11 @@ func runSimulation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	folder, err := directory("simulate")
+	folder, root, err := builtDirectory("simulate")
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	root, err := os.Getwd()
-	if err != nil {
 		return err
 	}
 	if name := os.Getenv(simulatePlanted); name != "" {
