@@ -283,7 +283,7 @@ bench-churn: ## live through days in which Jobs and web pods come and go, about 
 	  grep -E '_test.go:|^(---|FAIL|ok)'
 
 bench-bill: ## live through 100 made months with Reserved Instances and Savings Plans, about 15 minutes; months=10 for fewer
-	@BILL_MONTHS=$(or $(months),100) BILL_EVERY=8 go test -C testdata/lab -count=1 -timeout 3h -v -run '^TestMonths$$' ./bill | \
+	@BILL_MONTHS=$(or $(months),100) BILL_EVERY=8 go test -C testdata/lab -count=1 -timeout 3h -v -run '^(TestMonths|TestAMonthWithPoolsThatSleep)$$' ./bill | \
 	  grep -E '_test.go:|^(---|FAIL|ok)'
 
 optimum: ## compare 1,000 small plans with the cheapest nodes that HiGHS finds, about an hour; plans=60 for fewer; needs python3 with venv

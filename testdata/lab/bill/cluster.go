@@ -186,19 +186,25 @@ func (c *cluster) provision(hour int, waiting []corev1.Pod) error {
 func (c *cluster) launch(
 	types []catalog.InstanceType, planned *plan.PlannedNodeClaim, hour int,
 ) (plan.Node, error) {
-	choice := planned.Offerings[0]
+	c.number++
+	// It has run for an hour, so that consolidation may move it.
+	return launch(types, planned, fmt.Sprintf("node-%06d", c.number), c.at(hour).Add(-time.Hour))
+}
+
+// launch is a node of the cheapest offering of the planned claim, which joined at a time.
+func launch(
+	types []catalog.InstanceType, planned *plan.PlannedNodeClaim, name string, at time.Time,
+) (plan.Node, error) {
+	choice, pool := planned.Offerings[0], planned.NodeClaim.Labels[api.NodePoolLabelKey]
 	for i := range types {
 		for j := range types[i].Offerings {
 			o := &types[i].Offerings[j]
 			if types[i].Name == choice.InstanceType && o.Zone == choice.Zone && o.CapacityType == choice.CapacityType {
-				c.number++
-				// It has run for an hour, so that consolidation may move it.
-				return consolidationtest.Node(fmt.Sprintf("node-%06d", c.number), c.pool.Name, &types[i], o,
-					c.at(hour).Add(-time.Hour)), nil
+				return consolidationtest.Node(name, pool, &types[i], o, at), nil
 			}
 		}
 	}
-	return plan.Node{}, fmt.Errorf("hour %d: there is no offering %+v", hour, choice)
+	return plan.Node{}, fmt.Errorf("%s: there is no offering %+v", at, choice)
 }
 
 func (c *cluster) bind(node int, pod *corev1.Pod, hour int) {

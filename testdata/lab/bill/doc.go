@@ -4,6 +4,8 @@
 // The commitments are applied to the bill by package commitment, whose results are AWS's own
 // examples'.
 //
-// The bill is compared with that of planning by list prices, and with the least that a planner
+// A month with pools that sleep is compared with what their windows say.
+//
+// The other bill is compared with that of planning by list prices, and with the least that a planner
 // could pay who moves each pod each hour.
 package bill
