@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/consolidation"
 	"github.com/whittle-dev/whittle/shared/disruption"
+	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/guard"
 	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
@@ -91,7 +92,7 @@ func (p *pass) finish(ctx context.Context, node *disruption.Node) error {
 	return p.do(ctx, decide.Finish(node, p.now()))
 }
 
-// restart moves the single pods that ask for it off the node by restarting their Deployments. It
+// restart moves the pods that ask for it off the node by restarting their Deployments. It
 // reports whether the node has to wait, or stays.
 func (p *pass) restart(ctx context.Context, node *disruption.Node) (waits bool, err error) {
 	for _, pod := range p.fleet.Seen.ToRestart(node) {
@@ -102,7 +103,8 @@ func (p *pass) restart(ctx context.Context, node *disruption.Node) (waits bool, 
 		if err != nil {
 			return true, err
 		}
-		task, restarts, blocked := decide.Restart(node, pod, deployment, p.now())
+		refused := protection.RefusedByBudget(pod, p.fleet.Seen.Budgets)
+		task, restarts, blocked := decide.Restart(node, pod, deployment, refused, p.now())
 		if blocked != "" {
 			return true, p.rollBack(ctx, node, blocked)
 		}
@@ -345,12 +347,15 @@ func (p *pass) begin(ctx context.Context, moves []disruption.Move) (begun map[st
 // It prevents a launch for a node that would stay.
 func (p *pass) unmovable(ctx context.Context, node *disruption.Node) (string, error) {
 	for _, pod := range p.fleet.Seen.ToRestart(node) {
-		_, err := p.client.DeploymentOf(ctx, pod)
+		deployment, err := p.client.DeploymentOf(ctx, pod)
 		if cluster.IsForbidden(err) {
 			return decide.RestartForbidden(pod), nil
 		}
 		if err != nil {
 			return "", err
+		}
+		if why := decide.Unmovable(deployment, protection.RefusedByBudget(pod, p.fleet.Seen.Budgets)); why != "" {
+			return why, nil
 		}
 	}
 	return "", nil

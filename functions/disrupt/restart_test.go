@@ -2,6 +2,7 @@ package disrupt
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,25 +34,35 @@ func mayRestart(t *testing.T) {
 // single has one drifted node with the only pod of a Deployment that asks to be moved by a restart.
 func single(t *testing.T) *world {
 	t.Helper()
+	w := whole(t, 1)
+	server.Delete(t, budgetsPath+"/web")
+	return w
+}
+
+// whole has one drifted node with all pods of a Deployment that asks to be moved by a restart. Its disruption
+// budget allows no eviction.
+func whole(t *testing.T, replicas int32) *world {
+	t.Helper()
 	pool(t, "100%")
 	offers(t)
 	w := newWorld(t)
 	w.image = "ami-0"
 	w.fill("single", 1)
 	w.image = "ami-1"
-	w.workload(1, 0, "500m")
-	server.Delete(t, budgetsPath+"/web")
+	w.workload(replicas, replicas, "500m")
 	server.Patch(t, deploymentsPath+"/web",
 		map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
 			"annotations": map[string]string{disruption.MoveByRestartAnnotationKey: "true"},
 		}}}})
-	w.await("the pod with the annotation runs alone", func() bool {
+	w.await("pods with the annotation run alone", func() bool {
 		w.step()
 		pods := w.pods()
-		return len(pods) == 1 && pods[0].Annotations[disruption.MoveByRestartAnnotationKey] == "true" &&
-			pods[0].Status.Phase == corev1.PodRunning && pods[0].Spec.NodeName != ""
+		return len(pods) == int(replicas) && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+			return pod.Annotations[disruption.MoveByRestartAnnotationKey] != "true" ||
+				pod.Status.Phase != corev1.PodRunning || pod.Spec.NodeName == ""
+		})
 	})
-	w.most, w.leastReady = 0, 1
+	w.most, w.leastReady = 0, int(replicas)
 	drift(t, "single-000")
 	return w
 }
@@ -82,6 +93,25 @@ func TestASingleReplicaIsMovedByARestart(t *testing.T) {
 	stored := functiontest.Get[appsv1.Deployment](t, server, deploymentsPath+"/web")
 	if stored.Generation != 3 || stored.Spec.Template.Annotations[disruption.RestartedAtAnnotationKey] == "" {
 		t.Errorf("generation %d, annotations %v: restarted once?", stored.Generation, stored.Spec.Template.Annotations)
+	}
+}
+
+// TestReplicasOfOneNodeAreMovedByARestart has a budget that would keep their node for ever.
+func TestReplicasOfOneNodeAreMovedByARestart(t *testing.T) {
+	mayRestart(t)
+	w := whole(t, 2)
+	l := newHarness(t, nil)
+	w.await("the node is gone", func() bool {
+		l.mustTick(t)
+		l.ahead += 5 * time.Second
+		w.step()
+		return functiontest.Get[api.NodeClaim](t, server, api.NodeClaimsPath+"/single-000") == nil
+	})
+	if w.leastReady < 2 {
+		t.Errorf("at one time %d pods were ready", w.leastReady)
+	}
+	if stored := functiontest.Get[appsv1.Deployment](t, server, deploymentsPath+"/web"); stored.Generation != 3 {
+		t.Errorf("generation %d: restarted once?", stored.Generation)
 	}
 }
 

@@ -53,7 +53,8 @@ func peoplesAnnotations() []Annotation {
 		{Key: ExpireWithinBudgetsAnnotationKey, On: pool, Default: "false",
 			Meaning: "`true` replaces expired nodes before it ends them, within the budgets."},
 		{Key: MoveByRestartAnnotationKey, On: []string{"pod template", NodePoolKind}, Default: "false",
-			Meaning: "`true` moves the only pod of a Deployment by a restart, new pod first. The namespace must allow it."},
+			Meaning: "`true` moves a Deployment whose pods are all on one node by a restart, new pods first. " +
+				"The namespace must allow it."},
 		{Key: RebalancePolicyAnnotationKey, On: pool, Default: RebalanceReplace,
 			Meaning: "`Replace` replaces a spot node that EC2 recommends to replace. `Ignore` leaves it."},
 		{Key: SecurityGroupPolicyAnnotationKey, On: []string{EC2NodeClassKind}, Default: SecurityGroupsAtLeast,

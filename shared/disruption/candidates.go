@@ -76,7 +76,7 @@ func (s *Cluster) wanted(now time.Time) (wanted []Candidate, notices []Notice) {
 		var why string
 		err := guard.Run(func() (err error) {
 			if candidate, err = s.candidate(policies, node, pool, now); candidate != nil {
-				why = protection.Blocked(node.Pods, s.Budgets, now)
+				why = s.blocked(node, now)
 			}
 			return err
 		})

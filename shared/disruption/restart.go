@@ -1,12 +1,14 @@
 package disruption
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -14,10 +16,11 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// The only pod of a Deployment is missed from its eviction until its successor is ready, unless a
-// PodDisruptionBudget guards it. Where its owner asks for it, Whittle restarts the Deployment
-// instead, as kubectl rollout restart does. The new pod then comes first. It comes to another node,
-// because the node is tainted. The old pod goes once the new one is ready.
+// A Deployment whose pods are all on one node serves nobody from their eviction until their successors are
+// ready. Its only pod is the usual case. A PodDisruptionBudget prevents that, but it also keeps the node for
+// ever where it allows no eviction. Where the owner asks for it, Whittle restarts the Deployment instead, as
+// kubectl rollout restart does. New pods then come first. They come to another node, because the node is
+// tainted. The old pods go once the new ones are ready.
 const (
 	// MoveByRestartAnnotationKey asks for such a restart. It is "true" on a Deployment's pod
 	// template, or on a NodePool for the pods of all its nodes. "false" on a pod template
@@ -31,22 +34,52 @@ const (
 	RestartedAtAnnotationKey = "kubectl.kubernetes.io/restartedAt"
 )
 
-// restartWithin is how long a restarted Deployment may take to have its new pod ready: the default
+// restartWithin is how long a restarted Deployment may take to have its new pods ready: the default
 // of progressDeadlineSeconds. The node stays after that.
 const restartWithin = 10 * time.Minute
 
-// ToRestart returns the pods of the node that a restart should move. Each asks for it, is the only
-// active pod of its ReplicaSet, and has no PodDisruptionBudget.
+// ToRestart returns a pod of each ReplicaSet of the node whose pods a restart should move. They ask for it,
+// all active pods of the ReplicaSet are on the node, and no PodDisruptionBudget allows their evictions one
+// after another.
 func (s *Cluster) ToRestart(node *Node) []*corev1.Pod {
 	pool := s.poolsByName()[node.pool()]
+	known := map[types.UID]bool{}
 	var found []*corev1.Pod
 	for _, pod := range node.Pods {
-		if asksForRestart(pod, pool) && scheduling.IsReschedulable(pod) && pod.DeletionTimestamp == nil &&
-			scheduling.IsEvicted(pod) && len(protection.Covering(s.Budgets, pod)) == 0 && s.isAlone(pod) {
+		if !asksForRestart(pod, pool) || !scheduling.IsReschedulable(pod) || pod.DeletionTimestamp != nil ||
+			!scheduling.IsEvicted(pod) {
+			continue
+		}
+		owner := metav1.GetControllerOf(pod).UID
+		if !known[owner] && s.isWhole(pod) && s.isUnguarded(pod) {
 			found = append(found, pod)
 		}
+		known[owner] = true
 	}
 	return found
+}
+
+// isUnguarded tells whether no budget lets the pod be evicted without the workload's end: it has none, or
+// one that allows no eviction now.
+func (s *Cluster) isUnguarded(pod *corev1.Pod) bool {
+	return len(protection.Covering(s.Budgets, pod)) == 0 || protection.RefusedByBudget(pod, s.Budgets) != ""
+}
+
+// blocked is the reason why the node's pods protect it from disruption, or "". The budget of pods that a
+// restart moves does not: a rollout asks no budget.
+func (s *Cluster) blocked(node *Node, now time.Time) string {
+	restarted := map[types.UID]bool{}
+	for _, pod := range s.ToRestart(node) {
+		restarted[metav1.GetControllerOf(pod).UID] = true
+	}
+	if len(restarted) == 0 {
+		return protection.Blocked(node.Pods, s.Budgets, now)
+	}
+	evicted := slices.DeleteFunc(slices.Clone(node.Pods), func(pod *corev1.Pod) bool {
+		owner := metav1.GetControllerOf(pod)
+		return owner != nil && restarted[owner.UID]
+	})
+	return cmp.Or(protection.Blocked(node.Pods, nil, now), protection.Blocked(evicted, s.Budgets, now))
 }
 
 func asksForRestart(pod *corev1.Pod, pool *api.NodePool) bool {
@@ -61,19 +94,19 @@ func asksForRestart(pod *corev1.Pod, pool *api.NodePool) bool {
 	return wanted == "true"
 }
 
-// isAlone tells whether no other active pod has the same owner.
-func (s *Cluster) isAlone(pod *corev1.Pod) bool {
+// isWhole tells whether all active pods of the pod's owner are on its node.
+func (s *Cluster) isWhole(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod).UID
-	other := func(other *corev1.Pod) bool {
+	elsewhere := func(other *corev1.Pod) bool {
 		of := metav1.GetControllerOf(other)
-		return of != nil && of.UID == owner && other.UID != pod.UID &&
+		return of != nil && of.UID == owner && other.Spec.NodeName != pod.Spec.NodeName &&
 			other.DeletionTimestamp == nil && !scheduling.IsTerminal(other)
 	}
-	return !slices.ContainsFunc(s.Waiting, other) && !slices.ContainsFunc(s.Running, other)
+	return !slices.ContainsFunc(s.Waiting, elsewhere) && !slices.ContainsFunc(s.Running, elsewhere)
 }
 
-// Restartable tells whether a restart of the Deployment starts the new pod before the old one goes.
-// The Deployment must have one replica and a rolling update with a surge and no unavailable pod.
+// Restartable tells whether a restart of the Deployment starts new pods before all old ones go. The
+// Deployment must have a rolling update with a surge, and at least one pod that stays available.
 func Restartable(deployment *appsv1.Deployment) bool {
 	spec := &deployment.Spec
 	replicas := 1
@@ -81,7 +114,7 @@ func Restartable(deployment *appsv1.Deployment) bool {
 		replicas = int(*spec.Replicas)
 	}
 	rolling := spec.Strategy.RollingUpdate
-	if replicas != 1 || spec.Paused || deployment.DeletionTimestamp != nil ||
+	if replicas < 1 || spec.Paused || deployment.DeletionTimestamp != nil ||
 		spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || rolling == nil {
 		return false
 	}
@@ -92,7 +125,7 @@ func Restartable(deployment *appsv1.Deployment) bool {
 	}
 	unavailable, err := intstr.GetScaledValueFromIntOrPercent(
 		intstr.ValueOrDefault(rolling.MaxUnavailable, quarter), replicas, false)
-	return err == nil && unavailable == 0
+	return err == nil && unavailable < replicas
 }
 
 // RestartingSince is when restarts were begun for the node, if they were.

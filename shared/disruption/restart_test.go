@@ -31,6 +31,15 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 		return func(p *corev1.Pod) { p.Annotations[disruption.MoveByRestartAnnotationKey] = value }
 	}
 	silent := func(p *corev1.Pod) { p.Annotations = nil }
+	on := func(node string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = node } }
+	budget := func(allowed int32) []policyv1.PodDisruptionBudget {
+		return []policyv1.PodDisruptionBudget{{
+			Spec: policyv1.PodDisruptionBudgetSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			},
+			Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+		}}
+	}
 	asking := pool("default", "0s")
 	asking.Annotations = map[string]string{disruption.MoveByRestartAnnotationKey: "true"}
 	plain := pool("default", "0s")
@@ -46,7 +55,10 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 		{name: "one that does not", pool: plain, pod: made("p", silent)},
 		{name: "one whose pool asks", pool: asking, pod: made("p", silent), want: true},
 		{name: "one that does not want what its pool asks", pool: asking, pod: made("p", says("false"))},
-		{name: "one of two", pool: plain, pod: made("p"), others: []*corev1.Pod{made("q")}},
+		{name: "one of two on the node", pool: plain, pod: made("p", on("n")), others: []*corev1.Pod{made("q", on("n"))},
+			want: true},
+		{name: "one of two", pool: plain, pod: made("p", on("n")), others: []*corev1.Pod{made("q", on("m"))}},
+		{name: "one of two that waits", pool: plain, pod: made("p", on("n")), others: []*corev1.Pod{made("q")}},
 		{
 			name: "one of another Deployment beside it", pool: plain, pod: made("p"),
 			others: []*corev1.Pod{made("q", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "web-2" })}, want: true,
@@ -66,21 +78,19 @@ func TestWhichPodsAreMovedByARestart(t *testing.T) {
 				"p", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} },
 			),
 		},
-		{
-			name: "that a budget guards", pool: plain, pod: made("p"),
-			budgets: []policyv1.PodDisruptionBudget{
-				{
-					Spec: policyv1.PodDisruptionBudgetSpec{
-						Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-					},
-				},
-			},
-		},
+		{name: "that a budget lets go", pool: plain, pod: made("p"), budgets: budget(1)},
+		{name: "that a budget keeps", pool: plain, pod: made("p"), budgets: budget(0), want: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			pods := []*corev1.Pod{test.pod}
+			for _, other := range test.others {
+				if other.Spec.NodeName == "n" {
+					pods = append(pods, other)
+				}
+			}
 			s := &disruption.Cluster{
 				Pools:   []api.NodePool{test.pool},
-				Nodes:   []disruption.Node{node("n", 0, with(test.pod))},
+				Nodes:   []disruption.Node{node("n", 0, with(pods...))},
 				Running: append([]*corev1.Pod{test.pod}, test.others...),
 				Budgets: test.budgets,
 			}
@@ -109,9 +119,12 @@ func TestRestartable(t *testing.T) {
 		{"the API server's defaults", 1, false, rolling(part("25%"), part("25%")), true},
 		{"a surge of one", 1, false, rolling(number(1), number(0)), true},
 		{"no surge", 1, false, rolling(number(0), number(1)), false},
-		{"one may be unavailable", 1, false, rolling(number(1), number(1)), false},
+		{"the only one may be unavailable", 1, false, rolling(number(1), number(1)), false},
 		{"all may be unavailable", 1, false, rolling(part("100%"), part("100%")), false},
-		{"two replicas", 2, false, rolling(number(1), number(0)), false},
+		{"two replicas", 2, false, rolling(number(1), number(0)), true},
+		{"one of two may be unavailable", 2, false, rolling(number(1), number(1)), true},
+		{"all of two may be unavailable", 2, false, rolling(number(1), part("100%")), false},
+		{"no replicas", 0, false, rolling(number(1), number(0)), false},
 		{"paused", 1, true, rolling(number(1), number(0)), false},
 		{"recreate", 1, false, appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}, false},
 	} {

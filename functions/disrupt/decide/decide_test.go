@@ -143,7 +143,7 @@ func TestARestartIsWrittenOnTheClaimBeforeItHappens(t *testing.T) {
 		{"a restart that takes too long keeps the node", begun(time.Hour), deployment(), "", true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			task, restarts, blocked := decide.Restart(test.node, pod, test.deployment, now)
+			task, restarts, blocked := decide.Restart(test.node, pod, test.deployment, "", now)
 			if got := steps(task); got != test.want || restarts != test.restarts || (blocked != "") != test.blocked {
 				t.Errorf("steps %q, restarts %t, blocked %q", got, restarts, blocked)
 			}
@@ -314,5 +314,35 @@ func TestAnAnnotationThatProtectsNothingIsToldBeforeTheDrain(t *testing.T) {
 	}
 	if events := decide.Misread(seen, hour); len(events) != 50 {
 		t.Errorf("a pass writes %d events", len(events))
+	}
+}
+
+func TestAPodThatNeitherEvictionNorRestartMovesKeepsItsNode(t *testing.T) {
+	const refused = "PDB default/web allows 0 evictions"
+	recreates := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	recreates.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
+	rolls := recreates.DeepCopy()
+	rolls.Spec.Strategy = appsv1.DeploymentStrategy{
+		Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{},
+	}
+	for _, test := range []struct {
+		deployment *appsv1.Deployment
+		refused    string
+		says       string
+	}{
+		{nil, "", ""},
+		{recreates, "", ""},
+		{rolls, refused, ""},
+		{nil, refused, refused + ", and no Deployment can start another pod first"},
+		{recreates, refused, refused + ", and deployment default/web cannot start another pod first"},
+	} {
+		why := decide.Unmovable(test.deployment, test.refused)
+		if (why == "") != (test.says == "") || !strings.HasPrefix(why, test.says) {
+			t.Errorf("%v, %q: %q, want %q", test.deployment, test.refused, why, test.says)
+		}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}}
+		if _, _, blocked := decide.Restart(node("n", true), pod, test.deployment, test.refused, now); blocked != why {
+			t.Errorf("a restart is blocked by %q, want %q", blocked, why)
+		}
 	}
 }

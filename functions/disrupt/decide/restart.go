@@ -16,16 +16,20 @@ const RestartPause = 5 * time.Second
 // Restart decides how a pod leaves the node that asks to be moved by a restart of its Deployment
 // (nil: the pod has none). With restarts false the pod is evicted like any other. A blocked that
 // is not empty says why the node stays after all. Otherwise the task restarts the Deployment,
-// unless that was done before, and the node waits for it.
-func Restart(node *disruption.Node, pod *corev1.Pod, deployment *appsv1.Deployment, now time.Time) (
-	task Task, restarts bool, blocked string,
-) {
+// unless that was done before, and the node waits for it. refused is why the pod's budget allows no
+// eviction, or empty.
+func Restart(
+	node *disruption.Node, pod *corev1.Pod, deployment *appsv1.Deployment, refused string, now time.Time,
+) (task Task, restarts bool, blocked string) {
 	task.Node, task.Reason = node, reasonOf(node)
+	if blocked = Unmovable(deployment, refused); blocked != "" {
+		return task, true, blocked
+	}
 	if deployment == nil || !disruption.Restartable(deployment) {
 		return task, false, ""
 	}
 	if node.RestartTookTooLong(now) {
-		return task, true, fmt.Sprintf("deployment %s/%s was restarted to move its pod, and the new one is not ready",
+		return task, true, fmt.Sprintf("deployment %s/%s was restarted to move its pods, and the new ones are not ready",
 			pod.Namespace, deployment.Name)
 	}
 	since, begun := node.RestartingSince()
@@ -43,12 +47,26 @@ func Restart(node *disruption.Node, pod *corev1.Pod, deployment *appsv1.Deployme
 	}
 	task.add(
 		RestartDeployment{Deployment: deployment, At: since},
-		Log{Message: "restarting deployment to move its pod", Attributes: []any{
+		Log{Message: "restarting deployment to move its pods", Attributes: []any{
 			"Deployment", pod.Namespace + "/" + deployment.Name, "Pod", pod.Name, "NodeClaim", node.Claim.Name,
 		}},
-		normal(about, "RestartedToMove", "Restarted so that a new pod is ready before node "+node.Node.Name+" goes"),
+		normal(about, "RestartedToMove", "Restarted so that new pods are ready before node "+node.Node.Name+" goes"),
 	)
 	return task, true, ""
+}
+
+// Unmovable says why neither an eviction nor a restart moves the pods of a Deployment (nil: they have
+// none), or nothing. refused is that of Restart.
+func Unmovable(deployment *appsv1.Deployment, refused string) string {
+	switch {
+	case refused == "" || deployment != nil && disruption.Restartable(deployment):
+		return ""
+	case deployment == nil:
+		return refused + ", and no Deployment can start another pod first: let the budget allow an eviction"
+	}
+	return fmt.Sprintf("%s, and deployment %s/%s cannot start another pod first: "+
+		"give it a rolling update with maxSurge of at least 1, or let the budget allow an eviction",
+		refused, deployment.Namespace, deployment.Name)
 }
 
 // RestartForbidden says how a namespace gives disrupt the right to restart its Deployments.

@@ -134,7 +134,7 @@ func Blocked(pods []*corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 		if annotation := ByAnnotation(pod, now); annotation != "" {
 			return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, annotation)
 		}
-		if refused := refusedByBudget(pod, budgets); refused != "" {
+		if refused := RefusedByBudget(pod, budgets); refused != "" {
 			return refused
 		}
 	}
@@ -150,7 +150,7 @@ func HoldsDrain(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 	held, err := OfPod(pod, now)
 	switch {
 	case err != nil || !held.Active:
-		return refusedByBudget(pod, budgets)
+		return RefusedByBudget(pod, budgets)
 	case !held.Until.IsZero():
 		return fmt.Sprintf("pod %s/%s has the annotation %s until %s", pod.Namespace, pod.Name,
 			api.DoNotDisruptAnnotationKey, held.Until.UTC().Format(time.RFC3339))
@@ -158,8 +158,8 @@ func HoldsDrain(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget, now tim
 	return fmt.Sprintf("pod %s/%s has the annotation %s", pod.Namespace, pod.Name, api.DoNotDisruptAnnotationKey)
 }
 
-// refusedByBudget is why the eviction API refuses a pod that a drain evicts, or "".
-func refusedByBudget(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget) string {
+// RefusedByBudget is why the eviction API refuses a pod that a drain evicts, or "".
+func RefusedByBudget(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget) string {
 	if !scheduling.IsEvicted(pod) {
 		return ""
 	}
