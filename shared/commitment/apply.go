@@ -35,6 +35,11 @@ type Stock struct {
 	Own int `json:"own"`
 	// PerHour is what the commitment costs each hour, used or not.
 	PerHour float64 `json:"perHour"`
+	// Family is the only instance family that it pays for; empty for one instance type, and for all
+	// families.
+	Family string `json:"family,omitempty"`
+	// End is when the first of the purchases ends.
+	End time.Time `json:"end,omitzero"`
 }
 
 // Left is what the stock has for more nodes of this cluster, if the cluster may use the share of all units, which is
@@ -51,11 +56,13 @@ type Applied struct {
 	Stocks []Stock `json:"stocks"`
 	// Covered is the part of each instance that is paid for, by its id: between zero and one. Others are absent.
 	Covered map[string]float64 `json:"covered,omitempty"`
+	// Costs are the instances' parts of what the commitments cost each hour, by the same ids.
+	Costs map[string]float64 `json:"costs,omitempty"`
 }
 
 // Apply applies the commitments to the instances as AWS does within one hour in which all of them run.
 func Apply(facts Facts, instances []Instance, now time.Time) Applied {
-	a := &application{left: map[string]float64{}, byID: map[string]*Instance{}}
+	a := &application{left: map[string]float64{}, byID: map[string]*Instance{}, costs: map[string]float64{}}
 	for i := range instances {
 		a.left[instances[i].ID], a.byID[instances[i].ID] = 1, &instances[i]
 	}
@@ -68,7 +75,7 @@ func Apply(facts Facts, instances []Instance, now time.Time) Applied {
 			covered[id] = 1 - left
 		}
 	}
-	return Applied{Stocks: a.stocks, Covered: covered}
+	return Applied{Stocks: a.stocks, Covered: covered, Costs: a.costs}
 }
 
 // application is how far the commitments are applied.
@@ -78,6 +85,8 @@ type application struct {
 	left map[string]float64
 	byID map[string]*Instance
 	ids  []string
+	// costs are the instances' parts of what the commitments cost.
+	costs map[string]float64
 }
 
 // key is what Reserved Instances pay for.
@@ -99,8 +108,12 @@ func (a *application) reserved(purchases []ReservedInstance, types map[string]fl
 			k.name, units = familyOf(p.InstanceType), unitsOf(p.InstanceType)
 		}
 		if stocks[k] == nil {
-			stocks[k] = &Stock{ID: k.id(), Kind: KindReserved, Zone: p.Zone, Units: k.units(types)}
+			stocks[k] = &Stock{ID: k.id(), Kind: KindReserved, Zone: p.Zone, Units: k.units(types), End: p.End}
+			if k.isFamily() {
+				stocks[k].Family = k.name
+			}
 		}
+		stocks[k].End = firstEnd(stocks[k].End, p.End)
 		stocks[k].Total += p.Count * units
 		stocks[k].PerHour += p.PerHour
 	}
@@ -111,6 +124,14 @@ func (a *application) reserved(purchases []ReservedInstance, types map[string]fl
 			a.stocks = append(a.stocks, *stocks[k])
 		}
 	}
+}
+
+// firstEnd is the first of two ends. A zero one is no end.
+func firstEnd(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // isFlexible reports whether the purchase pays for other sizes of its family.
@@ -197,6 +218,7 @@ func (a *application) spend(s *Stock, instances []*Instance, units func(*Instanc
 		if i.Own {
 			s.Own += used
 		}
+		a.costs[i.ID] += s.cost(used)
 		a.left[i.ID] = max(a.left[i.ID]-given/whole, 0)
 		if a.left[i.ID] < 1e-9 {
 			a.left[i.ID] = 0
@@ -231,6 +253,7 @@ func (a *application) plans(plans []SavingsPlan, prices map[string]float64, now 
 		}
 		a.stocks = append(a.stocks, Stock{
 			ID: held[i].ID, Kind: KindSavingsPlan, Units: units, Total: int(held[i].PerHour * micro), PerHour: held[i].PerHour,
+			Family: held[i].Family, End: held[i].End,
 		})
 	}
 	for _, of := range [2]bool{true, false} { // of a family, of all

@@ -46,19 +46,23 @@ func (r *Reading) Among(cluster string, instances []Instance) {
 
 // Own keeps what is covered of this cluster's instances only: a plan asks for no other.
 func (r *Reading) Own(instances []Instance) {
-	covered := map[string]float64{}
+	covered, costs := map[string]float64{}, map[string]float64{}
 	for i := range instances {
-		if part, has := r.Covered[instances[i].ID]; has && instances[i].Own {
-			covered[instances[i].ID] = part
+		id := instances[i].ID
+		if part, has := r.Covered[id]; has && instances[i].Own {
+			covered[id], costs[id] = part, r.Costs[id]
 		}
 	}
-	r.Covered = covered
+	r.Covered, r.Costs = covered, costs
 }
+
+// Current reports whether the reading counts at the time.
+func (r *Reading) Current(now time.Time) bool { return r != nil && now.Sub(r.Time) <= readingFor }
 
 // Covers are what is left for a plan: the reading's units without those that the claims have taken, or are going to
 // take, since EC2's answer. An old reading leaves nothing.
 func (r *Reading) Covers(claims []api.NodeClaim, now time.Time) []catalog.Cover {
-	if r == nil || now.Sub(r.Time) > readingFor {
+	if !r.Current(now) {
 		return nil
 	}
 	taken, ofTurn := map[string]int{}, map[string]int{}
@@ -93,7 +97,7 @@ func (r *Reading) counts(claim *api.NodeClaim) bool {
 
 // Paid is the part of the claim's instance that commitments pay for.
 func (r *Reading) Paid(claim *api.NodeClaim, now time.Time) float64 {
-	if r == nil || claim == nil || now.Sub(r.Time) > readingFor {
+	if claim == nil || !r.Current(now) {
 		return 0
 	}
 	if id, has := api.InstanceID(claim.Status.ProviderID); has && r.Covered[id] > 0 {

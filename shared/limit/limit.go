@@ -88,6 +88,15 @@ func (l *Limit) Owner() string {
 	return fmt.Sprintf(" of %s %q", strings.ToLower(l.kind), l.name)
 }
 
+// Subject is the kind and the name of the object whose limit it is, or plan.LimitOfSetting and the
+// setting's name.
+func (l *Limit) Subject() (kind, name string) {
+	if l.Pool != "" {
+		return api.NodePoolKind, l.Pool
+	}
+	return l.kind, l.name
+}
+
 // Remedy is what a person changes for a greater limit.
 func (l *Limit) Remedy() string {
 	switch l.kind {

@@ -70,6 +70,13 @@ func Read(
 		return err
 	})
 	group.Go(func() (err error) { objects.Status, err = status.Read(ctx, client); return err })
+	group.Go(func() (err error) { objects.Quotas, err = client.CapacityQuotas(ctx); return err })
+	group.Go(func() (err error) {
+		if objects.Commitments, err = inventory.Commitments(ctx, client); cluster.IsForbidden(err) {
+			return nil // rights of an older installation
+		}
+		return err
+	})
 	group.Go(func() (err error) {
 		if objects.Misfits, err = inventory.Misfits(ctx, client); cluster.IsForbidden(err) {
 			return nil // rights of an older installation

@@ -23,6 +23,7 @@ type Selection struct {
 // Of returns the objects with the selected ones alone. Pods stay on the nodes that stay.
 func (s Selection) Of(all *Cluster) *Cluster {
 	some := *all
+	some.whole = all
 	if s.Namespace != "" {
 		some.Pods = slices.DeleteFunc(slices.Clone(all.Pods), func(pod corev1.Pod) bool {
 			return pod.Spec.NodeName == "" && pod.Namespace != s.Namespace

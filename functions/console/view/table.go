@@ -57,9 +57,15 @@ func (v *View) WriteTables(out io.Writer, form Form) error {
 		text.WriteString("\n")
 	}
 	v.writePools(&text, style)
+	v.writeLimits(&text, form)
+	v.writeCommitments(&text, form)
 	v.writeNodes(&text, form)
 	v.writeWaiting(&text, style)
-	for _, line := range []string{v.sum(), v.lastPlan(), v.CatalogText()} {
+	lines := []string{v.sum(), v.lastPlan(), v.CatalogText()}
+	if v.Commitments != nil {
+		lines = slices.Insert(lines, 1, v.Commitments.Text(v.Age(v.Commitments.Time)))
+	}
+	for _, line := range lines {
 		text.WriteString(style.Wrap(line, "", "  "))
 	}
 	if _, err := io.WriteString(out, text.String()); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/commitment"
 	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/status"
@@ -34,6 +35,12 @@ type Cluster struct {
 	Misfits   map[string]misfit.Misfit // pods that their nodes did not serve, by UID
 	Karpenter cluster.Leadership
 	Shifted   map[string]time.Time // zones that zonal shifts move traffic away from, by id
+	Quotas    []api.CapacityQuota
+	// Commitments is how commitments paid for the account's instances at last; nil where nobody counts.
+	Commitments *commitment.Reading
+
+	// whole is the cluster of which these objects are selected; nil for all of them.
+	whole *Cluster
 }
 
 // View shows a cluster at one time.
@@ -77,6 +84,9 @@ type View struct {
 	Freezes []Freeze `json:"freezes,omitempty"`
 	// ShiftedZones are the zones that zonal shifts move traffic away from.
 	ShiftedZones []ShiftedZone `json:"shiftedZones,omitempty"`
+	// Commitments are nil where nobody counts them.
+	Commitments *Commitments `json:"commitments,omitempty"`
+	Limits      []Limit      `json:"limits,omitempty"`
 }
 
 // ShiftedZone is a zone in which nothing is launched or ended for a while.
@@ -244,6 +254,8 @@ func Of(objects *Cluster, now time.Time) *View {
 	if c := objects.Catalog; c != nil {
 		view.Catalog = &Catalog{Time: c.Time, SpotPriceTime: c.SpotPriceTime, InstanceTypes: len(c.InstanceTypes)}
 	}
+	view.Commitments = commitments(objects.Commitments, now)
+	view.Limits = limits(objects)
 	view.sumUp()
 	view.Verdict = verdict(view, objects.Status.Deployment)
 	view.Problems = append(problems(view), orderProblem(objects)...)

@@ -39,6 +39,8 @@ type page struct {
 	Waiting   []group
 	Unsaid    int // pods in groups that the table leaves out
 	Plan      *lastPlan
+	Limits    *limits
+	Committed *commitments
 	Standby   string // the Karpenter that acts instead
 	Shifted   []view.ShiftedZone
 	Frozen    []view.Freeze
@@ -107,6 +109,7 @@ func pageOf(shown *view.View, options Options) page {
 	p.addNodes(shown)
 	p.Waiting, p.Unsaid = groups(shown)
 	p.Plan = planOf(shown)
+	p.Limits, p.Committed = limitsOf(shown), commitmentsOf(shown)
 	return p
 }
 
