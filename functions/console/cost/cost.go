@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/nodestate"
 	"github.com/whittle-dev/whittle/shared/scheduling"
+	"github.com/whittle-dev/whittle/shared/status"
 )
 
 // hoursOfAMonth is the mean number of hours in a month, as AWS's calculator has it.
@@ -46,9 +47,15 @@ type Report struct {
 	Time          time.Time `json:"time"`
 	// By says what the rows are: namespace, nodepool or label:KEY.
 	By string `json:"by"`
-	// PerHour is the price of the nodes in $/h with all extras, and PerMonth what it comes to in 730 hours.
+	// PerHour is the price of the nodes in $/h with all extras, after commitments, and PerMonth what it
+	// comes to in 730 hours.
 	PerHour  float64 `json:"perHour"`
 	PerMonth float64 `json:"perMonth"`
+	// ListPerHour is the price of the same nodes without commitments. Commitments pay for CoveredPerHour
+	// of it, and CommitmentsPerHour in PerHour is what these parts of them cost.
+	ListPerHour        float64 `json:"listPerHour"`
+	CoveredPerHour     float64 `json:"coveredPerHour"`
+	CommitmentsPerHour float64 `json:"commitmentsPerHour"`
 	// ExtrasPerHour is the part of it for volumes, public addresses and fees. OnDemandPerHour is what the same nodes
 	// cost on demand.
 	ExtrasPerHour   float64 `json:"extrasPerHour"`
@@ -59,6 +66,11 @@ type Report struct {
 	// Unpriced is how many nodes have no known price. They are no part of the bill: those of others, above all.
 	Unpriced int   `json:"unpriced"`
 	Rows     []Row `json:"rows"`
+	// Commitments are those of the account; nil where nobody counts them. Their idle parts are no part of
+	// PerHour, because they belong to the account.
+	Commitments *view.Commitments `json:"commitments,omitempty"`
+	// LastDay is what the nodes cost in the last 24 hours; nil without samples.
+	LastDay *Day `json:"lastDay,omitempty"`
 	// Waste are the parts of the bill that somebody can end, the largest first.
 	Waste []Waste `json:"waste,omitempty"`
 }
@@ -75,6 +87,10 @@ type Row struct {
 	PerMonth        float64 `json:"perMonth"`
 	OnDemandPerHour float64 `json:"onDemandPerHour"`
 	IdlePerHour     float64 `json:"idlePerHour,omitempty"`
+	// ListPerHour is its part without commitments, and CommitmentsPerHour what commitments cost in
+	// PerHour.
+	ListPerHour        float64 `json:"listPerHour"`
+	CommitmentsPerHour float64 `json:"commitmentsPerHour,omitempty"`
 	// Part is its part of the whole bill.
 	Part float64 `json:"part"`
 }
@@ -87,10 +103,23 @@ type Waste struct {
 	Remedy string `json:"remedy"`
 }
 
+// Day is the last 24 hours, as far as somebody measured them.
+type Day struct {
+	Hours float64 `json:"hours"`
+	// Dollars are at list prices: how commitments paid for the nodes is not kept.
+	Dollars float64 `json:"dollars"`
+}
+
 // sum is a row in whole units.
 type sum struct {
-	pods, nodes          int
-	paid, onDemand, idle int64
+	pods, nodes                           int
+	paid, onDemand, idle, list, committed int64
+}
+
+// add adds what a node or a pod costs.
+func (s *sum) add(paid, onDemand, list, committed int64) {
+	s.paid, s.onDemand = s.paid+paid, s.onDemand+onDemand
+	s.list, s.committed = s.list+list, s.committed+committed
 }
 
 // ledger sums up a bill.
@@ -98,8 +127,10 @@ type ledger struct {
 	by                            By
 	rows                          map[string]*sum
 	bill, extras, onDemand, idles int64
+	list, covered, committed      int64
 	nodes, unpriced, silent       int
 	empty, kept                   waste
+	wasted                        []Waste // by commitments
 }
 
 // waste counts nodes that cost something for one reason. first names one of them.
@@ -125,7 +156,25 @@ func Of(objects *view.Cluster, shown *view.View, by By) *Report {
 	for i := range shown.Nodes {
 		l.add(&shown.Nodes[i], pods[shown.Nodes[i].Name], allocatable[shown.Nodes[i].Name])
 	}
-	return l.report(shown.Time)
+	l.wasted = idleCommitments(objects, shown.Commitments)
+	report := l.report(shown.Time)
+	report.Commitments, report.LastDay = shown.Commitments, dayOf(shown.Day)
+	return report
+}
+
+// dayOf adds up the samples of the last day that have a price.
+func dayOf(samples []status.Sample) *Day {
+	day := Day{}
+	for _, sample := range samples {
+		if sample.PricePerHour != nil {
+			day.Hours += status.SampleEvery.Hours()
+			day.Dollars += *sample.PricePerHour * status.SampleEvery.Hours()
+		}
+	}
+	if day.Hours == 0 {
+		return nil
+	}
+	return &day
 }
 
 // add adds a node with its pods.
@@ -136,9 +185,12 @@ func (l *ledger) add(n *view.Node, pods []*corev1.Pod, allocatable corev1.Resour
 		}
 		return
 	}
-	bill := units(n.PricePerHour)
+	list, covered, committed := units(n.PricePerHour), units(n.CoveredPerHour), units(n.CommitmentsPerHour)
+	outside := max(list-covered, 0) // of commitments
+	bill := outside + committed
 	onDemand := max(units(n.OnDemandPerHour+n.ExtrasPerHour), 0)
 	l.nodes++
+	l.list, l.covered, l.committed = l.list+list, l.covered+list-outside, l.committed+committed
 	l.bill, l.extras, l.onDemand = l.bill+bill, l.extras+units(n.ExtrasPerHour), l.onDemand+onDemand
 	by, parts := weights(allocatable), make([]float64, len(pods))
 	for i, pod := range pods {
@@ -146,21 +198,24 @@ func (l *ledger) add(n *view.Node, pods []*corev1.Pod, allocatable corev1.Resour
 			l.silent++
 		}
 	}
-	paid, idle := divide(bill, parts)
-	listed, listedIdle := divide(onDemand, parts)
-	l.idles += idle
+	paid, idle := divide(outside, parts)
+	used, unused := divide(committed, parts)
+	dear, dearIdle := divide(onDemand, parts)
+	listed, listedIdle := divide(list, parts)
+	l.idles += idle + unused
 	if l.by.NodePool {
 		row := l.row(cmp.Or(n.NodePool, "(none)"))
 		row.nodes, row.pods = row.nodes+1, row.pods+len(pods)
-		row.paid, row.onDemand, row.idle = row.paid+bill, row.onDemand+onDemand, row.idle+idle
+		row.add(bill, onDemand, list, committed)
+		row.idle += idle + unused
 	} else {
 		for i, pod := range pods {
 			row := l.row(l.nameOf(pod))
-			row.pods, row.paid, row.onDemand = row.pods+1, row.paid+paid[i], row.onDemand+listed[i]
+			row.pods++
+			row.add(paid[i]+used[i], dear[i], listed[i], used[i])
 		}
-		if idle > 0 || listedIdle > 0 {
-			row := l.row(Idle)
-			row.paid, row.onDemand = row.paid+idle, row.onDemand+listedIdle
+		if idle > 0 || unused > 0 || dearIdle > 0 || listedIdle > 0 {
+			l.row(Idle).add(idle+unused, dearIdle, listedIdle, unused)
 		}
 	}
 	l.judge(n, pods, bill)
@@ -208,6 +263,7 @@ func (l *ledger) nameOf(pod *corev1.Pod) string {
 func (l *ledger) report(at time.Time) *Report {
 	r := &Report{
 		FormatVersion: 1, Time: at, By: l.by.String(), PerHour: dollars(l.bill), PerMonth: dollars(l.bill * hoursOfAMonth),
+		ListPerHour: dollars(l.list), CoveredPerHour: dollars(l.covered), CommitmentsPerHour: dollars(l.committed),
 		ExtrasPerHour: dollars(l.extras), OnDemandPerHour: dollars(l.onDemand), IdlePerHour: dollars(l.idles),
 		Nodes: l.nodes, Unpriced: l.unpriced, Rows: []Row{},
 	}
@@ -219,6 +275,7 @@ func (l *ledger) report(at time.Time) *Report {
 		row := Row{
 			Name: name, Pods: s.pods, Nodes: s.nodes, PerHour: dollars(s.paid), PerMonth: dollars(s.paid * hoursOfAMonth),
 			OnDemandPerHour: dollars(s.onDemand), IdlePerHour: dollars(s.idle),
+			ListPerHour: dollars(s.list), CommitmentsPerHour: dollars(s.committed),
 		}
 		if l.bill > 0 {
 			row.Part = float64(s.paid) / float64(l.bill)
@@ -262,6 +319,7 @@ func (l *ledger) waste() []Waste {
 		list = append(list, Waste{0, does(l.silent, "pod", "request") + " nothing, so that what is used counts as idle",
 			"set spec.containers[].resources.requests"})
 	}
+	list = append(list, l.wasted...)
 	slices.SortStableFunc(list, func(a, b Waste) int { return -cmp.Compare(a.PerHour, b.PerHour) })
 	return list
 }

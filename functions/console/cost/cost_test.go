@@ -149,8 +149,8 @@ func TestWasteNamesItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "ChargePeriodStart,ChargePeriodEnd,BillingCurrency,ServiceCategory,EffectiveCost,ListCost," +
-		"x_By,x_Name,x_Pods,x_IdleCost\n2026-03-01T12:00:00Z,2026-03-01T13:00:00Z,USD,Compute,0.000000,0.000000,namespace,shop,1,0.000000\n" +
-		"2026-03-01T12:00:00Z,2026-03-01T13:00:00Z,USD,Compute,1.750000,3.500000,namespace,(idle),0,1.750000\n"
+		"x_By,x_Name,x_Pods,x_IdleCost,BilledCost,x_CommitmentCost,x_MarketCost\n2026-03-01T12:00:00Z,2026-03-01T13:00:00Z,USD,Compute,0.000000,0.000000,namespace,shop,1,0.000000,0.000000,0.000000,0.000000\n" +
+		"2026-03-01T12:00:00Z,2026-03-01T13:00:00Z,USD,Compute,1.750000,3.500000,namespace,(idle),0,1.750000,1.750000,0.000000,1.750000\n"
 	if text.String() != want {
 		t.Errorf("the table is\n%swant\n%s", text.String(), want)
 	}

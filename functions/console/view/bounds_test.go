@@ -13,6 +13,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/commitment"
 	"github.com/whittle-dev/whittle/shared/status"
 )
@@ -109,5 +110,27 @@ func TestManyLimitsAreBounded(t *testing.T) {
 	first, more := shown.Fullest(2)
 	if len(first) != 2 || first[0].Name != "full" || first[1].Name != "half" || more != 1 {
 		t.Errorf("shown are %+v and %d more", first, more)
+	}
+}
+
+// TestANodeSaysWhatCommitmentsPay has a node of $0.1/h that a Reserved Instance of $0.05/h pays for, until
+// the count is old.
+func TestANodeSaysWhatCommitmentsPay(t *testing.T) {
+	at := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	claim := api.NodeClaim{}
+	claim.Name, claim.Labels = "web-1", map[string]string{
+		corev1.LabelInstanceTypeStable: "m5.large", api.CapacityTypeLabelKey: api.CapacityTypeOnDemand,
+	}
+	claim.Status.ProviderID = "aws:///us-west-2a/i-1"
+	objects := &view.Cluster{
+		NodeClaims: []api.NodeClaim{claim}, Commitments: counted(at), Catalog: &catalog.Catalog{
+			InstanceTypes: []catalog.InstanceTypeInfo{{InstanceType: "m5.large", OnDemandPrice: 0.1}},
+		},
+	}
+	for after, want := range map[time.Duration][2]float64{time.Minute: {0.1, 0.05}, time.Hour: {0, 0}} {
+		node := view.Of(objects, at.Add(after)).Nodes[0]
+		if got := [2]float64{node.CoveredPerHour, node.CommitmentsPerHour}; got != want || node.PricePerHour != 0.1 {
+			t.Errorf("after %s commitments pay $%v/h and cost $%v/h of $%v/h", after, got[0], got[1], node.PricePerHour)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/commitment"
 	"github.com/whittle-dev/whittle/shared/membership"
 	"github.com/whittle-dev/whittle/shared/nodecost"
 	"github.com/whittle-dev/whittle/shared/nodestate"
@@ -42,6 +43,7 @@ func nodes(objects *Cluster, now time.Time) []Node {
 		if made.PricePerHour > 0 {
 			made.ExtrasPerHour = costs.OfClaim(claim)
 			made.PricePerHour += made.ExtrasPerHour
+			made.pay(claim, objects.Commitments, now)
 		}
 		shown = append(shown, made)
 	}
@@ -56,6 +58,16 @@ func nodes(objects *Cluster, now time.Time) []Node {
 		)
 	})
 	return shown
+}
+
+// pay notes what commitments pay for.
+func (n *Node) pay(claim *api.NodeClaim, reading *commitment.Reading, now time.Time) {
+	id, has := api.InstanceID(claim.Status.ProviderID)
+	if !has || !reading.Current(now) || reading.Covered[id] <= 0 {
+		return
+	}
+	n.CoveredPerHour = n.InstancePerHour() * min(reading.Covered[id], 1)
+	n.CommitmentsPerHour = reading.Costs[id]
 }
 
 // compareLast compares names. An empty name comes last.

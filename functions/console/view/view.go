@@ -156,6 +156,10 @@ type Node struct {
 	PricePerHour    float64   `json:"pricePerHour,omitempty"`
 	ExtrasPerHour   float64   `json:"extrasPerHour,omitempty"`
 	OnDemandPerHour float64   `json:"onDemandPerHour,omitempty"`
+	// CoveredPerHour is the part of the price that commitments pay for, and CommitmentsPerHour what that
+	// part of them costs. Both are zero without a count of the last minutes.
+	CoveredPerHour     float64 `json:"coveredPerHour,omitempty"`
+	CommitmentsPerHour float64 `json:"commitmentsPerHour,omitempty"`
 	Pods            int       `json:"pods"`
 	Requested       Resources `json:"requested"`
 	Allocatable     Resources `json:"allocatable"`
