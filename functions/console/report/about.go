@@ -196,6 +196,10 @@ func whyExists(n *plan.Node, s *plan.Snapshot) []string {
 	if len(lines) == 0 {
 		lines = append(lines, "its NodeClaim does not say for which pods: a person or Karpenter made it")
 	}
+	if n.Paid > 0 {
+		lines = append(lines, fmt.Sprintf("commitments pay for %.0f %% of its instance now, by the count of the last minutes",
+			100*n.Paid))
+	}
 	return lines
 }
 

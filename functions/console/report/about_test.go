@@ -128,11 +128,11 @@ func TestAboutNodeSaysWhyItExists(t *testing.T) {
 	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "u2"}}
 	s := &consolidation.Input{Cluster: &plan.Snapshot{
 		NodePools: []api.NodePool{pool},
-		Nodes:     []plan.Node{{NodeClaim: claim, Pods: []corev1.Pod{running}}, {Node: foreign}},
+		Nodes:     []plan.Node{{NodeClaim: claim, Pods: []corev1.Pod{running}, Paid: 0.5}, {Node: foreign}},
 	}}
 	for name, parts := range map[string][]string{
 		"i-1": {"it replaces old", "it was launched for 2 pods, of which 1 run on it",
-			"it was chosen because the commitment m5 pays for it",
+			"it was chosen because the commitment m5 pays for it", "commitments pay for 50 % of its instance now",
 			`nodepool "p" keeps 3 nodes (spec.replicas)`, "1 pod on it: a/b"},
 		"foreign": {"Whittle did not launch it", "Whittle never removes it"},
 	} {

@@ -153,16 +153,16 @@ type Node struct {
 	HeldUp bool   `json:"heldUp,omitempty"`
 	// PricePerHour is the node's price in $/h, and ExtrasPerHour the extras in it. OnDemandPerHour is
 	// the price of an instance of the type on demand. Zero means unknown.
-	PricePerHour    float64   `json:"pricePerHour,omitempty"`
-	ExtrasPerHour   float64   `json:"extrasPerHour,omitempty"`
-	OnDemandPerHour float64   `json:"onDemandPerHour,omitempty"`
+	PricePerHour    float64 `json:"pricePerHour,omitempty"`
+	ExtrasPerHour   float64 `json:"extrasPerHour,omitempty"`
+	OnDemandPerHour float64 `json:"onDemandPerHour,omitempty"`
 	// CoveredPerHour is the part of the price that commitments pay for, and CommitmentsPerHour what that
 	// part of them costs. Both are zero without a count of the last minutes.
-	CoveredPerHour     float64 `json:"coveredPerHour,omitempty"`
-	CommitmentsPerHour float64 `json:"commitmentsPerHour,omitempty"`
-	Pods            int       `json:"pods"`
-	Requested       Resources `json:"requested"`
-	Allocatable     Resources `json:"allocatable"`
+	CoveredPerHour     float64   `json:"coveredPerHour,omitempty"`
+	CommitmentsPerHour float64   `json:"commitmentsPerHour,omitempty"`
+	Pods               int       `json:"pods"`
+	Requested          Resources `json:"requested"`
+	Allocatable        Resources `json:"allocatable"`
 	// Others are the other resources that the node has, such as GPUs, by their names.
 	Others []Other `json:"otherResources,omitempty"`
 	// Labels are the node's, or those of its claim until it has joined. Columns show some of them.

@@ -31,6 +31,8 @@ type planFlags struct {
 	policy          plan.PreferencePolicy
 	minValuesPolicy plan.MinValuesPolicy
 	spread          spread.Defaults
+	// maxDollars is the ceiling of all nodes in $/h; 0 for none.
+	maxDollars float64
 	output          form
 	access
 	// strict makes warnings errors. verbose shows the kinds that no plan depends on.
@@ -163,6 +165,7 @@ const (
 	policyFlag    = "policy"
 	minValuesFlag = "min-values-policy"
 	spreadFlag    = "default-topology-spread"
+	ceilingFlag   = "max-dollars-per-hour"
 )
 
 // addPolicies adds the flags of settings that plans depend on.
@@ -181,6 +184,9 @@ func (f *planFlags) addPolicies(flags *flag.FlagSet) {
 			"(default: the deployment's, else none)",
 		func(text string) (err error) { f.spread, err = spread.Parse(text); return err },
 	)
+	flags.Func(ceilingFlag, "most that the nodes of all NodePools cost together, in `dollars` an hour at list prices, as in "+
+		"the stack's setting maxDollarsPerHour; 0 for no such limit (default: the deployment's, else none)",
+		func(text string) (err error) { f.maxDollars, err = parseCeiling(text); return err })
 }
 
 // addOutcomes adds the flags that choose what is shown and what the exit code says.
@@ -253,6 +259,12 @@ func (f *planFlags) follow(told *status.Deployment, problems io.Writer) {
 	case !reflect.DeepEqual(f.spread, told.DefaultTopologySpread):
 		warn(problems, "-"+spreadFlag+" differs from the deployment's setting: Whittle would plan otherwise")
 	}
+	switch {
+	case !f.given[ceilingFlag]:
+		f.maxDollars = told.MaxDollarsPerHour
+	case f.maxDollars != told.MaxDollarsPerHour:
+		warn(problems, "-"+ceilingFlag+" differs from the deployment's setting: Whittle would plan otherwise")
+	}
 }
 
 func follow[T ~string](f *planFlags, name string, value *T, deployed T, problems io.Writer) {
@@ -278,6 +290,18 @@ func parsePrice(text string) (float64, error) {
 	}
 	return price, nil
 }
+
+// parseCeiling reads a price such as 12.50, or 0.
+func parseCeiling(text string) (float64, error) {
+	price, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(price >= 0 && price <= mostCeiling) {
+		return 0, errors.New("write dollars an hour, such as 12.50, or 0 for no such limit")
+	}
+	return price, nil
+}
+
+// mostCeiling is the greatest maxDollarsPerHour of a deployment.
+const mostCeiling = 1e9
 
 // addReserved reads counts of free instances, such as cr-0a1b=3,cr-0c2d=0.
 func (f *planFlags) addReserved(text string) error {

@@ -45,6 +45,7 @@ func (f *planFlags) read(ctx context.Context, start time.Time, in io.Reader, pro
 		err = from.useCluster(ctx, f, problems)
 	}
 	from.settings.PreferencePolicy, from.settings.MinValuesPolicy = f.policy, f.minValuesPolicy
+	from.settings.MaxDollarsPerHour = f.maxDollars
 	from.settings.DefaultTopologySpread, from.settings.AllDetails = f.spread, f.allDetails
 	if table != nil {
 		from.settings.Market = table
