@@ -30,6 +30,9 @@ const EventReasonSpotInterrupted = "SpotInterrupted"
 // EventReasonInvalidClusterOrder is the reason of events about the ConfigMap whittle-control.
 const EventReasonInvalidClusterOrder = "InvalidClusterOrder"
 
+// EventReasonCommitmentEnds is the reason of events about a Reserved Instance or a Savings Plan that ends soon.
+const EventReasonCommitmentEnds = "CommitmentEnds"
+
 // EventReasonFrozen and EventReasonThawed are the reasons of events about the beginning and the end of a freeze.
 const (
 	EventReasonFrozen = "Frozen"
@@ -146,6 +149,11 @@ func lifecycleEvents() []EventReason {
 		{
 			EventReasonRebootFailed, claims, by,
 			"The reboot of an unhealthy node failed. The node is replaced, unless its request was invalid.",
+		},
+		{
+			EventReasonCommitmentEnds, []string{"configmap"}, by,
+			"A Reserved Instance or a Savings Plan ends within 30 days, and once more within 7. The event is about " +
+				"`whittle-commitments-used`.",
 		},
 		{
 			EventReasonZonalShiftActive, []string{NodePoolKind, NodeClaimKind}, []string{"provision", "lifecycle"},

@@ -25,6 +25,8 @@ type Reading struct {
 	// this one's among them. Zero and one mean that no other takes any.
 	Clusters int `json:"clusters,omitempty"`
 	Place    int `json:"place,omitempty"`
+	// Ending are the notices of purchases that end soon. Those of the last reading are told.
+	Ending []Ending `json:"ending,omitempty"`
 	Applied
 }
 

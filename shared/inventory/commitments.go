@@ -16,8 +16,9 @@ import (
 const (
 	commitmentFactsName = "whittle-commitments"
 	commitmentFactsKey  = "commitments.json.gz"
-	commitmentsName     = "whittle-commitments-used"
-	commitmentsKey      = "used.json.gz"
+	// CommitmentsName is the ConfigMap of the count of what the account's instances use of them.
+	CommitmentsName = "whittle-commitments-used"
+	commitmentsKey  = "used.json.gz"
 )
 
 // CommitmentFacts reads the account's commitments. Without any it returns none.
@@ -36,12 +37,12 @@ func PutCommitmentFacts(ctx context.Context, store Store, facts commitment.Facts
 
 // Commitments reads how the commitments paid for the account's instances at last, or nil if nobody has counted yet.
 func Commitments(ctx context.Context, store Store) (*commitment.Reading, error) {
-	return unpack[commitment.Reading](ctx, store, commitmentsName, commitmentsKey)
+	return unpack[commitment.Reading](ctx, store, CommitmentsName, commitmentsKey)
 }
 
 // PutCommitments replaces the reading.
 func PutCommitments(ctx context.Context, store Store, reading *commitment.Reading) error {
-	return pack(ctx, store, commitmentsName, commitmentsKey, reading)
+	return pack(ctx, store, CommitmentsName, commitmentsKey, reading)
 }
 
 // pack writes the value as JSON with gzip.

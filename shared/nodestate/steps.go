@@ -33,6 +33,7 @@ const (
 	StepFailed       Step = "failed"
 	StepZonalShifted Step = "zone shifted"
 	StepFrozen       Step = "frozen"
+	StepExpiring     Step = "commitment ends"
 )
 
 // StepEntry describes a step.
@@ -150,6 +151,10 @@ func stepsOfEnd() []StepEntry {
 		{
 			Step: StepFrozen, Meaning: "A freeze began or ended.",
 			Reasons: []string{api.EventReasonFrozen, api.EventReasonThawed},
+		},
+		{
+			Step: StepExpiring, Meaning: "A Reserved Instance or a Savings Plan ends soon.",
+			Reasons: []string{api.EventReasonCommitmentEnds},
 		},
 	}
 }

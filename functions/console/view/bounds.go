@@ -34,6 +34,15 @@ type Commitments struct {
 	OwnPerHour    float64 `json:"ownPerHour"`
 	OthersPerHour float64 `json:"othersPerHour"`
 	IdlePerHour   float64 `json:"idlePerHour"`
+	// Ending are those that end within 30 days.
+	Ending []Ending `json:"ending,omitempty"`
+}
+
+// Ending is a commitment that ends soon.
+type Ending struct {
+	commitment.Ending
+	// Message says when it ends, and what to do.
+	Message string `json:"message"`
 }
 
 // commitments shows the last count, or nil where nobody counts.
@@ -50,6 +59,11 @@ func commitments(reading *commitment.Reading, now time.Time) *Commitments {
 		shown.OwnPerHour += one.OwnPerHour
 		shown.OthersPerHour += one.OthersPerHour
 		shown.IdlePerHour += one.IdlePerHour
+	}
+	for _, one := range reading.Ending {
+		if one.Ends.After(now) {
+			shown.Ending = append(shown.Ending, Ending{one, printable.Line(one.String())})
+		}
 	}
 	return shown
 }
@@ -219,6 +233,17 @@ func (v *View) writeCommitments(text *strings.Builder, form Form) {
 	}
 	text.WriteString(form.Style.Fit(rows, 1, 7, 2))
 	writeMore(text, more)
+}
+
+// Endings says which commitments end soon.
+func (v *View) Endings() []string {
+	var all []string
+	if v.Commitments != nil {
+		for _, one := range v.Commitments.Ending {
+			all = append(all, one.Message)
+		}
+	}
+	return all
 }
 
 // EndText is the day on which the first of its purchases ends.

@@ -96,6 +96,15 @@ func TestCommitmentsAndLimitsAreShown(t *testing.T) {
 			}
 		}
 	}
+	all.Commitments.Ending = []commitment.Ending{{ID: "sp-\x1b2", Kind: "Compute Savings Plan", Days: 7, Ends: at.Add(time.Hour)}}
+	var text strings.Builder
+	if err := view.Of(all, at).WriteTables(&text, view.Form{}); err != nil || strings.Contains(text.String(), "\x1b") ||
+		!strings.Contains(text.String(), "COMMITMENT ENDS: Compute Savings Plan sp-") {
+		t.Errorf("%v: the end of a commitment is missing:\n%s", err, text.String())
+	}
+	if over := view.Of(all, at.Add(time.Hour)).Endings(); len(over) > 0 {
+		t.Errorf("after its end it says %q", over)
+	}
 	old := view.Of(all, at.Add(11*time.Minute))
 	if old.Commitments.Current || !strings.Contains(old.Commitments.Text("11m"), "plans count none of them") {
 		t.Errorf("an old count is %+v", old.Commitments)

@@ -53,7 +53,11 @@ func (v *View) WriteTables(out io.Writer, form Form) error {
 	for _, zone := range v.ShiftedZones {
 		text.WriteString(style.Wrap(style.Paint(terminal.Yellow, "ZONAL SHIFT")+": "+zone.String(), "", "  "))
 	}
-	if len(v.Problems)+len(v.Freezes)+len(v.ShiftedZones) > 0 {
+	endings := v.Endings()
+	for _, ending := range endings {
+		text.WriteString(style.Wrap(style.Paint(terminal.Yellow, "COMMITMENT ENDS")+": "+ending, "", "  "))
+	}
+	if len(v.Problems)+len(v.Freezes)+len(v.ShiftedZones)+len(endings) > 0 {
 		text.WriteString("\n")
 	}
 	v.writePools(&text, style)

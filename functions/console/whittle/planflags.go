@@ -33,7 +33,7 @@ type planFlags struct {
 	spread          spread.Defaults
 	// maxDollars is the ceiling of all nodes in $/h; 0 for none.
 	maxDollars float64
-	output          form
+	output     form
 	access
 	// strict makes warnings errors. verbose shows the kinds that no plan depends on.
 	strict, verbose bool

@@ -29,10 +29,11 @@ func TestLimitsAndCommitmentsAreShown(t *testing.T) {
 			IdlePerHour: float64(n) / 100, Ends: now.AddDate(0, 1, 0),
 		})
 	}
+	shown.Commitments.Ending = []view.Ending{{Message: "Compute Savings Plan sp-1 ends on 2026-03-05"}}
 	text := plain(render(t, shown, Options{}))
 	for _, want := range []string{
 		"capacityquota q29 cpu 29/100 71", "and 5 more: bin/whittle status -A shows all",
-		"Commitments of the account: $3.0000/h", "sp-29 Compute Savings Plan any family 2.0000 0.2900 2026-04-01",
+		"Commitment ends: Compute Savings Plan sp-1 ends on 2026-03-05.", "Commitments of the account: $3.0000/h", "sp-29 Compute Savings Plan any family 2.0000 0.2900 2026-04-01",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)

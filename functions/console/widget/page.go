@@ -41,7 +41,8 @@ type page struct {
 	Plan      *lastPlan
 	Limits    *limits
 	Committed *commitments
-	Standby   string // the Karpenter that acts instead
+	Ending    []string // commitments that end soon
+	Standby   string   // the Karpenter that acts instead
 	Shifted   []view.ShiftedZone
 	Frozen    []view.Freeze
 	Ignored   []string // Leases of Karpenter's name that do not count
@@ -110,6 +111,7 @@ func pageOf(shown *view.View, options Options) page {
 	p.Waiting, p.Unsaid = groups(shown)
 	p.Plan = planOf(shown)
 	p.Limits, p.Committed = limitsOf(shown), commitmentsOf(shown)
+	p.Ending = shown.Endings()
 	return p
 }
 
