@@ -122,6 +122,8 @@ type clusterConfiguration struct {
 	podDeletionCost bool
 	// commitments makes Reserved Instances and Savings Plans count in prices.
 	commitments bool
+	// commitmentFile has the commitments of a file, packed. It is empty where the account's count.
+	commitmentFile string
 	// maxDollarsPerHour is the most that all nodes cost together; empty for no such limit.
 	maxDollarsPerHour string
 	// commitmentPercent is the part of each commitment that the cluster may use; empty for all.

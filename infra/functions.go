@@ -110,6 +110,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 			"RESERVED_ENIS":              jsii.String(c.configuration.reservedENIs),
 			"VM_MEMORY_OVERHEAD_PERCENT": jsii.String(c.configuration.vmMemoryOverheadPercent),
 			"COMMITMENTS":                commitments,
+			"COMMITMENT_FILE":            jsii.String(c.configuration.commitmentFile),
 		}),
 		statements: catalogStatements(c),
 	})

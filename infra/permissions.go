@@ -114,7 +114,8 @@ func startWatch(c *cluster) []awsiam.PolicyStatement {
 
 func catalogStatements(c *cluster) []awsiam.PolicyStatement {
 	facts := []string{"InstanceTypes", "InstanceTypeOfferings", "AvailabilityZones", "SpotPriceHistory"}
-	if c.configuration.commitments {
+	asks := c.configuration.commitments && c.configuration.commitmentFile == ""
+	if asks {
 		facts = append(facts, "ReservedInstances")
 	}
 	statements := []awsiam.PolicyStatement{
@@ -124,7 +125,7 @@ func catalogStatements(c *cluster) []awsiam.PolicyStatement {
 		// region.
 		allow("Prices", jsii.Strings("pricing:GetProducts"), []*string{jsii.String("*")}, nil),
 	}
-	if !c.configuration.commitments {
+	if !asks {
 		return statements
 	}
 	// The plans are the account's. They have no region, because the service answers in one for all of a partition.

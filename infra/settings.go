@@ -294,10 +294,10 @@ func clusterSettings() []setting[clusterConfiguration] {
 		{
 			key: "commitments", fallback: "`off`", example: commitmentsOfAccount,
 			meaning: "`account` counts the account's Reserved Instances and Savings Plans [in " +
-				"prices](../functions/catalog/README.md#commitments): what they pay for costs a plan nothing more",
-			set: func(c *cluster, value any) error {
-				chosen, err := oneOf(value, commitmentsOff, commitmentsOfAccount)
-				c.commitments = chosen == commitmentsOfAccount
+				"prices](../functions/catalog/README.md#commitments): what they pay for costs a plan nothing more. The path of " +
+				"a [file](../functions/catalog/README.md#commitments-of-a-file) counts those of the file",
+			set: func(c *cluster, value any) (err error) {
+				c.commitments, c.commitmentFile, err = commitmentsOf(value)
 				return err
 			},
 		},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"aead.dev/minisign"
 
 	"github.com/whittle-dev/whittle/infra/signature"
+	commitmentfile "github.com/whittle-dev/whittle/shared/commitment/file"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/spread"
 )
@@ -390,4 +393,28 @@ func quietAfter(value any) (time.Duration, error) {
 		return 0, wrong(d, "is not between 10s and 1h")
 	}
 	return d, nil
+}
+
+// commitmentsOf reads whose commitments count: nobody's, the account's, or those of a file, which are
+// returned packed.
+func commitmentsOf(value any) (count bool, packed string, err error) {
+	given, isText := value.(string)
+	switch {
+	case given == commitmentsOff || given == commitmentsOfAccount:
+		return given == commitmentsOfAccount, "", nil
+	case !isText || !slices.Contains([]string{".json", ".yaml", ".yml"}, strings.ToLower(filepath.Ext(given))):
+		return false, "", wrong(value, "is unknown: off, account, and the path of a .json or .yaml file are known")
+	}
+	content, err := os.ReadFile(given)
+	if err != nil {
+		return false, "", err
+	}
+	read, err := commitmentfile.Read(content)
+	if err != nil {
+		return false, "", fmt.Errorf("%s: %w", given, err)
+	}
+	if packed, err = commitmentfile.Pack(read); err != nil {
+		return false, "", fmt.Errorf("%s: %w", given, err)
+	}
+	return true, packed, nil
 }

@@ -74,7 +74,8 @@ const (
 // Commitments is whose Reserved Instances and Savings Plans count in prices.
 type Commitments string
 
-// CommitmentsAccount counts those of the account, and CommitmentsOff none.
+// CommitmentsAccount counts those of the account, and CommitmentsOff none. Another value is the path of a
+// file with the answers of the APIs that know them, which ends in .json, .yaml or .yml.
 const (
 	CommitmentsAccount Commitments = commitmentsOfAccount
 	CommitmentsOff     Commitments = commitmentsOff

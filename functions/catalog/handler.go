@@ -8,6 +8,8 @@ import (
 
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/commitment"
+	"github.com/whittle-dev/whittle/shared/commitment/file"
 	"github.com/whittle-dev/whittle/shared/ec2catalog"
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
@@ -21,6 +23,9 @@ type Handler struct {
 	now func() time.Time
 	// commitments is set where Reserved Instances and Savings Plans count in prices.
 	commitments bool
+	// carried are the commitments of a file; nil where the account's count. region is where they count.
+	carried *file.Packed
+	region  string
 }
 
 // Summary is the function's answer and its log line.
@@ -73,9 +78,13 @@ func (h *Handler) readCommitments(ctx context.Context, store inventory.Store, sn
 	if err != nil {
 		return err
 	}
-	facts, err := h.reader.Commitments(ctx, snapshot.Time, previous)
-	if err != nil {
-		slog.WarnContext(ctx, "cannot read all commitments, those of the last run count", "error", err)
+	var facts commitment.Facts
+	if h.carried == nil {
+		if facts, err = h.reader.Commitments(ctx, snapshot.Time, previous); err != nil {
+			slog.WarnContext(ctx, "cannot read all commitments, those of the last run count", "error", err)
+		}
+	} else {
+		facts = h.ofFile(ctx, snapshot)
 	}
 	facts.OnDemand = map[string]float64{}
 	for _, info := range snapshot.InstanceTypes {
@@ -85,6 +94,19 @@ func (h *Handler) readCommitments(ctx context.Context, store inventory.Store, sn
 	}
 	slog.InfoContext(ctx, "read the commitments", "reserved", len(facts.Reserved), "plans", len(facts.Plans))
 	return inventory.PutCommitmentFacts(ctx, store, facts)
+}
+
+// ofFile are the commitments of the deployment's file.
+func (h *Handler) ofFile(ctx context.Context, snapshot *catalog.Catalog) commitment.Facts {
+	if of := h.carried.Region(); of != "" && of != h.region {
+		slog.WarnContext(ctx, "the file of commitments has rates of another region, and its plans do not count",
+			"of", of, "region", h.region)
+	}
+	types := make([]string, len(snapshot.InstanceTypes))
+	for i := range snapshot.InstanceTypes {
+		types[i] = snapshot.InstanceTypes[i].InstanceType
+	}
+	return h.carried.Facts(h.region, types, snapshot.Time)
 }
 
 func summarize(snapshot *catalog.Catalog, took time.Duration) Summary {

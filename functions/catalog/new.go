@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/whittle-dev/whittle/shared/catalog"
+	"github.com/whittle-dev/whittle/shared/commitment/file"
 	"github.com/whittle-dev/whittle/shared/ec2catalog"
 	"github.com/whittle-dev/whittle/shared/function"
 )
@@ -16,6 +17,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	settings := deps.Settings()
 	name, nodes := settings.Required("CLUSTER_NAME"), readSettings(settings)
 	h := &Handler{now: deps.Clock(), commitments: settings.Enabled("COMMITMENTS")}
+	h.carried = function.Parsed(settings, "COMMITMENT_FILE", "deploy the stack again: the file is packed then", file.Unpack)
 	if err := settings.Err(); err != nil {
 		return nil, err
 	}
@@ -23,6 +25,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.region = loaded.Region
 	h.connection = deps.Connection(loaded, name)
 	if h.reader, err = ec2catalog.NewReader(loaded, nodes); err != nil {
 		return nil, err

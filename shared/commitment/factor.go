@@ -45,6 +45,10 @@ func unitsOf(instanceType string) int {
 	return 0
 }
 
+// UnitsOf is the normalization factor of the instance type, as a multiple of the smallest one. It is zero
+// for sizes without one.
+func UnitsOf(instanceType string) int { return unitsOf(instanceType) }
+
 // xlarge is the factor of a number of xlarge: eight for each.
 func xlarge(number string) int {
 	if number == "" {
