@@ -60,6 +60,22 @@ func TestASleepingPoolLaunchesNothing(t *testing.T) {
 	}
 }
 
+func TestAPoolWhoseSleepCannotBeReadLaunches(t *testing.T) {
+	e := newEnvironment(t)
+	e.sleeping("Mon-Fri 20-07")
+	e.pod("one", "1", nil)
+	e.pass()
+	if claims := e.claims(); len(claims) != 1 {
+		t.Errorf("the pool has %d claims, want one", len(claims))
+	}
+	told := strings.Join(e.events("default", api.EventReasonInvalidHoursAnnotation), "; ")
+	for _, want := range []string{"metadata.annotations[whittle.dev/sleep]", `"Mon-Fri 20-07"`, "the pool stays awake"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("the pool is told %q, want %q in it", told, want)
+		}
+	}
+}
+
 func TestAPodOfASleepingPoolComesToAnotherPool(t *testing.T) {
 	e := newEnvironment(t)
 	e.sleeping("Mon-Sun")

@@ -184,6 +184,7 @@ func (r *pass) report(ctx context.Context) {
 	}
 	for i := range view.Offer.Pools {
 		r.reportFee(ctx, &view.Offer.Pools[i])
+		r.reportHours(ctx, &view.Offer.Pools[i])
 	}
 	r.writeOverlays(ctx, overlayStatuses(view.Objects.NodeOverlays, view.Offer.Problems, r.now()))
 	for i := range view.Snapshot.NodePools {
@@ -299,6 +300,14 @@ func (r *pass) reportFee(ctx context.Context, pool *api.NodePool) {
 	err := pool.PriceErrors()
 	if err != nil && r.warnPool(pool, api.EventReasonInvalidPriceAnnotation, err.Error()) {
 		slog.WarnContext(ctx, "nodepool without its price annotation", "NodePool", pool.Name, "error", err)
+	}
+}
+
+// reportHours says that the pool's annotations about hours cannot be read. Its nodes launch all the same.
+func (r *pass) reportHours(ctx context.Context, pool *api.NodePool) {
+	problem := pool.HoursProblem()
+	if problem != "" && r.warnPool(pool, api.EventReasonInvalidHoursAnnotation, problem) {
+		slog.WarnContext(ctx, "nodepool without its hours", "NodePool", pool.Name, "error", problem)
 	}
 }
 

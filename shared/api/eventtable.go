@@ -23,6 +23,9 @@ const EventReasonInternalError = "InternalError"
 // InterruptionCostAnnotationKey.
 const EventReasonInvalidPriceAnnotation = "InvalidPriceAnnotation"
 
+// EventReasonInvalidHoursAnnotation is the reason of events about the annotations of a pool's hours.
+const EventReasonInvalidHoursAnnotation = "InvalidHoursAnnotation"
+
 // EventReasonSpotInterrupted is the reason of events about spot interruptions. A node that interrupt took out of
 // use for one has it as its InterruptedAnnotationKey.
 const EventReasonSpotInterrupted = "SpotInterrupted"
@@ -72,6 +75,11 @@ func provisionEvents() []EventReason {
 		{
 			EventReasonInvalidPriceAnnotation, []string{NodePoolKind}, by,
 			"`whittle.dev/node-fee` or `whittle.dev/interruption-cost` cannot be read, and counts as absent.",
+		},
+		{
+			EventReasonInvalidHoursAnnotation, []string{NodePoolKind}, by,
+			"`whittle.dev/sleep`, `whittle.dev/wake-ahead`, `whittle.dev/maintenance-window` or `whittle.dev/time-zone` cannot " +
+				"be read. The pool launches as if it were awake, and no maintenance window that cannot be read opens.",
 		},
 		{
 			EventReasonInvalidClusterOrder, []string{NodePoolKind}, by,

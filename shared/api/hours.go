@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/whittle-dev/whittle/shared/hours"
@@ -68,6 +69,25 @@ func (p *NodePool) TimeZone() (*time.Location, error) {
 
 // HoursError names the annotations about hours that cannot be read, each as a FieldError, or is nil.
 func (p *NodePool) HoursError() error { return p.readHours().err() }
+
+// HoursProblem names the annotations about hours that cannot be read, and says what holds until they are
+// mended. It is empty where all can be read. A pool whose sleep cannot be read works as if it were awake: a
+// mistake in a window costs money, and takes no node from its pods.
+func (p *NodePool) HoursProblem() string {
+	read := p.readHours()
+	err := read.err()
+	if err == nil {
+		return ""
+	}
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	if p.Annotations[SleepAnnotationKey] != "" && read.sleep.Empty() {
+		text += "; until that is mended the pool stays awake"
+	}
+	if read.closed {
+		text += "; until that is mended no maintenance window of the pool opens"
+	}
+	return text
+}
 
 // Rest is whether a pool sleeps at one time.
 //

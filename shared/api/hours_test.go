@@ -105,10 +105,38 @@ func TestBrokenHoursNameTheirField(t *testing.T) {
 		api.TimeZoneAnnotationKey: "Berlin", api.SleepAnnotationKey: "Mon-Fri 20-07", api.WakeAheadAnnotationKey: "soon",
 		api.MaintenanceWindowAnnotationKey: "",
 	} {
-		err := poolWith(map[string]string{key: value}).Validate()
+		pool := poolWith(map[string]string{key: value})
+		err := pool.ValidateAll()
 		want := `NodePool "web": metadata.annotations[` + key + `]: "` + value + `" `
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", key, err)
 		}
+		if err := pool.Validate(); err != nil && strings.Contains(err.Error(), key) {
+			t.Errorf("%s keeps the pool from its nodes: %v", key, err)
+		}
+		if says := pool.HoursProblem(); !strings.Contains(says, want) {
+			t.Errorf("%s: it says %q", key, says)
+		}
+	}
+}
+
+func TestABrokenSleepLeavesThePoolAwake(t *testing.T) {
+	for _, test := range []struct {
+		annotations map[string]string
+		awake, shut bool
+	}{
+		{map[string]string{api.SleepAnnotationKey: "at night"}, true, false},
+		{map[string]string{api.SleepAnnotationKey: "Mon-Sun", api.TimeZoneAnnotationKey: "Mars"}, true, false},
+		{map[string]string{api.SleepAnnotationKey: "Mon-Sun", api.WakeAheadAnnotationKey: "soon"}, false, false},
+		{map[string]string{api.MaintenanceWindowAnnotationKey: "at night"}, false, true},
+	} {
+		says := poolWith(test.annotations).HoursProblem()
+		if strings.Contains(says, "the pool stays awake") != test.awake ||
+			strings.Contains(says, "no maintenance window of the pool opens") != test.shut || strings.Contains(says, "\n") {
+			t.Errorf("%v: it says %q", test.annotations, says)
+		}
+	}
+	if says := poolWith(map[string]string{api.SleepAnnotationKey: "Mon-Sun"}).HoursProblem(); says != "" {
+		t.Errorf("a window that can be read says %q", says)
 	}
 }

@@ -14,7 +14,9 @@ const (
 
 // Validate returns every problem of a node pool, each a *FieldError, joined. A pool with problems
 // gets the condition ValidationSucceeded=False and launches nothing.
-func (p *NodePool) Validate() error {
+func (p *NodePool) Validate() error { return p.validate().err() }
+
+func (p *NodePool) validate() *findings {
 	f := &findings{kind: NodePoolKind, name: p.Name}
 	f.validateReadable(p.Unreadable)
 	template := p.Spec.Template
@@ -37,6 +39,13 @@ func (p *NodePool) Validate() error {
 	if r := p.Spec.Replicas; r != nil && *r < 0 {
 		f.add("spec.replicas", *r, "is negative: use zero or more")
 	}
+	return f
+}
+
+// ValidateAll is Validate, and also returns the errors of annotations about hours, without which a pool
+// works. It is for people who write a pool.
+func (p *NodePool) ValidateAll() error {
+	f := p.validate()
 	f.errs = append(f.errs, p.readHours().errs...)
 	return f.err()
 }

@@ -140,6 +140,7 @@ func stepsOfEnd() []StepEntry {
 			Step: StepFailed, Meaning: "A function failed, or an object keeps Whittle from working.",
 			Reasons: []string{
 				api.EventReasonInternalError, api.EventReasonInvalidPriceAnnotation, api.EventReasonInvalidClusterOrder,
+				api.EventReasonInvalidHoursAnnotation,
 				"UnregisteredTaintMissing", "FailedConsistencyCheck",
 				"FailedTermination", "PodsRefused", "InstanceTagsMissing", "WaitingOnNodeClaimTermination",
 			},

@@ -15,7 +15,7 @@ func objects(f *Facts) []Finding {
 		if ref := pools[i].Spec.Template.Spec.NodeClassRef; ref != nil && ref.Group != api.AWSGroup {
 			continue // of EKS Auto Mode, or of another provider
 		}
-		all = append(all, refused(faults.Of(pools[i].Validate()))...)
+		all = append(all, refused(faults.Of(pools[i].ValidateAll()))...)
 		if name, near, without := faults.Classless(&pools[i], classes); without {
 			all = append(all, line(subject(api.NodePoolKind, pools[i].Name), Problem,
 				"create the class, or correct spec.template.spec.nodeClassRef.name"+near,

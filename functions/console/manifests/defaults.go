@@ -189,7 +189,7 @@ func finishStorageClass(_ *reader, _ *document.Document, class *storagev1.Storag
 
 func finishNodePool(r *reader, d *document.Document, pool *api.NodePool) []document.Problem {
 	pool.Default()
-	return r.invalid(d, pool.Validate())
+	return r.invalid(d, pool.ValidateAll())
 }
 
 func finishNodeClaim(_ *reader, _ *document.Document, claim *api.NodeClaim) []document.Problem {

@@ -11,6 +11,19 @@ import (
 	"github.com/whittle-dev/whittle/shared/hours"
 )
 
+func TestStatusNamesHoursThatCannotBeRead(t *testing.T) {
+	pool := api.NodePool{}
+	pool.Name, pool.Annotations = "web", map[string]string{api.SleepAnnotationKey: "at \x1bnight"}
+	pool.Status.Conditions = []metav1.Condition{{Type: api.ConditionReady, Status: metav1.ConditionTrue}}
+	shown := Of(&Cluster{NodePools: []api.NodePool{pool}}, now)
+	const want = "metadata.annotations[whittle.dev/sleep]"
+	problems, reasons := strings.Join(shown.Problems, "; "), strings.Join(shown.NodePools[0].Reasons, "; ")
+	if !strings.Contains(problems, want) || !strings.Contains(problems, "the pool stays awake") ||
+		!strings.Contains(reasons, want) || strings.Contains(problems+reasons, "\x1b") || !shown.NodePools[0].Ready {
+		t.Errorf("problems %q, reasons %q", problems, reasons)
+	}
+}
+
 func TestStatusShowsTheNextChangeOfAPool(t *testing.T) {
 	at := time.Date(2026, 3, 10, 20, 0, 0, 0, time.UTC) // a Tuesday, 21:00 in Berlin
 	pool := func(name string, pairs ...string) api.NodePool {

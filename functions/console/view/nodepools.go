@@ -76,6 +76,17 @@ func orderProblem(objects *Cluster) []string {
 	return nil
 }
 
+// hoursProblems names the first pools whose annotations about hours cannot be read.
+func hoursProblems(objects *Cluster) []string {
+	var all []string
+	for i := range objects.NodePools {
+		if problem := objects.NodePools[i].HoursProblem(); problem != "" && len(all) < namesShown {
+			all = append(all, printable.Short(printable.Line(problem), reasonLength))
+		}
+	}
+	return all
+}
+
 // reasons returns the messages of the pool's conditions that are not true. Ready only repeats
 // others, so it comes last.
 func reasons(pool *api.NodePool) []string {
@@ -96,6 +107,9 @@ func reasons(pool *api.NodePool) []string {
 	}
 	if err := pool.PriceErrors(); err != nil {
 		found = append(found, err.Error())
+	}
+	if problem := pool.HoursProblem(); problem != "" {
+		found = append(found, printable.Line(problem))
 	}
 	return found
 }

@@ -262,7 +262,7 @@ func Of(objects *Cluster, now time.Time) *View {
 	view.Limits = limits(objects)
 	view.sumUp()
 	view.Verdict = verdict(view, objects.Status.Deployment)
-	view.Problems = append(problems(view), orderProblem(objects)...)
+	view.Problems = slices.Concat(problems(view), orderProblem(objects), hoursProblems(objects))
 	return view
 }
 

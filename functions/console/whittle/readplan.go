@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -123,6 +124,9 @@ func (s *source) warn(view *sight.View, problems io.Writer) {
 	for i := range view.Objects.NodePools {
 		if err := view.Objects.NodePools[i].PriceErrors(); err != nil {
 			warn(problems, err.Error())
+		}
+		if problem := view.Objects.NodePools[i].HoursProblem(); problem != "" {
+			warn(problems, oneLine(errors.New(problem)))
 		}
 	}
 }

@@ -120,7 +120,10 @@ func validation(pool *api.NodePool) metav1.Condition {
 			Reason: api.ReasonNodePoolValidationFailed, Message: err.Error(),
 		}
 	}
-	return metav1.Condition{Type: api.ConditionTypeValidationSucceeded, Status: metav1.ConditionTrue}
+	// A pool works without hours that cannot be read. The condition names them all the same.
+	return metav1.Condition{
+		Type: api.ConditionTypeValidationSucceeded, Status: metav1.ConditionTrue, Message: pool.HoursProblem(),
+	}
 }
 
 func classReady(pool *api.NodePool, class *api.EC2NodeClass) metav1.Condition {

@@ -3,6 +3,7 @@ package nodepool_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,10 @@ func TestConditions(t *testing.T) {
 			change:  func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.Budget{{Nodes: "some"}} },
 			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeValidationSucceeded,
 			want: "False NodePoolValidationFailed"},
+		{name: "a pool with broken hours may launch",
+			change:  func(p *api.NodePool) { p.Annotations = map[string]string{api.SleepAnnotationKey: "at night"} },
+			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeValidationSucceeded,
+			want: "True ValidationSucceeded"},
 		{name: "a pool with a field that cannot be read may not launch",
 			change:  func(p *api.NodePool) { p.Unreadable = map[string]string{"spec.limits.cpu": "odd"} },
 			classes: []api.EC2NodeClass{class(metav1.ConditionTrue)}, kind: api.ConditionTypeValidationSucceeded,
@@ -78,6 +83,9 @@ func TestConditions(t *testing.T) {
 			got := api.GetCondition(conditions, test.kind)
 			if got == nil || string(got.Status)+" "+got.Reason != test.want || got.ObservedGeneration != 2 {
 				t.Errorf("got %+v, want %s", got, test.want)
+			}
+			if strings.Contains(test.name, "hours") && !strings.Contains(got.Message, "whittle.dev/sleep") {
+				t.Errorf("the message is %q", got.Message)
 			}
 		})
 	}
