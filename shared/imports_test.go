@@ -97,6 +97,7 @@ func layers() []layer {
 			deciding: true,
 		},
 		{path: "shared/commitment", imports: "shared/api shared/catalog", deciding: true},
+		{path: "shared/pending", imports: "shared/api shared/planner/workload shared/scheduling", deciding: true},
 		{path: "shared/binding", imports: "shared/api shared/disruption shared/scheduling", deciding: true},
 		{path: "shared/nodestate", imports: "shared/api shared/disruption shared/scheduling", deciding: true},
 		// Consolidation, in the order of its pipeline.

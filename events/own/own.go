@@ -67,7 +67,7 @@ type LaunchFailed struct {
 // ten.
 type PodsUnserved struct {
 	Head
-	Pods          int     `json:"pods"` // all pending ones
+	Pods          int     `json:"pods"` // all pending ones, without those that wait for a NodePool that sleeps
 	OldestSeconds float64 `json:"oldestSeconds"`
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/hours"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
 
@@ -125,5 +126,25 @@ func TestTheClusterSleepsByItsOrder(t *testing.T) {
 	if told := strings.Join(e.events("default", api.EventReasonInvalidClusterOrder), "; "); !strings.Contains(
 		told, `data.sleepUntil: "tomorrow" is not a time`) {
 		t.Errorf("the pool is told %q", told)
+	}
+}
+
+// TestPodsOfASleepingPoolRingNoAlarm looks at a pod an hour after its creation, while its pool sleeps and
+// while it is awake.
+func TestPodsOfASleepingPoolRingNoAlarm(t *testing.T) {
+	e := newEnvironment(t)
+	e.pod("one", "1", nil)
+	h := e.handler(alive())
+	h.now = func() time.Time { return time.Now().Add(time.Hour) }
+	for windows, want := range map[string]string{"Mon-Sun": `"PodsPending":0`, "": `"PodsPending":1`} {
+		e.sleeping(windows)
+		var numbers strings.Builder
+		h.metrics = metrics.NewRecorder(clusterName, &numbers, time.Now)
+		_, pending, err := h.measurePending(t.Context(), e.client)
+		e.try(err)
+		if oldest := pending.Oldest > 10*time.Minute; pending.Count != 1 || oldest != (windows == "") ||
+			!strings.Contains(numbers.String(), want) {
+			t.Errorf("with windows %q pending are %+v: %s", windows, pending, numbers.String())
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
+	"github.com/whittle-dev/whittle/shared/inventory"
 	"github.com/whittle-dev/whittle/shared/metrics"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/publish"
@@ -220,6 +221,10 @@ func (h *Handler) isNeeded(
 	return off, off, err
 }
 
+// sleepCountsAfter is the waiting time from which it matters whether a pod waits for pools that sleep. Plans for
+// new pods do not wait for that question.
+const sleepCountsAfter = time.Minute
+
 // measurePending counts the pending pods, and writes the count and the age of the oldest. It returns all
 // pods without a node beside.
 func (h *Handler) measurePending(
@@ -229,13 +234,20 @@ func (h *Handler) measurePending(
 	if err != nil {
 		return nil, intent.PendingPods{}, err
 	}
-	pending := intent.Pending(pods, h.now())
+	pending := intent.Pending(pods, nil, h.now())
+	if pending.Oldest > sleepCountsAfter {
+		pools, err := inventory.PoolsWithOrder(ctx, client, client.NodePools)
+		if err != nil {
+			slog.WarnContext(ctx, "pods that wait for a pool that sleeps count as pending", "error", err)
+		}
+		pending = intent.Pending(pods, pools, h.now())
+	}
 	h.waited.Store(max(h.waited.Load(), int64(pending.Oldest)))
-	h.metrics.Write(metrics.Count(metrics.PodsPending, float64(pending.Count)),
+	h.metrics.Write(metrics.Count(metrics.PodsPending, float64(pending.Count-pending.Asleep)),
 		metrics.Count(metrics.OldestPodPending, pending.Oldest.Seconds()))
 	if times := pending.Unserved(); times > h.unserved.Swap(times) {
 		h.publisher.Publish(ctx, own.PodsUnserved{
-			Head: own.HeadOf(h.cluster), Pods: pending.Count, OldestSeconds: math.Round(pending.Oldest.Seconds()),
+			Head: own.HeadOf(h.cluster), Pods: pending.Count - pending.Asleep, OldestSeconds: math.Round(pending.Oldest.Seconds()),
 		})
 	}
 	return pods, pending, nil

@@ -111,9 +111,10 @@ type Metric struct {
 func All() []Metric {
 	return []Metric{
 		{Name: PodsPending, Unit: "Count", Functions: []string{"provision"},
-			Meaning: "Pods that wait for a node, at each tick."},
+			Meaning: "Pods that wait for a node, at each tick, without those whose NodePools sleep."},
 		{Name: OldestPodPending, Unit: "Seconds", Few: true, From: 300, Functions: []string{"provision"},
-			Meaning: "Waiting time of the pod that has waited longest. `few` writes it from 5 minutes on."},
+			Meaning: "Waiting time of the pod that has waited longest, without the sleep of its NodePools. `few` writes it " +
+				"from 5 minutes on."},
 		{Name: PlanDollars, Unit: "None", Functions: []string{"provision"},
 			Meaning: "Price of the new nodes of a plan, in US dollars an hour."},
 		{Name: PlanBoundDollars, Unit: "None", Functions: []string{"provision"},

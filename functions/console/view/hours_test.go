@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
@@ -64,5 +65,28 @@ func TestStatusShowsTheNextChangeOfAPool(t *testing.T) {
 	if problems := strings.Join(Of(cluster, at).Problems, "; "); !strings.Contains(
 		problems, `nothing sleeps by the configmap whittle-system/whittle-control: data.sleepUntil: "soon" is not a time`) {
 		t.Errorf("problems %q", problems)
+	}
+}
+
+// TestPodsOfASleepingPoolAreNoProblem has one pod that waits for a pool that sleeps, and one that waits for
+// nobody.
+func TestPodsOfASleepingPoolAreNoProblem(t *testing.T) {
+	pool := api.NodePool{}
+	pool.Name, pool.Annotations = "batch", map[string]string{api.SleepAnnotationKey: "Mon-Sun"}
+	waits := func(name, of string) corev1.Pod {
+		made := corev1.Pod{}
+		made.Name, made.Namespace, made.CreationTimestamp = name, "shop", metav1.NewTime(now.Add(-time.Hour))
+		made.Spec.NodeSelector = map[string]string{api.NodePoolLabelKey: of}
+		return made
+	}
+	shown := Of(&Cluster{
+		NodePools: []api.NodePool{pool}, Pods: []corev1.Pod{waits("night", "batch"), waits("lost", "nobody")},
+	}, now)
+	problems := strings.Join(shown.Problems, "; ")
+	if !strings.Contains(problems, "shop/lost") || strings.Contains(problems, "shop/night") {
+		t.Errorf("problems %q", problems)
+	}
+	if text := shown.VerdictText(); !strings.Contains(text, "1 pod pending for 60m; 1 pod waits for a NodePool that sleeps") {
+		t.Errorf("it says %q", text)
 	}
 }

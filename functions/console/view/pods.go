@@ -11,6 +11,7 @@ import (
 
 	"github.com/whittle-dev/whittle/functions/console/printable"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/pending"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -29,6 +30,7 @@ func waiting(objects *Cluster, now time.Time) []Pod {
 		events[event.InvolvedObject.UID] = append(events[event.InvolvedObject.UID], event)
 	}
 	pods := []Pod{}
+	waits := pending.New(objects.NodePools, now)
 	for i := range objects.Pods {
 		pod := &objects.Pods[i]
 		if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || scheduling.IsTerminal(pod) {
@@ -39,6 +41,10 @@ func waiting(objects *Cluster, now time.Time) []Pod {
 			continue
 		}
 		shown := Pod{Namespace: pod.Namespace, Name: pod.Name, Created: pod.CreationTimestamp.UTC()}
+		waited, asleep := waits.Of(pod)
+		if shown.Asleep = asleep; !asleep && waited < now.Sub(shown.Created) {
+			shown.Owed = now.Add(-waited).UTC()
+		}
 		shown.Source, shown.Message = message(pod, events[pod.UID], now)
 		if known, ok := objects.Misfits[string(pod.UID)]; ok && now.Before(known.Until) {
 			shown.Source, shown.Message, shown.HeldUntil = cluster.FieldManager, printable.Line(known.String()), known.Until

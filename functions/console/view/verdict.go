@@ -30,9 +30,11 @@ type Verdict struct {
 	// build.
 	Tick    time.Time `json:"tick,omitzero"`
 	Version string    `json:"version,omitempty"`
-	// Pending is how many pods wait, and Oldest since when the first of them does.
+	// Pending is how many pods wait, and Oldest since when the first of them does. Asleep is how many others
+	// wait for NodePools that sleep.
 	Pending int       `json:"pending"`
 	Oldest  time.Time `json:"oldest,omitzero"`
+	Asleep  int       `json:"asleep,omitempty"`
 }
 
 // silentAfter is the age of the last tick after which Whittle does not act: ticks are told once a
@@ -40,11 +42,16 @@ type Verdict struct {
 const silentAfter = 5 * time.Minute
 
 func verdict(v *View, told *status.Deployment) Verdict {
-	is := Verdict{Acting: Acts, Pending: len(v.Waiting)}
+	is := Verdict{Acting: Acts}
 	if told != nil {
 		is.Tick, is.Version = told.Tick, told.Version
 	}
 	for _, pod := range v.Waiting {
+		if pod.Asleep {
+			is.Asleep++
+			continue
+		}
+		is.Pending++
 		if is.Oldest.IsZero() || pod.Created.Before(is.Oldest) {
 			is.Oldest = pod.Created
 		}
@@ -83,6 +90,13 @@ func (v *View) VerdictText() string {
 	default:
 		parts = append(parts, fmt.Sprintf("%d pods pending, the oldest for %s", is.Pending, v.Age(is.Oldest)))
 	}
+	switch is.Asleep {
+	case 0:
+	case 1:
+		parts = append(parts, "1 pod waits for a NodePool that sleeps")
+	default:
+		parts = append(parts, fmt.Sprintf("%d pods wait for NodePools that sleep", is.Asleep))
+	}
 	return strings.Join(parts, "; ")
 }
 
@@ -104,7 +118,8 @@ func problems(v *View) []string {
 		switch name := pod.Namespace + "/" + pod.Name; {
 		case !pod.HeldUntil.IsZero():
 			held = append(held, name)
-		case v.Time.Sub(pod.Created) > unservedAfter:
+		case pod.Asleep:
+		case v.Time.Sub(cmp.Or(pod.Owed, pod.Created)) > unservedAfter:
 			unserved = append(unserved, name)
 		}
 	}

@@ -225,6 +225,10 @@ type Pod struct {
 	// HeldUntil is when the next node may be launched for the pod: the last ones did not serve it. It is
 	// zero for a pod that is not held.
 	HeldUntil time.Time `json:"heldUntil,omitzero"`
+	// Asleep says that every NodePool that may serve it sleeps. Owed is when that sleep ended, a short time
+	// ago; zero for a pod that has waited from its creation.
+	Asleep bool      `json:"asleep,omitempty"`
+	Owed   time.Time `json:"owed,omitzero"`
 }
 
 // Catalog holds age and size of the catalogue.

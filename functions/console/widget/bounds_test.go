@@ -10,6 +10,19 @@ import (
 	"github.com/whittle-dev/whittle/shared/commitment"
 )
 
+// TestPodsOfSleepingPoolsAreToldApart has pods whose NodePools sleep among others, and then alone.
+func TestPodsOfSleepingPoolsAreToldApart(t *testing.T) {
+	shown := small()
+	shown.Waiting[0].Asleep = true
+	if text := plain(render(t, shown, Options{})); !strings.Contains(text, "the oldest for 80s; NodePools of 1 sleep") {
+		t.Errorf("it says %s", text)
+	}
+	shown.Waiting = shown.Waiting[:1]
+	if text := plain(render(t, shown, Options{})); !strings.Contains(text, "their NodePools sleep") {
+		t.Errorf("it says %s", text)
+	}
+}
+
 // TestLimitsAndCommitmentsAreShown has the fullest limits and the most idle commitments of many.
 func TestLimitsAndCommitmentsAreShown(t *testing.T) {
 	shown := small()

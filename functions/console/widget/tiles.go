@@ -106,9 +106,20 @@ func used(name string, part, whole resource.Quantity, amounts string) tile {
 
 func waitingTile(shown *view.View) tile {
 	figure := tile{Name: "Pending pods", Value: fmt.Sprint(len(shown.Waiting)), Note: "every pod has a node"}
-	if len(shown.Waiting) > 0 {
-		// The first pod has waited longest.
-		figure.Note, figure.Tone = "the oldest for "+shown.Age(shown.Waiting[0].Created), "warn"
+	asleep := 0
+	for i := range shown.Waiting {
+		switch pod := &shown.Waiting[i]; {
+		case pod.Asleep:
+			asleep++
+		case figure.Tone == "": // the first pod has waited longest
+			figure.Note, figure.Tone = "the oldest for "+shown.Age(pod.Created), "warn"
+		}
+	}
+	switch {
+	case asleep > 0 && asleep == len(shown.Waiting):
+		figure.Note = "their NodePools sleep"
+	case asleep > 0:
+		figure.Note += fmt.Sprintf("; NodePools of %d sleep", asleep)
 	}
 	return figure
 }

@@ -59,8 +59,14 @@ func TestPendingPodsAreThoseThatANodeMayHelp(t *testing.T) {
 	pods := []corev1.Pod{pod(time.Hour, false), pod(time.Minute, true), pod(time.Second, true)}
 	pods[1].Status.NominatedNodeName = "planned" // perhaps by Whittle
 	want := intent.PendingPods{Count: 2, Oldest: time.Minute, Youngest: time.Second}
-	if got := intent.Pending(pods, now); got != want {
+	if got := intent.Pending(pods, nil, now); got != want {
 		t.Errorf("pending are %+v, want %+v", got, want)
+	}
+	asleep := pool("default", -1)
+	asleep.Annotations = map[string]string{api.SleepAnnotationKey: "Mon-Sun"}
+	want.Asleep, want.Oldest = 2, 0
+	if got := intent.Pending(pods, []api.NodePool{asleep}, now); got != want {
+		t.Errorf("while the pool sleeps pending are %+v, want %+v", got, want)
 	}
 }
 

@@ -8,13 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/whittle-dev/whittle/shared/api"
+	"github.com/whittle-dev/whittle/shared/pending"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
 // PendingPods are the pods that a new node may help.
 type PendingPods struct {
 	Count int
-	// Oldest and Youngest are the ages of two of them. Both are zero without any.
+	// Asleep is how many of them wait for pools that sleep alone. They are nobody's fault.
+	Asleep int
+	// Oldest is the longest time that one of the others has waited, without the sleep of its pools. Youngest
+	// is the age of the youngest of all. Both are zero without any.
 	Oldest, Youngest time.Duration
 }
 
@@ -26,9 +30,10 @@ const unservedAfter = 10 * time.Minute
 func (p PendingPods) Unserved() int64 { return int64(p.Oldest / unservedAfter) }
 
 // Pending counts the pods that a new node may help. Nominated pods count, because only their nodes
-// tell whether the nomination is Whittle's (snapshot.ForgetOwnNominations).
-func Pending(unbound []corev1.Pod, now time.Time) PendingPods {
-	var pending PendingPods
+// tell whether the nomination is Whittle's (snapshot.ForgetOwnNominations). Without pools nothing sleeps.
+func Pending(unbound []corev1.Pod, pools []api.NodePool, now time.Time) PendingPods {
+	var found PendingPods
+	waits := pending.New(pools, now)
 	for i := range unbound {
 		pod := unbound[i]
 		pod.Status.NominatedNodeName = ""
@@ -36,13 +41,17 @@ func Pending(unbound []corev1.Pod, now time.Time) PendingPods {
 			continue
 		}
 		age := now.Sub(pod.CreationTimestamp.Time)
-		pending.Oldest = max(pending.Oldest, age)
-		if pending.Count == 0 || age < pending.Youngest {
-			pending.Youngest = age
+		if found.Count == 0 || age < found.Youngest {
+			found.Youngest = age
 		}
-		pending.Count++
+		found.Count++
+		if waited, asleep := waits.Of(&pod); asleep {
+			found.Asleep++
+		} else {
+			found.Oldest = max(found.Oldest, waited)
+		}
 	}
-	return pending
+	return found
 }
 
 // justReady is how long a pod counts as awaited after its node has become ready: until the next tick.
