@@ -17,7 +17,9 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	settings := deps.Settings()
 	name, nodes := settings.Required("CLUSTER_NAME"), readSettings(settings)
 	h := &Handler{now: deps.Clock(), commitments: settings.Enabled("COMMITMENTS")}
-	h.carried = function.Parsed(settings, "COMMITMENT_FILE", "deploy the stack again: the file is packed then", file.Unpack)
+	h.carried = function.Parsed(
+		settings, "COMMITMENT_FILE", "deploy the stack again: the file is packed then", file.Unpack,
+	)
 	if err := settings.Err(); err != nil {
 		return nil, err
 	}

@@ -102,7 +102,8 @@ func TestTheEndOfACommitmentIsToldOnce(t *testing.T) {
 			t.Errorf("at %s it has told %+v, want %d", now, store.told, want)
 		}
 	}
-	if event := store.told[0]; event.Reason != api.EventReasonCommitmentEnds || event.About.Name != inventory.CommitmentsName ||
+	event := store.told[0]
+	if event.Reason != api.EventReasonCommitmentEnds || event.About.Name != inventory.CommitmentsName ||
 		!strings.Contains(event.Message, "r-1 (10 × m5.large in a") {
 		t.Errorf("told %+v", event)
 	}

@@ -247,7 +247,8 @@ func (h *Handler) measurePending(
 		metrics.Count(metrics.OldestPodPending, pending.Oldest.Seconds()))
 	if times := pending.Unserved(); times > h.unserved.Swap(times) {
 		h.publisher.Publish(ctx, own.PodsUnserved{
-			Head: own.HeadOf(h.cluster), Pods: pending.Count - pending.Asleep, OldestSeconds: math.Round(pending.Oldest.Seconds()),
+			Head: own.HeadOf(h.cluster), Pods: pending.Count - pending.Asleep,
+			OldestSeconds: math.Round(pending.Oldest.Seconds()),
 		})
 	}
 	return pods, pending, nil

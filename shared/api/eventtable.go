@@ -78,8 +78,8 @@ func provisionEvents() []EventReason {
 		},
 		{
 			EventReasonInvalidHoursAnnotation, []string{NodePoolKind}, by,
-			"`whittle.dev/sleep`, `whittle.dev/wake-ahead`, `whittle.dev/maintenance-window` or `whittle.dev/time-zone` cannot " +
-				"be read. The pool launches as if it were awake, and no maintenance window that cannot be read opens.",
+			"`whittle.dev/sleep`, `whittle.dev/wake-ahead`, `whittle.dev/maintenance-window` or `whittle.dev/time-zone` " +
+				"cannot be read. The pool launches as if it were awake, and no maintenance window that cannot be read opens.",
 		},
 		{
 			EventReasonInvalidClusterOrder, []string{NodePoolKind}, by,

@@ -32,7 +32,8 @@ func (e *Ending) Key() string { return fmt.Sprintf("%s@%d", e.ID, e.Days) }
 // String is the notice with what a person can do.
 func (e *Ending) String() string {
 	return fmt.Sprintf("%s %s (%s, $%.4f/h) ends on %s, in %d days or less: buy another before, or its nodes cost their "+
-		"on-demand price from then on", e.Kind, e.ID, e.Covers, e.PerHour, e.Ends.UTC().Format("2006-01-02 15:04 UTC"), e.Days)
+		"on-demand price from then on", e.Kind, e.ID, e.Covers, e.PerHour, e.Ends.UTC().Format("2006-01-02 15:04 UTC"),
+		e.Days)
 }
 
 // Ending are the purchases that hold and end soon, the first end first.

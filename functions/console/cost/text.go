@@ -15,7 +15,8 @@ import (
 func (r *Report) WriteText(out io.Writer, most int, style terminal.Style) error {
 	text := fmt.Sprintf("%s: $%.4f/h, which is $%.0f/month at this rate. The same nodes cost $%.4f/h on demand.\n",
 		count(r.Nodes, "node"), r.PerHour, r.PerMonth, r.OnDemandPerHour)
-	text += r.commitmentsText() + fmt.Sprintf("$%.4f/h of it are volumes, public addresses and fees. No pod requests $%.4f/h of it.\n",
+	text += r.commitmentsText()
+	text += fmt.Sprintf("$%.4f/h of it are volumes, public addresses and fees. No pod requests $%.4f/h of it.\n",
 		r.ExtrasPerHour, r.IdlePerHour)
 	if r.Unpriced > 0 {
 		text += fmt.Sprintf("%s of others, or without a known price, are not part of it.\n", count(r.Unpriced, "node"))
@@ -86,7 +87,8 @@ func (r *Report) table(most int) [][]terminal.Cell {
 
 // WriteCSV writes the rows for an hour from the report's time on. Columns that FOCUS 1.2 knows have its names, and
 // others its prefix for a provider's own. EffectiveCost has the used parts of commitments, and BilledCost
-// does not. Idle parts have no line: they are the account's, and each of its clusters would have them. https://focus.finops.org/focus-specification/
+// does not. Idle parts have no line: they are the account's, and each of its clusters would have them.
+// https://focus.finops.org/focus-specification/
 func (r *Report) WriteCSV(out io.Writer) error {
 	from := r.Time.UTC().Truncate(time.Second)
 	lines := [][]string{{

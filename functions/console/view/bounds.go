@@ -78,8 +78,8 @@ func (c *Commitments) MostIdle(most int) (shown []commitment.Use, more int) {
 
 // Text sums up the commitments in a line.
 func (c *Commitments) Text(age string) string {
-	text := fmt.Sprintf("Commitments of the account: $%.4f/h, of which this cluster uses $%.4f/h, others use $%.4f/h, and "+
-		"$%.4f/h is idle; counted %s ago", c.PerHour, c.OwnPerHour, c.OthersPerHour, c.IdlePerHour, age)
+	text := fmt.Sprintf("Commitments of the account: $%.4f/h, of which this cluster uses $%.4f/h, others use $%.4f/h, "+
+		"and $%.4f/h is idle; counted %s ago", c.PerHour, c.OwnPerHour, c.OthersPerHour, c.IdlePerHour, age)
 	if !c.Current {
 		text += ", so that plans count none of them: read the log of lifecycle"
 	}

@@ -184,8 +184,8 @@ func (f *planFlags) addPolicies(flags *flag.FlagSet) {
 			"(default: the deployment's, else none)",
 		func(text string) (err error) { f.spread, err = spread.Parse(text); return err },
 	)
-	flags.Func(ceilingFlag, "most that the nodes of all NodePools cost together, in `dollars` an hour at list prices, as in "+
-		"the stack's setting maxDollarsPerHour; 0 for no such limit (default: the deployment's, else none)",
+	flags.Func(ceilingFlag, "most that the nodes of all NodePools cost together, in `dollars` an hour at list prices, as "+
+		"in the stack's setting maxDollarsPerHour; 0 for no such limit (default: the deployment's, else none)",
 		func(text string) (err error) { f.maxDollars, err = parseCeiling(text); return err })
 }
 
