@@ -24,6 +24,7 @@ const (
 
 	specVolumes, specContainers, specNodeName, specInitContainers = 1, 2, 10, 20
 	statusConditions, statusContainers, statusInitContainers      = 2, 8, 10
+	statusState, statusLastState                                  = 2, 3
 	nodeImages                                                    = 8
 )
 
@@ -160,8 +161,14 @@ func NewPodDecoder() *PodDecoder {
 	// Of a container: command, args, workingDir, env, volumeMounts, probes, lifecycle, termination
 	// messages, imagePullPolicy, securityContext, envFrom, volumeDevices.
 	container := shape{drop: set(3, 4, 5, 7, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22)}
-	// Of a container's status only its name and its resources.
-	containerStatus := shape{drop: set(2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15)}
+	// Of a container's status its name, its resources, and what tells of a container that does not stay up:
+	// the reason for which it waits, the number of its restarts, and when it last ended.
+	state := shape{drop: set(2, 3), within: map[int]shape{1: {drop: set(2)}}}
+	lastState := shape{drop: set(1, 2), within: map[int]shape{3: {drop: set(1, 2, 3, 4, 5, 7)}}}
+	containerStatus := shape{
+		drop:   set(4, 6, 7, 8, 9, 12, 13, 14, 15),
+		within: map[int]shape{statusState: state, statusLastState: lastState},
+	}
 	return &PodDecoder{
 		meta: shape{
 			drop: set(metaGenerateName, metaSelfLink, metaManagedFields),

@@ -87,7 +87,11 @@ func kept(name, node string) corev1.Pod {
 				{Type: corev1.PodResizePending, Status: corev1.ConditionTrue},
 			},
 			ContainerStatuses: []corev1.ContainerStatus{{
-				Name: "main", AllocatedResources: quantities, Resources: &corev1.ResourceRequirements{Requests: quantities}}},
+				Name: "main", AllocatedResources: quantities, Resources: &corev1.ResourceRequirements{Requests: quantities},
+				RestartCount: 4,
+				State:        corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				LastTerminationState: corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{FinishedAt: at}}}},
 			InitContainerStatuses: []corev1.ContainerStatus{{Name: "side"}},
 		},
 	}
@@ -117,6 +121,9 @@ func laden(pod corev1.Pod) corev1.Pod {
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized})
 	pod.Status.ContainerStatuses[0].Image, pod.Status.ContainerStatuses[0].ContainerID = "shop:1", "containerd://1"
 	pod.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{}
+	pod.Status.ContainerStatuses[0].State.Waiting.Message = "back-off 5m0s"
+	last := pod.Status.ContainerStatuses[0].LastTerminationState.Terminated
+	last.ExitCode, last.Reason, last.Message, last.ContainerID = 1, "Error", "panic", "containerd://0"
 	return pod
 }
 
