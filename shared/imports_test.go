@@ -75,6 +75,7 @@ func layers() []layer {
 		},
 		{path: "shared/planning", imports: "shared/api shared/catalog shared/plan shared/planner", deciding: true},
 		{path: "shared/registration", imports: "shared/api shared/scheduling", deciding: true},
+		{path: "shared/release", imports: "shared/api shared/hours shared/registration shared/scheduling", deciding: true},
 		{
 			path:     "shared/misfit",
 			imports:  "shared/api shared/plan shared/planner/workload shared/scheduling shared/volumes",
@@ -93,7 +94,7 @@ func layers() []layer {
 		{
 			path: "shared/disruption",
 			imports: "shared/api shared/catalog shared/disruption shared/freeze shared/guard shared/plan shared/registration " +
-				"shared/scheduling",
+				"shared/release shared/scheduling",
 			deciding: true,
 		},
 		{path: "shared/commitment", imports: "shared/api shared/catalog", deciding: true},

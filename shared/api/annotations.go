@@ -131,6 +131,9 @@ const (
 	// MaintenanceWindowAnnotationKey, on a NodePool, has the windows in which its nodes may be disrupted,
 	// in the grammar of package hours.
 	MaintenanceWindowAnnotationKey = OwnGroup + "/maintenance-window"
+	// ReleaseAnnotationKey, on a NodePool or else its EC2NodeClass, is ReleaseOff, or a Go duration: how long
+	// the first nodes of a release must be healthy before drift goes on.
+	ReleaseAnnotationKey = OwnGroup + "/release"
 	// SecurityGroupPolicyAnnotationKey, on an EC2NodeClass, is how its instances' security groups are
 	// compared with those that it selects: SecurityGroupsAtLeast, which is the default, or
 	// SecurityGroupsEqual.
@@ -142,6 +145,9 @@ const (
 	SecurityGroupsAtLeast = "AtLeast"
 	SecurityGroupsEqual   = "Equal"
 )
+
+// ReleaseOff is the value of ReleaseAnnotationKey that asks for no stages.
+const ReleaseOff = "off"
 
 // Values of RebalancePolicyAnnotationKey.
 const (

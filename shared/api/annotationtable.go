@@ -60,6 +60,9 @@ func peoplesAnnotations() []Annotation {
 		{Key: SecurityGroupPolicyAnnotationKey, On: []string{EC2NodeClassKind}, Default: SecurityGroupsAtLeast,
 			Meaning: "`AtLeast`: a node that lacks a selected security group has drifted. `Equal`: so has one with others, " +
 				"as in Karpenter."},
+		{Key: ReleaseAnnotationKey, On: []string{NodePoolKind, EC2NodeClassKind}, Default: "10m",
+			Meaning: "How long the first nodes of a release must be healthy before drift replaces more. `off` replaces " +
+				"within the budgets alone, as Karpenter does. The NodePool's wins over its class's."},
 		{Key: TimeZoneAnnotationKey, On: pool, Default: "UTC",
 			Meaning: "IANA time zone of the pool's windows, and of the schedules of its budgets without a `timeZone`."},
 		{Key: SleepAnnotationKey, On: pool,
