@@ -172,7 +172,7 @@ func layers() []layer {
 		{
 			path: "shared/inventory",
 			imports: "shared/api shared/catalog shared/cluster shared/commitment shared/freeze shared/hours " +
-				"shared/kubelet shared/misfit",
+				"shared/kubelet shared/misfit shared/release",
 		},
 		{path: "shared/status", imports: "shared/api shared/cluster shared/freeze"},
 		{

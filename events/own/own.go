@@ -109,6 +109,23 @@ type FreezeEnded struct {
 	Freeze
 }
 
+// ReleaseHalted says that drift stops, because new nodes of a NodePool do worse than those before.
+type ReleaseHalted struct {
+	Head
+	NodePool string `json:"nodePool"`
+	// Release is the hash of what the nodes are made from. Reason says what they do worse.
+	Release string `json:"release"`
+	Reason  string `json:"reason"`
+	// Since is when the release began, as in RFC 3339.
+	Since string `json:"since"`
+	// OldNodes wait for the release, and NewNodes have it.
+	OldNodes int `json:"oldNodes"`
+	NewNodes int `json:"newNodes"`
+}
+
+// DetailType is the event's detail-type.
+func (ReleaseHalted) DetailType() string { return "Release Halted" }
+
 // DetailType is the event's detail-type.
 func (FreezeBegan) DetailType() string { return "Freeze Began" }
 
@@ -137,6 +154,6 @@ func (SavingsFound) DetailType() string { return "Savings Found" }
 func All() []Detail {
 	return []Detail{
 		NodeLaunched{}, NodeReady{}, NodeDrained{}, LaunchFailed{}, PodsUnserved{}, SavingsFound{},
-		FreezeBegan{}, FreezeEnded{},
+		FreezeBegan{}, FreezeEnded{}, ReleaseHalted{},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/inventory"
+	"github.com/whittle-dev/whittle/shared/release"
 	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
@@ -42,6 +43,10 @@ type kubernetes interface {
 	DeleteUnchangedNodeClaim(ctx context.Context, claim *api.NodeClaim) error
 	// Freezes reads, past every cache, what people have frozen.
 	Freezes(ctx context.Context) (*freeze.Freezes, error)
+	// ReleaseOrders reads, past every cache, what people have ordered about releases.
+	ReleaseOrders(ctx context.Context) (release.Orders, error)
+	Releases(ctx context.Context) (map[string]release.Record, error)
+	RememberReleases(ctx context.Context, records map[string]release.Record) error
 	Record(ctx context.Context, event cluster.Event, now time.Time) error
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
 }
@@ -76,6 +81,21 @@ func (e edge) AcquireLease(ctx context.Context, name, holder string, now, deadli
 // Freezes reads the ConfigMap as it is stored.
 func (e edge) Freezes(ctx context.Context) (*freeze.Freezes, error) {
 	return inventory.Freezes(ctx, e.Client)
+}
+
+// ReleaseOrders reads the ConfigMap as it is stored.
+func (e edge) ReleaseOrders(ctx context.Context) (release.Orders, error) {
+	return inventory.ReleaseOrders(ctx, e.Client)
+}
+
+// Releases reads what earlier passes have remembered of releases.
+func (e edge) Releases(ctx context.Context) (map[string]release.Record, error) {
+	return inventory.Releases(ctx, e.Client)
+}
+
+// RememberReleases writes it for later passes.
+func (e edge) RememberReleases(ctx context.Context, records map[string]release.Record) error {
+	return inventory.RememberReleases(ctx, e.Client, records)
 }
 
 // MarkUnavailable excludes the marked offerings from launches for a while.

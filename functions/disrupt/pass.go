@@ -33,7 +33,8 @@ type pass struct {
 }
 
 // runStages reads the cluster and runs every stage, whatever fails in those before it. The order
-// matters, since all stages count against the same budgets. The replacements that have begun come
+// matters, since all stages count against the same budgets. The verdicts about releases come before
+// everything that drift does. The replacements that have begun come
 // first. Removals that move no pod come next, then nodes that have to be replaced. Nodes that only
 // cost too much come after them. The deletion costs of pods and the soft taints of nodes
 // follow from all of this.
@@ -47,7 +48,7 @@ func (h *Handler) runStages(ctx context.Context, client kubernetes) (*pass, erro
 	}
 	var failed []error
 	for _, stage := range []func(context.Context) error{
-		p.continueReplacements, p.removeEmpty, p.showPodEvents, p.replaceCandidates, p.consolidate,
+		p.judgeReleases, p.continueReplacements, p.removeEmpty, p.showPodEvents, p.replaceCandidates, p.consolidate,
 		p.writePodCosts, p.steer,
 	} {
 		failed = append(failed, guard.Run(func() error { return stage(ctx) }))
@@ -336,9 +337,14 @@ func (p *pass) begin(ctx context.Context, moves []disruption.Move) (begun map[st
 	}
 	frozen, err := p.client.Freezes(ctx)
 	for _, move := range moves {
-		if move.Reason.IsVoluntary() && (err != nil || p.holds(ctx, frozen, move.Node) != nil) {
+		if !move.Reason.IsVoluntary() {
+			continue
+		}
+		stopped := p.requireReleased(ctx, move.Node, move.Reason)
+		if err != nil || stopped != nil || p.holds(ctx, frozen, move.Node) != nil {
 			delete(begun, move.Node.Claim.Name)
 		}
+		failed = append(failed, ofNode(move.Node, stopped))
 	}
 	return begun, append(failed, err)
 }

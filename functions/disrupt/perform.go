@@ -54,7 +54,7 @@ type performer struct {
 func (p *performer) do(ctx context.Context, task decide.Task) error {
 	for i, step := range task.Steps {
 		if task.Voluntary() && (i == 0 || decide.TakesEffect(step)) {
-			if err := p.requireUnfrozen(ctx, task.Node); err != nil {
+			if err := p.requireUnstopped(ctx, task.Node, task.Reason); err != nil {
 				return err
 			}
 		}
@@ -118,9 +118,9 @@ func (p *performer) lookAgain(at time.Time) {
 }
 
 // ofNode names the claim in the error. It returns nil for a stale object: the next pass reads the
-// objects again. A freeze is no failure either: the next pass takes back what the task has begun.
+// objects again. A person's order is no failure either: the next pass takes back what the task has begun.
 func ofNode(node *disruption.Node, err error) error {
-	if err == nil || cluster.IsStale(err) || errors.Is(err, errFrozen) {
+	if err == nil || cluster.IsStale(err) || errors.Is(err, errFrozen) || errors.Is(err, errStopped) {
 		return nil
 	}
 	return fmt.Errorf("nodeclaim %q: %w", node.Claim.Name, err)

@@ -42,6 +42,9 @@ const (
 	EventReasonThawed = "Thawed"
 )
 
+// EventReasonReleaseHalted is the reason of the event about a release whose new nodes do worse.
+const EventReasonReleaseHalted = "ReleaseHalted"
+
 // EventReasonNoCompatibleInstanceTypes is the reason of events about a NodePool whose requirements or
 // minValues leave no instance type.
 const EventReasonNoCompatibleInstanceTypes = "NoCompatibleInstanceTypes"
@@ -188,6 +191,8 @@ func disruptEvents() []EventReason {
 			"DisruptionBlocked", []string{"node", NodeClaimKind, NodePoolKind}, []string{"disrupt", "lifecycle"},
 			"A disruption is due, and something prevents it.",
 		},
+		{EventReasonReleaseHalted, []string{NodePoolKind}, by,
+			"New nodes do worse than the nodes before, so that drift stops. The message names one, and what ends the halt."},
 		{"RestartedToMove", []string{"Deployment"}, by, "The Deployment was restarted to move its only pod."},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/disruption/repair"
 	"github.com/whittle-dev/whittle/shared/guard"
+	"github.com/whittle-dev/whittle/shared/release"
 )
 
 // ValidateAfter is the least time between the pass that finds something and the pass that acts on
@@ -116,7 +117,7 @@ func (s *Cluster) movable(due map[string]repair.UnhealthyCondition, now time.Tim
 }
 
 // candidate returns the node with the first policy that wants it, or nil. Policies that a freeze
-// holds come last. The error is the first that a policy gives.
+// or a release holds come last. The error is the first that a policy gives.
 func (s *Cluster) candidate(
 	policies []policy, node *Node, pool *api.NodePool, now time.Time,
 ) (*Candidate, error) {
@@ -132,7 +133,7 @@ func (s *Cluster) candidate(
 				Node: node, Pool: pool, Reason: policy.reason, urgency: urgency, announced: policy.announced,
 				bounded: policy.bounded, since: since,
 			}
-			if pool.Frozen(policy.reason, now) == nil {
+			if pool.Frozen(policy.reason, now) == nil && !s.releaseHolds(pool.Name, policy.reason) {
 				return chosen, failed
 			}
 			frozen = cmp.Or(frozen, chosen)
@@ -199,30 +200,47 @@ type allowance struct {
 	now    time.Time
 	counts map[string]budget.PoolCount
 	// taken is how many nodes of each pool were chosen.
-	taken   map[string]int
-	noticed map[string]bool
-	notices []Notice
+	taken map[string]int
+	// releases are the verdicts about pools, and gates count what they let go.
+	releases map[string]*release.State
+	gates    map[string]*release.Gate
+	noticed  map[string]bool
+	notices  []Notice
 }
 
 func (s *Cluster) newAllowance(now time.Time) *allowance {
-	return &allowance{now: now, counts: s.counts(), taken: map[string]int{}, noticed: map[string]bool{}}
+	return &allowance{now: now, counts: s.counts(), taken: map[string]int{}, noticed: map[string]bool{},
+		releases: s.Releases, gates: map[string]*release.Gate{}}
 }
 
-// take takes the candidate unless a budget forbids it. One notice says so for all nodes of a pool.
+// take takes the candidate unless its release or a budget forbids it. One notice says so for all
+// nodes of a pool.
 func (a *allowance) take(candidate *Candidate) bool {
 	pool, reason, allows := candidate.Pool, candidate.Reason, budget.Allowed
+	zone := release.ZoneOf(candidate.Node.Claim)
+	if candidate.staged() && !a.gate(candidate).Allows(zone) {
+		a.notice(releaseNotice(pool, a.releases[pool.Name]))
+		return false
+	}
 	if !candidate.waits(a.now) {
 		allows = budget.AllowedAtAnyTime
 	}
 	allowed, _ := allows(pool, a.counts[pool.Name], reason, a.now) // the notice has the error
 	if a.taken[pool.Name] < allowed {
 		a.taken[pool.Name]++
+		if candidate.staged() {
+			a.gate(candidate).Take(zone)
+		}
 		return true
 	}
-	notice := budgetNotice(pool, a.counts[pool.Name], reason, allows, a.now)
-	if !a.noticed[pool.Name+notice.Message] {
-		a.noticed[pool.Name+notice.Message] = true
+	a.notice(budgetNotice(pool, a.counts[pool.Name], reason, allows, a.now))
+	return false
+}
+
+// notice adds the notice about a pool once.
+func (a *allowance) notice(notice Notice) {
+	if key := notice.Pool.Name + notice.Message; !a.noticed[key] {
+		a.noticed[key] = true
 		a.notices = append(a.notices, notice)
 	}
-	return false
 }

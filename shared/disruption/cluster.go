@@ -13,6 +13,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/disruption/drift"
 	"github.com/whittle-dev/whittle/shared/disruption/protection"
 	"github.com/whittle-dev/whittle/shared/disruption/reboot"
+	"github.com/whittle-dev/whittle/shared/release"
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
@@ -39,6 +40,9 @@ type Cluster struct {
 	Needed map[string]*corev1.Pod
 	// Origins are what claims would be made from now, by the name of the pool.
 	Origins map[string]*drift.Origin
+	// Releases are the verdicts about the pools' releases, by the pool's name. The drift of a pool without
+	// one has no stages.
+	Releases map[string]*release.State
 }
 
 func (s *Cluster) poolsByName() map[string]*api.NodePool {

@@ -84,10 +84,7 @@ type RollBack struct {
 // Replacing looks at the nodes that are being replaced.
 func Replacing(s *Cluster, now time.Time) Replacements {
 	var r Replacements
-	byName := map[string]*Node{}
-	for i := range s.Nodes {
-		byName[s.Nodes[i].Claim.Name] = &s.Nodes[i]
-	}
+	byName := s.byName()
 	pools := s.poolsByName()
 	within := s.replaceWithin(pools)
 	for i := range s.Nodes {
@@ -98,6 +95,11 @@ func Replacing(s *Cluster, now time.Time) Replacements {
 		progress := progressOf(node, byName)
 		r.Unlaunched = r.Unlaunched || progress.unlaunched
 		reason := api.GetCondition(node.Claim.Status.Conditions, api.ConditionTypeDisruptionReason)
+		if stopped := s.releaseStops(node, reason); stopped != "" {
+			back := RollBack{Node: node, Delete: madeFor(node, byName), Again: ReplaceAgainAfter, Why: stopped}
+			r.RollBack = append(r.RollBack, back)
+			continue
+		}
 		why := progress.failed
 		switch {
 		case why != "":
@@ -121,6 +123,15 @@ func Replacing(s *Cluster, now time.Time) Replacements {
 		}
 	}
 	return r
+}
+
+// byName are the nodes by the names of their claims.
+func (s *Cluster) byName() map[string]*Node {
+	byName := make(map[string]*Node, len(s.Nodes))
+	for i := range s.Nodes {
+		byName[s.Nodes[i].Claim.Name] = &s.Nodes[i]
+	}
+	return byName
 }
 
 // finish adds a node whose replacements are ready, unless a freeze holds it. The node then keeps

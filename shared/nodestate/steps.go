@@ -120,6 +120,7 @@ func stepsOfEnd() []StepEntry {
 			Reasons: []string{
 				"ConsolidationRejected", "Unconsolidatable", "DisruptionBlocked", "FailedDraining", "AwaitingVolumeDetachment",
 				"DoNotDisruptUntil", "InvalidDoNotDisruptAnnotation", api.ConditionTypeNodeRepairBlocked,
+				api.EventReasonReleaseHalted,
 			},
 		},
 		{

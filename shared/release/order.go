@@ -58,6 +58,9 @@ func (o Orders) Of(pool, id string) *Order {
 	return &order
 }
 
+// Stops tells whether the order, or nil, lets no node go.
+func (o *Order) Stops() bool { return o != nil && (o.Verb == Abort || o.Problem != "") }
+
 // String says in a sentence without its end what was ordered, and by whom.
 func (o *Order) String() string {
 	if o.Problem != "" {

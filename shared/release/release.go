@@ -97,7 +97,7 @@ func (s *State) settle() bool {
 		s.Stage = Off
 	case s.Old == 0:
 		s.Stage = Done
-	case s.Order != nil && (s.Order.Verb == Abort || s.Order.Problem != ""):
+	case s.Order.Stops():
 		s.Stage = Aborted
 	case s.Order == nil && s.Record.Release == "":
 		s.Stage = Unknown
