@@ -104,7 +104,20 @@ func pool(t *testing.T, nodes string) {
 	made.Spec.Disruption.Budgets = []api.Budget{{Nodes: nodes}}
 	made.Default()
 	functiontest.Create(t, server, api.NodePoolsPath, made)
-	t.Cleanup(func() { server.Delete(t, api.NodePoolsPath+"/default") })
+	t.Cleanup(func() {
+		server.Delete(t, api.NodePoolsPath+"/default")
+		server.Delete(t, releasesPath)
+	})
+}
+
+// releasesPath is the ConfigMap in which passes remember releases.
+const releasesPath = "/api/v1/namespaces/whittle-system/configmaps/whittle-releases"
+
+// withoutStages lets drift of the pool "default" go by the budgets alone.
+func withoutStages(t *testing.T) {
+	t.Helper()
+	server.Patch(t, api.NodePoolsPath+"/default", map[string]any{"metadata": map[string]any{
+		"annotations": map[string]string{api.ReleaseAnnotationKey: api.ReleaseOff}}})
 }
 
 // initialized creates nodes that are ready for pods until the test is over.

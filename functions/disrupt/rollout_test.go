@@ -252,6 +252,7 @@ func (w *world) await(what string, done func() bool) {
 // a Deployment's disruption budget allows two evictions.
 func TestAnImageRollsOutWithinTheBudget(t *testing.T) {
 	pool(t, "2")
+	withoutStages(t)
 	offers(t)
 	const nodes = 20
 	w := newWorld(t)

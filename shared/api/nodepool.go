@@ -40,6 +40,10 @@ type NodePool struct {
 
 	// Freezes are what people have frozen, of this pool and others, or nil. The same readers write them.
 	Freezes *freeze.Freezes `json:"-"`
+
+	// DriftWaits says why drifted nodes of the pool wait for its release, or is empty. What shows people the
+	// cluster writes it.
+	DriftWaits string `json:"-"`
 }
 
 // NodePoolList is a list of NodePools.

@@ -167,6 +167,9 @@ func (w *Reader) markKept(made *Standing, claim *api.NodeClaim, node *corev1.Nod
 	if kept != "" {
 		made.add(Kept, kept)
 	}
+	if pool := w.pools[claim.Labels[api.NodePoolLabelKey]]; pool != nil && made.Has(Drifted) && pool.DriftWaits != "" {
+		made.add(AwaitsRelease, pool.DriftWaits)
+	}
 	wanted := made.Has(Drifted) || made.Has(Empty) || made.Has(Unhealthy) || made.Has(Rebalance)
 	pool := w.pools[claim.Labels[api.NodePoolLabelKey]]
 	if wanted && pool != nil {

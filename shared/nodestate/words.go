@@ -46,6 +46,7 @@ const (
 	Avoided           Word = "avoided"
 	Kept              Word = "kept"
 	Frozen            Word = "frozen"
+	AwaitsRelease     Word = "awaits its release"
 	ZoneShifted       Word = "zone shifted"
 	Deadline          Word = "ends by"
 )
@@ -213,6 +214,7 @@ func marksOfMoves() []Entry {
 			Word: Frozen, Tone: Warn,
 			Meaning: "Something would remove the node, and the budgets of its pool let no node go now, or a person froze it.",
 		},
+		{Word: AwaitsRelease, Tone: Warn, Meaning: "The node has drifted, and its release bakes or has stopped."},
 		{Word: ZoneShifted, Tone: Warn, Meaning: "A zonal shift moves traffic away from its zone. Nothing ends there."},
 		{
 			Word: Deadline, Tone: Warn, Meaning: "The pods of the node are deleted at this time, despite any protection.",

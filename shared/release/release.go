@@ -331,6 +331,9 @@ func (g *Gate) Take(zone string) {
 	g.zones[zone] = false
 }
 
+// Waits tells whether drifted nodes wait for the release.
+func (s *State) Waits() bool { return s.Holds() || s.Stage == First || s.Stage == Zones }
+
 // Holds tells whether no drifted node of the pool may go, and none that is being replaced for its
 // drift.
 func (s *State) Holds() bool {

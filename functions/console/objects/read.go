@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/whittle-dev/whittle/functions/console/releases"
 	"github.com/whittle-dev/whittle/functions/console/view"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/inventory"
@@ -89,6 +90,8 @@ func Read(
 		}
 		return err
 	})
+	var known releases.Known
+	group.Go(func() (err error) { known, err = releases.Read(ctx, client); return err })
 	said := make([][]corev1.Event, 2)
 	for i, reason := range []string{"FailedScheduling", "Nominated"} {
 		group.Go(func() (err error) { said[i], err = client.Events(ctx, "Pod", reason); return err })
@@ -97,6 +100,11 @@ func Read(
 		return nil, err
 	}
 	objects.Events = append(said[0], said[1]...)
+	objects.Releases = known.Judge(releases.Objects{
+		Pools: objects.NodePools, Classes: objects.NodeClasses, Claims: objects.NodeClaims, Nodes: objects.Nodes,
+		Pods: objects.Pods,
+	}, now)
+	releases.Show(objects.NodePools, objects.Releases)
 	return objects, nil
 }
 

@@ -44,6 +44,9 @@ func nodePools(objects *Cluster, now time.Time) []NodePool {
 		} else if shown.Nodes > 0 && !pool.Maintenance(now).Closed && nodestate.FrozenPool(pool, shown.Nodes, now) {
 			shown.Reasons = append(shown.Reasons, "its budgets let no node go now")
 		}
+		if state := objects.Releases[pool.Name]; state != nil && state.Waits() {
+			shown.Reasons = append(shown.Reasons, printable.Line(fmt.Sprintf("%d nodes have drifted: %s", state.Old, state)))
+		}
 		class := api.ClassOf(pool.Spec.Template.Spec.NodeClassRef, objects.NodeClasses)
 		if brake := registration.BrakeOf(pool, class, objects.NodeClaims, now); brake.Closed != "" {
 			shown.Reasons = append(shown.Reasons, printable.Line(brake.Closed))

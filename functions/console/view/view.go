@@ -17,6 +17,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/commitment"
 	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/nodestate"
+	"github.com/whittle-dev/whittle/shared/release"
 	"github.com/whittle-dev/whittle/shared/status"
 )
 
@@ -38,6 +39,8 @@ type Cluster struct {
 	Quotas    []api.CapacityQuota
 	// Commitments is how commitments paid for the account's instances at last; nil where nobody counts.
 	Commitments *commitment.Reading
+	// Releases are the verdicts about the releases of pools, by name.
+	Releases map[string]*release.State
 
 	// whole is the cluster of which these objects are selected; nil for all of them.
 	whole *Cluster

@@ -97,6 +97,13 @@ func commands() []command {
 			},
 		},
 		{
+			"release", "shows how far drift has brought new images and settings, and continues or aborts that",
+			[]string{"whittle release status", "whittle release continue -pool batch", "whittle release abort"},
+			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {
+				return orderRelease(ctx, arguments, time.Now, out, problems)
+			},
+		},
+		{
 			"check", "checks account and cluster before the first deployment; changes nothing",
 			[]string{"whittle check -cluster prod", "whittle check -cluster prod -o json"},
 			func(ctx context.Context, arguments []string, _ io.Reader, out, problems io.Writer) error {

@@ -31,6 +31,9 @@ func (s *source) consolidate(ctx context.Context, now time.Time) (*consolidated,
 	if made.fleet, err = sight.ReadFleet(ctx, s.reader, s.settings, now); err != nil {
 		return nil, s.mend(err)
 	}
+	if err := s.showReleases(ctx, made.fleet.Objects, now); err != nil {
+		return nil, s.mend(err)
+	}
 	if made.snapshot, err = made.fleet.Consolidation(ctx, now); err != nil {
 		return nil, s.mend(err)
 	}

@@ -26,8 +26,9 @@ type source struct {
 	table *instancetypes.Table
 	// assumed are DaemonSets that no file has, and that a plan of files counts.
 	assumed report.Assumed
-	// endpoint is the cluster's, and nil for files.
+	// endpoint is the cluster's, and nil for files. So is client.
 	endpoint *cluster.Endpoint
+	client   *cluster.Client
 }
 
 // read reads what the flags name, except for the objects of a cluster.
@@ -89,7 +90,7 @@ func (s *source) useCluster(ctx context.Context, f *planFlags, problems io.Write
 	if err != nil {
 		return err
 	}
-	s.endpoint = &client.Endpoint
+	s.endpoint, s.client = &client.Endpoint, client
 	s.reader = person{sight.Cluster{Client: client}}
 	shown, err := status.Read(ctx, client)
 	if err != nil && !cluster.IsForbidden(err) { // a person's rights may not include it

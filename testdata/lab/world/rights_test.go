@@ -242,6 +242,7 @@ func chance() map[string]string {
 		"whittle-kubelet-values":        "belongs to classes with expressions: a test of lifecycle has it",
 		"whittle-capacity-reservations": "belongs to capacity reservations: tests of the packages have it",
 		"whittle-misfits":               short,
+		"whittle-releases":              "follows a drift: tests of disrupt have it",
 		"whittle-unavailable-offerings": short,
 	}
 }
