@@ -44,7 +44,9 @@ func ReleaseOf(r Release, states map[string]*release.State, now time.Time) (chan
 }
 
 // open tells whether the release has not ended, and has stages.
-func open(state *release.State) bool { return state.Stage != release.Off && state.Stage != release.Done }
+func open(state *release.State) bool {
+	return state.Stage != release.Off && state.Stage != release.Done
+}
 
 func comesTo(verb release.Verb, nodes int) string {
 	if verb == release.Abort {

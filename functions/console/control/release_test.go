@@ -16,9 +16,9 @@ func TestReleaseOrders(t *testing.T) {
 		"off":   {Stage: release.Off, Old: 2, Record: release.Record{Release: "o1"}},
 	}
 	for _, test := range []struct {
-		ordered     control.Release
-		keys, says  string
-		err         string
+		ordered    control.Release
+		keys, says string
+		err        string
 	}{
 		{ordered: control.Release{Verb: release.Continue, Pool: "batch", Who: "al"}, keys: "release.batch",
 			says: `nodepool "batch": its release is continued by al; drift replaces 3 nodes within the budgets`},
