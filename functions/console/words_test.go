@@ -166,6 +166,10 @@ func samples() map[nodestate.Word]func(*sample) {
 			drifted(s)
 			s.pool.Spec.Disruption.Budgets = []api.Budget{{Nodes: "0"}}
 		},
+		nodestate.AwaitsRelease: func(s *sample) {
+			drifted(s)
+			s.pool.DriftWaits = "its release bakes"
+		},
 		nodestate.ZoneShifted: func(s *sample) { s.node.Annotations["whittle.dev/zone-shifted-until"] = after },
 		nodestate.Deadline: func(s *sample) {
 			s.leaves()
@@ -203,7 +207,7 @@ func (s *sample) shownBy(t *testing.T) map[string]string {
 	if err := only.WriteTables(&tables, view.Form{}); err != nil {
 		t.Fatal(err)
 	}
-	about := report.AboutNode(s.claim.Name, &consolidation.Input{Cluster: snapshot, Budgets: s.budgets, Now: noon},
+	about := report.AboutNode(s.claim.Name, snapshot.NodePools, &consolidation.Input{Cluster: snapshot, Budgets: s.budgets, Now: noon},
 		&consolidation.Plan{})
 	if err := about.WriteText(&explained, terminal.Style{}); err != nil {
 		t.Fatal(err)

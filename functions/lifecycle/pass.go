@@ -122,17 +122,18 @@ func (p *pass) run(ctx context.Context) result {
 }
 
 func (p *pass) writePoolStatuses(ctx context.Context) result {
+	halts := p.halts(ctx)
 	return each(p.seen.owners.pools, parallel, func(pool api.NodePool) result {
-		return result{failed: p.writePoolStatus(ctx, &pool)}
+		return result{failed: p.writePoolStatus(ctx, &pool, halts)}
 	})
 }
 
-func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool) error {
+func (p *pass) writePoolStatus(ctx context.Context, pool *api.NodePool, halts nodepool.Halts) error {
 	s := p.seen
 	var patch map[string]any
 	err := guard.Run(func() error {
 		patch = nodepool.StatusPatch(pool, nodepool.Seen{
-			Claims: s.claims, Nodes: s.nodes, Classes: s.owners.classes, Blocked: s.blocked,
+			Claims: s.claims, Nodes: s.nodes, Classes: s.owners.classes, Blocked: s.blocked, Halted: halts,
 		}, p.now())
 		return nil
 	})

@@ -38,6 +38,8 @@ func nodePoolConditions() []ConditionType {
 			Reasons: []string{ReasonRegistrationFailed, ReasonAwaitingReconciliation}},
 		{Type: ConditionTypeNodeRepairBlocked, Meaning: "So many nodes are unhealthy that Whittle repairs none.",
 			Reasons: []string{ReasonTooManyUnhealthyNodes}},
+		{Type: ConditionTypeReleaseHalted, Meaning: "New nodes do worse than the nodes before, so that drift stops.",
+			Reasons: []string{ReasonNewNodesWorse}},
 	}
 	return ofKind(NodePoolKind, conditions)
 }

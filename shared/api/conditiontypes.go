@@ -22,6 +22,9 @@ const (
 	// ConditionTypeNodeRegistrationHealthy tells whether launched nodes join the cluster. Ready
 	// does not depend on it.
 	ConditionTypeNodeRegistrationHealthy = "NodeRegistrationHealthy"
+	// ConditionTypeReleaseHalted is True while drift of the pool stops, because new nodes do worse than the
+	// nodes before.
+	ConditionTypeReleaseHalted = "ReleaseHalted"
 	// ConditionTypeNodeRepairBlocked is True while so many of the pool's nodes are unhealthy that
 	// Whittle repairs none. Karpenter does not have it, and Ready does not depend on it.
 	ConditionTypeNodeRepairBlocked = "NodeRepairBlocked"
@@ -35,6 +38,7 @@ const (
 	ReasonNodeClassTerminating     = "NodeClassTerminating"
 	ReasonRegistrationFailed       = "RegistrationFailed"
 	ReasonTooManyUnhealthyNodes    = "TooManyUnhealthyNodes"
+	ReasonNewNodesWorse            = "NewNodesWorse"
 	ReasonAwaitingReconciliation   = "AwaitingReconciliation"
 )
 

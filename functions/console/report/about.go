@@ -56,8 +56,9 @@ func (a *About) add(question string, lines ...string) {
 }
 
 // AboutNode explains the node of a name, or the one that a NodeClaim or an instance of the name stands
-// for. decided is the plan of consolidation for the snapshot. It returns nil if there is no such node.
-func AboutNode(name string, s *consolidation.Input, decided *consolidation.Plan) *About {
+// for. Pools are all of the cluster, those without a place in the snapshot among them. decided is the plan of
+// consolidation for the snapshot. It returns nil if there is no such node.
+func AboutNode(name string, pools []api.NodePool, s *consolidation.Input, decided *consolidation.Plan) *About {
 	i := slices.IndexFunc(s.Cluster.Nodes, func(n plan.Node) bool {
 		return n.Node != nil && n.Node.Name == name || n.NodeClaim != nil &&
 			(n.NodeClaim.Name == name || strings.HasSuffix(n.NodeClaim.Status.ProviderID, "/"+name))
@@ -71,7 +72,7 @@ func AboutNode(name string, s *consolidation.Input, decided *consolidation.Plan)
 		a.Kind = api.NodeClaimKind
 	}
 	a.PricePerHour, a.ExtrasPerHour, a.RiskPerHour = priceOf(n.Name(), decided)
-	a.add("What is it?", append(stateOf(n, s), whatIs(n, a, s.Now)...)...)
+	a.add("What is it?", append(stateOf(n, pools, s), whatIs(n, a, s.Now)...)...)
 	a.add("Why does it exist?", whyExists(n, s.Cluster)...)
 	a.add("What keeps it?", whatKeeps(n, decided)...)
 	a.add("When does it go?", whenGoes(n, s, decided)...)
@@ -98,8 +99,8 @@ func priceOf(name string, decided *consolidation.Plan) (price, extras, risk floa
 }
 
 // stateOf is the state of the node and what is to be said of it, in the words of the status.
-func stateOf(n *plan.Node, s *consolidation.Input) []string {
-	world := nodestate.World{Pools: s.Cluster.NodePools, Budgets: s.Budgets, Now: s.Now}
+func stateOf(n *plan.Node, pools []api.NodePool, s *consolidation.Input) []string {
+	world := nodestate.World{Pools: pools, Budgets: s.Budgets, Now: s.Now}
 	for i := range s.Cluster.Nodes {
 		if claim := s.Cluster.Nodes[i].NodeClaim; claim != nil {
 			world.Claims = append(world.Claims, *claim)

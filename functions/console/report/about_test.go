@@ -51,7 +51,7 @@ func TestAboutNodeSaysWhenItGoes(t *testing.T) {
 		claim.Spec.ExpireAfter = api.NillableDuration{}
 		test.change(claim)
 		s := &consolidation.Input{Cluster: &plan.Snapshot{Nodes: []plan.Node{{NodeClaim: claim}}}, Now: now}
-		about := report.AboutNode("c", s, &consolidation.Plan{})
+		about := report.AboutNode("c", s.Cluster.NodePools, s, &consolidation.Plan{})
 		var text strings.Builder
 		if err := about.WriteText(&text, terminal.Style{}); err != nil || !strings.Contains(text.String(), "  "+test.want+"\n") {
 			t.Errorf("%s: %v, lacks %q:\n%s", name, err, test.want, text.String())
@@ -102,7 +102,7 @@ func TestAboutNodeSaysWhatHoldsIt(t *testing.T) {
 		test.change(claim)
 		s := &consolidation.Input{Cluster: &plan.Snapshot{Nodes: []plan.Node{{NodeClaim: claim, Pods: test.pods}}}, Now: now}
 		var text strings.Builder
-		if err := report.AboutNode("c", s, &consolidation.Plan{}).WriteText(&text, terminal.Style{}); err != nil {
+		if err := report.AboutNode("c", s.Cluster.NodePools, s, &consolidation.Plan{}).WriteText(&text, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range test.wants {
@@ -137,7 +137,7 @@ func TestAboutNodeSaysWhyItExists(t *testing.T) {
 		"foreign": {"Whittle did not launch it", "Whittle never removes it"},
 	} {
 		var text strings.Builder
-		if err := report.AboutNode(name, s, &consolidation.Plan{}).WriteText(&text, terminal.Style{}); err != nil {
+		if err := report.AboutNode(name, s.Cluster.NodePools, s, &consolidation.Plan{}).WriteText(&text, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, part := range parts {
@@ -146,7 +146,7 @@ func TestAboutNodeSaysWhyItExists(t *testing.T) {
 			}
 		}
 	}
-	if about := report.AboutNode("nobody", s, &consolidation.Plan{}); about != nil {
+	if about := report.AboutNode("nobody", s.Cluster.NodePools, s, &consolidation.Plan{}); about != nil {
 		t.Errorf("%+v", about)
 	}
 }

@@ -61,6 +61,7 @@ func TestStatus(t *testing.T) {
 	t.Run("cost", func(t *testing.T) { sharesTheBill(t, kubeconfig) })
 	t.Run("sleep and wake", func(t *testing.T) { sleepsAndWakes(t, kubeconfig) })
 	t.Run("freeze and thaw", func(t *testing.T) { freezesAndThaws(t, kubeconfig) })
+	t.Run("releases", func(t *testing.T) { ordersReleases(t, kubeconfig, client) })
 	t.Run("json", func(t *testing.T) {
 		text, err := output(t, "status", "-kubeconfig", kubeconfig, "-output", "json")
 		if err != nil {

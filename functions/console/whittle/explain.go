@@ -217,7 +217,7 @@ func (m *planned) explain(asked subject) []explanation {
 func (c *consolidated) explain(asked subject) []explanation {
 	var found []explanation
 	if asked.kind != "NodePool" {
-		if e := report.AboutNode(asked.name, c.snapshot, c.plan); e != nil {
+		if e := report.AboutNode(asked.name, c.fleet.Objects.NodePools, c.snapshot, c.plan); e != nil {
 			found = append(found, e)
 		}
 	}

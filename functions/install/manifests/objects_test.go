@@ -600,7 +600,7 @@ func rights() []right {
 		{in(SystemNamespace, "get", "", "configmaps", "whittle-kubelet-values"), "provision lifecycle disrupt"},
 		{in(SystemNamespace, "update", "", "configmaps", "whittle-kubelet-values"), "lifecycle"},
 		{in(SystemNamespace, "update", "", "configmaps", "whittle-misfits"), "provision"},
-		{in(SystemNamespace, "get", "", "configmaps", "whittle-releases"), "disrupt console"},
+		{in(SystemNamespace, "get", "", "configmaps", "whittle-releases"), "lifecycle disrupt console"},
 		{in(SystemNamespace, "update", "", "configmaps", "whittle-releases"), "disrupt"},
 		{in(SystemNamespace, "update", "", "configmaps", "whittle-capacity-reservations"), "provision lifecycle"},
 		{in(SystemNamespace, "update", "", "configmaps", "whittle-unavailable-offerings"), "provision interrupt lifecycle disrupt"},

@@ -204,3 +204,23 @@ func TestAPoolWithTooManyUnhealthyNodesShowsIt(t *testing.T) {
 		t.Errorf("it stays: %+v", found)
 	}
 }
+
+func TestAPoolWhoseReleaseHaltedShowsIt(t *testing.T) {
+	p := pool()
+	found := func(halts nodepool.Halts) *metav1.Condition {
+		p.Status.Conditions = slices.Clone(conditionsOf(p, nodepool.Seen{Halted: halts}))
+		return api.GetCondition(p.Status.Conditions, api.ConditionTypeReleaseHalted)
+	}
+	is := found(nodepool.Halts{Why: map[string]string{"default": "node a: bad", "other": "x"}})
+	if is == nil || is.Status != metav1.ConditionTrue || is.Reason != api.ReasonNewNodesWorse || is.Message != "node a: bad" {
+		t.Fatalf("condition %+v", is)
+	}
+	if patch := nodepool.StatusPatch(p, nodepool.Seen{Halted: nodepool.Halts{Unread: true}}, now)["status"]; patch != nil {
+		if _, changes := patch.(map[string]any)["conditions"]; changes {
+			t.Errorf("what is not known changes it: %v", patch)
+		}
+	}
+	if is = found(nodepool.Halts{Why: map[string]string{"other": "x"}}); is != nil {
+		t.Errorf("it stays: %+v", is)
+	}
+}

@@ -22,6 +22,16 @@ type Seen struct {
 	Classes []api.EC2NodeClass
 	// Blocked are the pools with too many unhealthy nodes for a repair.
 	Blocked []repair.PoolHealth
+	// Halted are the pools whose release halted.
+	Halted Halts
+}
+
+// Halts are the releases whose new nodes do worse than the nodes before.
+type Halts struct {
+	// Why says how, by the name of the pool.
+	Why map[string]string
+	// Unread says that nobody knows, so that conditions stay as they are.
+	Unread bool
 }
 
 // StatusPatch returns the merge patch that brings the pool's status up to date. It is bound to the
@@ -47,6 +57,7 @@ func StatusPatch(pool *api.NodePool, seen Seen, now time.Time) map[string]any {
 		status["nodeClassObservedGeneration"] = class.Generation
 	}
 	setRepairBlocked(&conditions, pool, seen.Blocked, now)
+	setHalted(&conditions, pool, seen.Halted, now)
 	api.SetReady(&conditions, api.NodePoolReadyDependents(), pool.Generation, now)
 	if !reflect.DeepEqual(conditions, pool.Status.Conditions) {
 		status["conditions"] = conditions
@@ -69,6 +80,21 @@ func setRepairBlocked(conditions *[]metav1.Condition, pool *api.NodePool, blocke
 		}
 	}
 	api.RemoveCondition(conditions, api.ConditionTypeNodeRepairBlocked)
+}
+
+// setHalted shows whether drift of the pool stops because of its release.
+func setHalted(conditions *[]metav1.Condition, pool *api.NodePool, halts Halts, now time.Time) {
+	why, halted := halts.Why[pool.Name]
+	switch {
+	case halts.Unread:
+	case halted:
+		api.SetCondition(conditions, metav1.Condition{
+			Type: api.ConditionTypeReleaseHalted, Status: metav1.ConditionTrue, Reason: api.ReasonNewNodesWorse,
+			Message: why, ObservedGeneration: pool.Generation,
+		}, now)
+	default:
+		api.RemoveCondition(conditions, api.ConditionTypeReleaseHalted)
+	}
 }
 
 // sum adds up the pool's claims that have an instance and are not deleted, as limits count them. As in

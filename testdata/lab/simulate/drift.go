@@ -51,7 +51,8 @@ func (r *Run) changeTemplateNow() {
 	}
 	r.trace("nodepool %s: another template, full %t, boots of %s", driftedPool, full, r.weather.mostBoot)
 	apiserver.Update(r.store, apiserver.NodePools, "", driftedPool, func(pool *api.NodePool) bool {
-		pool.Spec.Template.Labels = map[string]string{"example.com/release": "2"}
+		pool.Spec.Template.Labels = map[string]string{releaseLabel: "2"}
+		r.releasing(pool)
 		if full {
 			pool.Spec.Limits = api.Limits{corev1.ResourceCPU: *resource.NewQuantity(used, resource.DecimalSI)}
 		}
@@ -73,9 +74,12 @@ func (r *Run) mayBootSlowly() bool {
 // unsettledDrift lists a node that has drifted, or whose end AWS has announced, and that may go, where no node
 // of its pool has gone for long. A pool with more failed nodes than repair may replace keeps them, and they
 // use its budget up. One whose nodes do not join gets none for a while. One whose drains wait for disruption
-// budgets of pods may have no budget left.
+// budgets of pods may have no budget left. A release with stages takes its time.
 func (r *Run) unsettledDrift() []string {
 	patience := driftPatience + r.weather.slowestBoot
+	if r.staged {
+		return nil // a person continues it once the faults are over
+	}
 	moved := time.Since(r.freed[driftedPool]) < patience || time.Since(r.brakedAt) < patience
 	if moved || r.failedOf(driftedPool) > mostFailed || r.drainsHeld(driftedPool) {
 		return nil

@@ -127,6 +127,7 @@ func (r *Run) decided(c *call) {
 	r.checkDeletion(c)
 	r.checkShrink(c)
 	r.checkFrozen(c)
+	r.checkStages(c)
 	r.checkUnmounted(c)
 	r.checkVirtual(c)
 	if !c.isKubernetes() || c.request.Method != http.MethodDelete || c.invocation.function != "disrupt" {

@@ -24,6 +24,8 @@ func Laws() []laws.Law {
 		{"plans-only", "No function writes about the pods of CapacityBuffers, which exist in plans only."},
 		{"static-stays", "Provision deletes no claim of a static pool that the pool needs."},
 		{"frozen-stays", "Disrupt ends no node by choice that a person froze, and asks just before."},
+		{"releases-bake", "Disrupt replaces one drifted node at a time until a new one has baked, in a pool with stages."},
+		{"releases-halt", "Disrupt ends no drifted node of a pool whose release has halted."},
 		{"room-stays", "A request that was provisioned does not fail."},
 		{"pods-run", "At rest, each pod that can have a place runs, and each that was deleted has gone."},
 		{"static-count", "At rest, a static pool has as many nodes as it asks for, unless its last ones never joined."},

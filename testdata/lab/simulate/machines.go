@@ -53,7 +53,7 @@ func (r *Run) power(i ec2.Instance) {
 		if m.off || m.joined {
 			return
 		}
-		if r.weather.happens(r.weather.noJoin, "no-join", i.ID) {
+		if r.weather.happens(r.weather.noJoin, "no-join", i.ID) || r.isBad(i.ID) {
 			r.trace("%s never joins", i.ID)
 			m.absent = true
 			return

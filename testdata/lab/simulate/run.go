@@ -68,6 +68,8 @@ type Run struct {
 	soft       map[string]time.Time   // pools of which all nodes have the soft taint, and since when
 	awaited    map[string]time.Time   // claims, and when a pod that they were launched for was last being drained
 	brakedAt   time.Time              // when the pool that drifts last got no nodes, because they do not join
+	staged     bool                   // the changed template rolls out in stages, until a person continues it
+	badUntil   time.Time              // until then machines of the changed template do not join; zero: they do
 	stirredAt  map[bool]time.Time     // when something last changed that may make a node superfluous, a late one or not
 	proposals  map[string]int         // claims, and how often they were proposed since a move of theirs began
 	vain       map[string][]time.Time // by the UID of a pod: when a node that was bought for it went unused

@@ -235,6 +235,14 @@ func Faults() []Fault {
 			}},
 		},
 		{
+			Name: "stages-skipped", Law: "releases-bake",
+			What: "drift goes by the budgets alone, whatever the release of the pool does",
+			Replacements: []overlay.Replacement{{
+				File: "shared/disruption/candidates.go", Old: "if candidate.staged() && !a.gate(candidate).Allows(zone) {",
+				New: "if candidate.staged() && zone == \"none\" {",
+			}},
+		},
+		{
 			Name: "silence-taken-for-death", Law: "in-service",
 			What: "lifecycle takes an instance for halted whose kubelet is silent",
 			Replacements: []overlay.Replacement{{
