@@ -207,8 +207,8 @@ func (s *sample) shownBy(t *testing.T) map[string]string {
 	if err := only.WriteTables(&tables, view.Form{}); err != nil {
 		t.Fatal(err)
 	}
-	about := report.AboutNode(s.claim.Name, snapshot.NodePools, &consolidation.Input{Cluster: snapshot, Budgets: s.budgets, Now: noon},
-		&consolidation.Plan{})
+	about := report.AboutNode(s.claim.Name, snapshot.NodePools,
+		&consolidation.Input{Cluster: snapshot, Budgets: s.budgets, Now: noon}, &consolidation.Plan{})
 	if err := about.WriteText(&explained, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}

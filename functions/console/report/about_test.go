@@ -102,7 +102,8 @@ func TestAboutNodeSaysWhatHoldsIt(t *testing.T) {
 		test.change(claim)
 		s := &consolidation.Input{Cluster: &plan.Snapshot{Nodes: []plan.Node{{NodeClaim: claim, Pods: test.pods}}}, Now: now}
 		var text strings.Builder
-		if err := report.AboutNode("c", s.Cluster.NodePools, s, &consolidation.Plan{}).WriteText(&text, terminal.Style{}); err != nil {
+		about := report.AboutNode("c", s.Cluster.NodePools, s, &consolidation.Plan{})
+		if err := about.WriteText(&text, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range test.wants {
@@ -137,7 +138,8 @@ func TestAboutNodeSaysWhyItExists(t *testing.T) {
 		"foreign": {"Whittle did not launch it", "Whittle never removes it"},
 	} {
 		var text strings.Builder
-		if err := report.AboutNode(name, s.Cluster.NodePools, s, &consolidation.Plan{}).WriteText(&text, terminal.Style{}); err != nil {
+		about := report.AboutNode(name, s.Cluster.NodePools, s, &consolidation.Plan{})
+		if err := about.WriteText(&text, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, part := range parts {
