@@ -179,8 +179,8 @@ func layers() []layer {
 			path: "shared/sight",
 			imports: "shared/api shared/buffer shared/catalog shared/cluster shared/commitment shared/consolidation shared/disruption " +
 				"shared/fairness shared/function shared/inventory shared/kubelet shared/limit shared/membership shared/misfit " +
-				"shared/plan shared/planner/gang shared/planning shared/provisioningrequest shared/quota shared/scheduling " +
-				"shared/snapshot shared/spread shared/status shared/virtual",
+				"shared/plan shared/planner/gang shared/planning shared/provisioningrequest shared/quota shared/release " +
+				"shared/scheduling shared/snapshot shared/spread shared/status shared/virtual",
 		},
 		{
 			path: "shared/classes",

@@ -129,7 +129,25 @@ func (f *Fleet) Consolidation(ctx context.Context, now time.Time) (*consolidatio
 	if err != nil {
 		return nil, err
 	}
+	f.leaveOutStopped(planned)
 	return consolidation.Of(planned, f.Seen, now), nil
+}
+
+// leaveOutStopped takes the pools out of the plan whose release has stopped. A node that replaces
+// others for their price would bring it to their pods.
+func (f *Fleet) leaveOutStopped(planned *plan.Snapshot) {
+	stopped := func(pool api.NodePool) bool { return f.Seen.Releases[pool.Name].Stops() }
+	if !slices.ContainsFunc(planned.NodePools, stopped) {
+		return
+	}
+	for _, pool := range planned.NodePools {
+		if stopped(pool) {
+			planned.PausedPools = append(slices.Clip(planned.PausedPools), pool)
+			planned.UnusablePools = append(slices.Clip(planned.UnusablePools), plan.UnusablePool{
+				NodePool: pool.Name, Message: f.Seen.Releases[pool.Name].String()})
+		}
+	}
+	planned.NodePools = slices.DeleteFunc(slices.Clone(planned.NodePools), stopped)
 }
 
 // Catalog returns the instance types with their prices.

@@ -18,6 +18,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/misfit"
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planning"
+	"github.com/whittle-dev/whittle/shared/release"
 	"github.com/whittle-dev/whittle/shared/sight"
 	"github.com/whittle-dev/whittle/shared/snapshot"
 )
@@ -242,6 +243,33 @@ func TestDetailsAreReadForEveryPodThatMayMove(t *testing.T) {
 				t.Errorf("unread are %+v, with %d claims", made.Unread, len(made.PersistentVolumeClaims))
 			}
 		})
+	}
+}
+
+// TestConsolidationBuysNoNodeOfAReleaseThatHalted keeps the pool for all other plans.
+func TestConsolidationBuysNoNodeOfAReleaseThatHalted(t *testing.T) {
+	const name = "default"
+	from := given(waiting("web", on("first")))
+	from.Known.NodePools = []api.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+	fleet, err := sight.ReadFleet(t.Context(), from, trial(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stage, want := range map[release.Stage]bool{release.First: true, release.Halted: false, release.Aborted: false} {
+		fleet.Seen.Releases = map[string]*release.State{name: {Stage: stage, Order: &release.Order{Verb: release.Abort}}}
+		input, err := fleet.Consolidation(t.Context(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := func(pool api.NodePool) bool { return pool.Name == name }
+		paused := len(input.Cluster.UnusablePools) + len(input.Cluster.PausedPools)
+		if slices.ContainsFunc(input.Cluster.NodePools, has) != want || (paused == 0) != want {
+			t.Errorf("%s: pools %d, unusable %+v", stage, len(input.Cluster.NodePools), input.Cluster.UnusablePools)
+		}
+		other, err := fleet.Without(t.Context(), nil, now)
+		if err != nil || !slices.ContainsFunc(other.NodePools, has) {
+			t.Errorf("%s: another plan lacks the pool, %v", stage, err)
+		}
 	}
 }
 
