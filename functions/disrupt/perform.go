@@ -42,6 +42,7 @@ type performer struct {
 
 	forLifecycle bool      // whether claims were deleted, or reboots ordered
 	again        time.Time // when the next pass is due; zero: at the next tick
+	unjudged     bool      // whether nodes have drifted, and nothing is known of their releases
 	frozen       string    // the last freeze that held something in this pass, in words
 	prices       *catalog.Catalog
 	cluster      string

@@ -26,7 +26,7 @@ func (p *pass) judgeReleases(ctx context.Context) error {
 	if !seen.AnyDrifted() {
 		return nil
 	}
-	seen.Releases = unknown(seen.Pools)
+	seen.Releases, p.unjudged = unknown(seen.Pools), true
 	records, err := p.client.Releases(ctx)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (p *pass) judgeReleases(ctx context.Context) error {
 			return fmt.Errorf("remembering the releases of nodepools: %w", err)
 		}
 	}
-	seen.Releases = states
+	seen.Releases, p.unjudged = states, false
 	for i := range seen.Pools {
 		p.tellRelease(ctx, &seen.Pools[i], records[seen.Pools[i].Name], states[seen.Pools[i].Name])
 	}
@@ -101,6 +101,9 @@ func (p *performer) requireUnstopped(ctx context.Context, node *disruption.Node,
 func (p *performer) requireReleased(ctx context.Context, node *disruption.Node, reason api.DisruptionReason) error {
 	if reason != api.DisruptionReasonDrifted {
 		return nil
+	}
+	if p.unjudged {
+		return fmt.Errorf("%w: nobody knows how far it may go", errStopped)
 	}
 	pool := node.Claim.Labels[api.NodePoolLabelKey]
 	state := p.fleet.Seen.Releases[pool]
