@@ -60,6 +60,8 @@ type State struct {
 	Until time.Time
 
 	now time.Time
+	// fixed says that the pool has a number of nodes, so that a new one always takes the place of another.
+	fixed bool
 	// open are the zones of which one node may go, in the stage Zones.
 	open map[string]bool
 	// room is how many nodes may go in the stages First and Zones.
@@ -69,6 +71,7 @@ type State struct {
 // Judge decides how far the release of a pool may go now.
 func Judge(in Input, now time.Time) *State {
 	s := &State{Setting: SettingOf(in.Pool, in.Class), Record: in.Record.next(in.ID, now), now: now}
+	s.fixed = in.Pool.Spec.Replicas != nil
 	s.Order = in.Orders.Of(in.Pool.Name, s.Record.Release)
 	seen := s.sort(in.Nodes)
 	s.Old, s.New = len(seen.waiting)+len(seen.going), len(seen.fresh)
@@ -276,7 +279,7 @@ func (s *State) underWay(seen nodes, found findings) int {
 		}
 	}
 	for i := range found.baking {
-		if found.baking[i].replaces() || s.now.Before(s.Record.Since.Add(patience)) {
+		if found.baking[i].replaces() || s.fixed || s.now.Before(s.Record.Since.Add(patience)) {
 			count++
 		}
 	}

@@ -198,6 +198,23 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// TestAStaticPoolWaitsForEachNewNode has a node that was ended before its replacement, which names none.
+func TestAStaticPoolWaitsForEachNewNode(t *testing.T) {
+	for fixed, goes := range map[bool]string{true: "", false: "a"} {
+		in := input(append(olds(3, "a"), node("new-0", "a", at(40)))...)
+		if fixed {
+			replicas := int64(4)
+			in.Pool.Spec.Replicas = &replicas
+		}
+		if s := release.Judge(in, at(45)); s.Stage != release.First || allowed(s, "a") != goes {
+			t.Errorf("fixed %t: stage %s, %q go", fixed, s.Stage, allowed(s, "a"))
+		}
+		if s := release.Judge(in, at(52)); s.Stage != release.Waves {
+			t.Errorf("fixed %t, baked: stage %s", fixed, s.Stage)
+		}
+	}
+}
+
 func deleted(n release.Node) release.Node {
 	n.Claim.DeletionTimestamp = &metav1.Time{Time: noon}
 	return n
