@@ -43,7 +43,7 @@ const (
 )
 
 // EventReasonReleaseHalted is the reason of the event about a release whose new nodes do worse.
-const EventReasonReleaseHalted = ConditionTypeReleaseHalted
+const EventReasonReleaseHalted = "ReleaseHalted"
 
 // EventReasonNoCompatibleInstanceTypes is the reason of events about a NodePool whose requirements or
 // minValues leave no instance type.
