@@ -104,6 +104,9 @@ const (
 	// MinimumSavingsAnnotationKey, on a NodePool, is the amount that a consolidation move must save
 	// for each pod that it evicts, in US dollars an hour.
 	MinimumSavingsAnnotationKey = OwnGroup + "/consolidation-minimum-savings"
+	// DispersalPercentAnnotationKey, on a NodePool, is what keeping replicas of a workload apart may add to
+	// the price of its new nodes, in percent.
+	DispersalPercentAnnotationKey = OwnGroup + "/dispersal-percent"
 	// MinimumSavingsPercentAnnotationKey, on a NodePool, is the part of the price of the nodes
 	// taken away that a consolidation move must save, in percent.
 	MinimumSavingsPercentAnnotationKey = OwnGroup + "/consolidation-minimum-savings-percent"

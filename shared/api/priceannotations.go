@@ -46,7 +46,8 @@ func (p *NodePool) InterruptionCost() (*float64, error) {
 func (p *NodePool) PriceErrors() error {
 	_, fee := p.NodeFee()
 	_, cost := p.InterruptionCost()
-	return errors.Join(fee, cost)
+	_, percent := p.DispersalPercent()
+	return errors.Join(fee, cost, percent)
 }
 
 func (p *NodePool) annotationError(key, problem string) error {
@@ -54,4 +55,23 @@ func (p *NodePool) annotationError(key, problem string) error {
 		Kind: NodePoolKind, Name: p.Name, Path: "metadata.annotations[" + key + "]", Value: p.Annotations[key],
 		Problem: problem,
 	}
+}
+
+// maximumDispersalPercent is far above what keeping replicas apart costs, in percent.
+const maximumDispersalPercent = 100
+
+// DispersalPercent is what keeping replicas of a workload apart may add to the price of the pool's new
+// nodes, in percent, by the annotation whittle.dev/dispersal-percent. It returns nil without one, and with
+// one that cannot be read also a FieldError.
+func (p *NodePool) DispersalPercent() (*float64, error) {
+	text, has := p.Annotations[DispersalPercentAnnotationKey]
+	if !has {
+		return nil, nil
+	}
+	percent, ok := parseDecimal(text)
+	if !ok || percent > maximumDispersalPercent {
+		return nil, p.annotationError(
+			DispersalPercentAnnotationKey, "counts as the default: write percent from 0 to 100, such as 0.5, or remove it")
+	}
+	return &percent, nil
 }

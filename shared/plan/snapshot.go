@@ -10,6 +10,21 @@ import (
 	"github.com/whittle-dev/whittle/shared/catalog"
 )
 
+// DefaultDispersalPercent is the DispersalPercent of a snapshot that has none.
+const DefaultDispersalPercent = 1
+
+// DispersalPercentOf is what keeping replicas apart may add to the price of the pool's new nodes, in percent.
+func (s *Snapshot) DispersalPercentOf(pool *api.NodePool) float64 {
+	// Provision warns of an annotation that cannot be read.
+	if percent, _ := pool.DispersalPercent(); percent != nil {
+		return *percent
+	}
+	if s.DispersalPercent != nil {
+		return *s.DispersalPercent
+	}
+	return DefaultDispersalPercent
+}
+
 // Snapshot is everything that a plan is made from: objects as the API server returns them, and the
 // instance types that can be bought.
 type Snapshot struct {
@@ -61,6 +76,9 @@ type Snapshot struct {
 	// ManagedDeletionCosts says that Whittle writes the deletion costs of pods. They are no wishes of
 	// the pods' owners then, and evictions cost nothing by them.
 	ManagedDeletionCosts bool `json:"managedDeletionCosts,omitempty"`
+	// DispersalPercent is what keeping replicas of a workload apart may add to the price of new nodes, in
+	// percent, for NodePools that do not say it themselves. Nil is DefaultDispersalPercent.
+	DispersalPercent *float64 `json:"dispersalPercent,omitempty"`
 	// SkipImprovement asks for a plan in a fraction of the time. New nodes stay as they are first
 	// packed, the planner makes no second plan, and LowerBoundPerHour stays zero.
 	SkipImprovement bool `json:"skipImprovement,omitempty"`

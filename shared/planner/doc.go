@@ -12,6 +12,7 @@
 //	packing    plans new nodes
 //	correction takes back placements that break a constraint, and places the rest singly
 //	claims     writes new nodes as NodeClaims
+//	dispersal  keeps replicas of a workload on several nodes and in several spot pools
 //
 // Four packages serve them and know nothing of Kubernetes' scheduling: resource has vectors of
 // resources, dense has sets and tables of small numbers, lp solves linear programs, and exact finds the
@@ -34,6 +35,7 @@
 //   - fill: units of one demand on one node.
 //   - alternatives of a node: the offerings that could replace its own, since they hold its fills.
 //   - lower bound: a price that no fleet of new nodes for the same pods can undercut.
+//   - dispersal: to keep replicas of a workload apart.
 //   - dual price: a unit's share of the lower bound, in US dollars an hour.
 //   - reservation price: what an instance of a capacity reservation is worth beyond its price.
 //   - exclusion: a NodePool, instance type, zone or capacity type that a replan does not use.

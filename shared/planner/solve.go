@@ -3,6 +3,8 @@ package planner
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/whittle-dev/whittle/shared/plan"
 	"github.com/whittle-dev/whittle/shared/planner/bound"
 	"github.com/whittle-dev/whittle/shared/planner/claims"
@@ -23,7 +25,7 @@ func Solve(s *plan.Snapshot) *plan.Plan {
 	}
 	p := placeAll(s).inOrder().scarceFirst()
 	p.write()
-	p = p.unitByUnit().replan()
+	p = p.unitByUnit().replan().disperse()
 	p.explainUnplaced()
 	return p.plan
 }
@@ -41,7 +43,9 @@ type planning struct {
 	prices *bound.Dual
 	// refused are the pods that no round could place.
 	refused []placement.Leftover
-	plan    *plan.Plan
+	// units are those of each demand before write took them.
+	units [][][]*corev1.Pod
+	plan  *plan.Plan
 }
 
 // placeAll runs the stages up to the claims, in their order. The plan buys nothing that is excluded.
@@ -66,6 +70,10 @@ func (p *planning) place(groups []*workload.Group) {
 
 // write writes the plan, without the pods that have no place.
 func (p *planning) write() {
+	p.units = make([][][]*corev1.Pod, len(p.state.Demands))
+	for i, d := range p.state.Demands {
+		p.units[i] = d.Units
+	}
 	p.plan.Nominations = p.state.Nominate()
 	var placed []int
 	p.plan.NodeClaims, placed = claims.Write(p.state, p.state.Planned)

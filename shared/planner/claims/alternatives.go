@@ -24,6 +24,13 @@ const (
 	maximumOfferings = 6 * MaximumTypes
 )
 
+// Alternatives are the offerings of the claim that the node gets where limits and stocks leave enough for
+// each of them, the cheapest first. There is at least one.
+func Alternatives(state *placement.State, n *placement.PlannedNode) []int {
+	fits := state.AlternativesFor(n).Clone()
+	return keepAlternatives(state, n, fits, fits)
+}
+
 // keepAlternatives chooses the offerings of a node's claim, the cheapest first. fits are the node's
 // alternatives that limits allow in its place, and open are those whose stock has enough left for
 // the node.

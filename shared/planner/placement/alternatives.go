@@ -13,6 +13,9 @@ func (s *State) AlternativesFor(n *PlannedNode) dense.Set {
 	pool := s.Offers.PoolTypeOf(n.Offering).Pool
 	set := s.memory.alternatives
 	copy(set, pool.Offerings)
+	if n.Within != nil {
+		set.And(n.Within)
+	}
 	var last *offering.Feasibility
 	for _, f := range n.Fills {
 		if feasible := s.Demands[f.Demand].Feasibility; feasible != last {

@@ -3,6 +3,7 @@ package placement
 import (
 	"slices"
 
+	"github.com/whittle-dev/whittle/shared/planner/dense"
 	"github.com/whittle-dev/whittle/shared/planner/offering"
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 	"github.com/whittle-dev/whittle/shared/planner/workload"
@@ -19,6 +20,8 @@ type PlannedNode struct {
 	Free resource.Vector
 	// Resolved is what the demands on the node decide of the pool's open labels.
 	Resolved *offering.ResolvedLabels
+	// Within are the only offerings that the node's claim may have; nil for all that hold its fills.
+	Within dense.Set
 	// Counts is how many pods of the node each spread over hosts counts.
 	Counts []hostCount
 	// generation is State.generation when Counts was made.
@@ -51,7 +54,7 @@ func (s *State) Reset(n *PlannedNode, j int) {
 	n.Offering, n.generation = j, s.generation
 	n.Fills, n.Counts = n.Fills[:0], n.Counts[:0]
 	n.Free = append(n.Free[:0], s.Offers.PoolTypeOf(j).Free...)
-	n.Resolved = nil
+	n.Resolved, n.Within = nil, nil
 }
 
 // NodeWith is a node of offering j with just these fills. It is not in State.Planned.
