@@ -126,6 +126,9 @@ type clusterConfiguration struct {
 	commitmentFile string
 	// maxDollarsPerHour is the most that all nodes cost together; empty for no such limit.
 	maxDollarsPerHour string
+	// dispersalPercent is what keeping replicas apart may add to the price of new nodes; empty for the
+	// planner's default.
+	dispersalPercent string
 	// commitmentPercent is the part of each commitment that the cluster may use; empty for all.
 	commitmentPercent string
 	// rebootForRepair makes functions reboot an unhealthy node where that may help.

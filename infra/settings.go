@@ -305,10 +305,7 @@ func clusterSettings() []setting[clusterConfiguration] {
 			key: "commitmentPercent", fallback: "`100`", example: "50",
 			meaning: "part of each Reserved Instance and Savings Plan that this cluster may use, where others use the rest",
 			set: func(c *cluster, value any) (err error) {
-				c.commitmentPercent, err = number(value, "a percentage from 0 to 100", func(text string) bool {
-					percent, err := strconv.ParseFloat(text, 64)
-					return err == nil && percent >= 0 && percent <= 100
-				})
+				c.commitmentPercent, err = percent(value)
 				return err
 			},
 		},
@@ -317,6 +314,13 @@ func clusterSettings() []setting[clusterConfiguration] {
 			meaning: "most that the nodes of all NodePools cost together in $/h, at list prices and with [their " +
 				"extras](../functions/provision/README.md#limits). `0` is no such limit",
 			set: func(c *cluster, value any) (err error) { c.maxDollarsPerHour, err = dollarsPerHour(value); return err },
+		},
+		{
+			key: "dispersalPercent", fallback: "`1`", example: "0.5",
+			meaning: "what plans may pay, in percent of the price of new nodes, to [keep replicas " +
+				"apart](../shared/planner/README.md#replicas-apart). `0` pays for none and keeps none apart. The annotation " +
+				"`whittle.dev/dispersal-percent` of a NodePool wins",
+			set: func(c *cluster, value any) (err error) { c.dispersalPercent, err = percent(value); return err },
 		},
 		{
 			key: "provisioningRequests", fallback: "`false`", example: "true",

@@ -371,6 +371,14 @@ func number(value any, what string, check func(text string) bool) (string, error
 	return given, nil
 }
 
+// percent accepts a percentage.
+func percent(value any) (string, error) {
+	return number(value, "a percentage from 0 to 100", func(text string) bool {
+		percent, err := strconv.ParseFloat(text, 64)
+		return err == nil && percent >= 0 && percent <= 100
+	})
+}
+
 // dollarsPerHour accepts a price. Zero is none.
 func dollarsPerHour(value any) (string, error) {
 	given, err := number(value, "a price in $/h, zero or more", func(text string) bool {

@@ -204,6 +204,9 @@ type WhittleProps struct {
 	// MaxDollarsPerHour is the most that the nodes of all NodePools cost together. The default is
 	// 0, for no limit.
 	MaxDollarsPerHour *float64
+	// DispersalPercent is what keeping replicas of a workload apart may add to the price of new nodes, in
+	// percent. The default is 1, and 0 leaves it out.
+	DispersalPercent *float64
 	// ProvisioningRequests launches nodes for ProvisioningRequests. The default is false.
 	ProvisioningRequests *bool
 	// CapacityBuffers keeps room on nodes for the pods of CapacityBuffers. The default is false.

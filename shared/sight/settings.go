@@ -23,6 +23,9 @@ type Settings struct {
 	// MaxDollarsPerHour is the most that the nodes of all NodePools cost together; zero for no such
 	// limit.
 	MaxDollarsPerHour float64
+	// DispersalPercent is what keeping replicas of a workload apart may add to the price of new nodes. Nil
+	// is the planner's default.
+	DispersalPercent *float64
 	// Market sells other instance types than the cluster's catalogue. It is nil for the catalogue.
 	Market Market
 	// AllDetails says that volumes and namespaces are read even where no waiting pod needs them, for
@@ -53,6 +56,7 @@ func SettingsOf(told *status.Deployment) Settings {
 		ManagedDeletionCosts:  told.ManagedDeletionCosts,
 		Commitments:           told.Commitments,
 		MaxDollarsPerHour:     told.MaxDollarsPerHour,
+		DispersalPercent:      told.DispersalPercent,
 	}
 }
 
@@ -62,13 +66,13 @@ func (s *Settings) Tell(told *status.Deployment) {
 	told.DefaultTopologySpread = s.DefaultTopologySpread
 	told.CapacityBuffers, told.ProvisioningRequests = s.CapacityBuffers, s.ProvisioningRequests
 	told.ManagedDeletionCosts, told.Commitments = s.ManagedDeletionCosts, s.Commitments
-	told.MaxDollarsPerHour = s.MaxDollarsPerHour
+	told.MaxDollarsPerHour, told.DispersalPercent = s.MaxDollarsPerHour, s.DispersalPercent
 }
 
 // apply sets the policies and the ceiling of the snapshot.
 func (s *Settings) apply(made *plan.Snapshot) {
 	made.PreferencePolicy, made.MinValuesPolicy = s.PreferencePolicy, s.MinValuesPolicy
-	made.ManagedDeletionCosts = s.ManagedDeletionCosts
+	made.ManagedDeletionCosts, made.DispersalPercent = s.ManagedDeletionCosts, s.DispersalPercent
 	if s.MaxDollarsPerHour > 0 {
 		made.Limits = append(made.Limits, limit.OfCluster(s.MaxDollarsPerHour))
 	}

@@ -32,6 +32,9 @@ type Deployment struct {
 	Commitments bool `json:"commitments,omitempty"`
 	// MaxDollarsPerHour is the most that all nodes cost together; zero for no such limit.
 	MaxDollarsPerHour float64 `json:"maxDollarsPerHour,omitempty"`
+	// DispersalPercent is what keeping replicas of a workload apart may add to the price of new nodes. Nil
+	// is the planner's default.
+	DispersalPercent *float64 `json:"dispersalPercent,omitempty"`
 	// Freezes are those that lasted at the tick. The next tick tells of what has changed since.
 	Freezes []freeze.Freeze `json:"freezes,omitempty"`
 	// Headroom is what they keep, as of the last plan; nil without a buffer.

@@ -24,6 +24,7 @@ func Settings(from *function.Settings) sight.Settings {
 		ManagedDeletionCosts:  from.Enabled("POD_DELETION_COST"), // Karpenter's gate PodDeletionCostManagement
 		Commitments:           from.Enabled("COMMITMENTS"),
 		MaxDollarsPerHour:     maxDollarsPerHour(from),
+		DispersalPercent:      dispersalPercent(from),
 	}
 }
 
@@ -36,5 +37,17 @@ func maxDollarsPerHour(from *function.Settings) float64 {
 			err = strconv.ErrRange
 		}
 		return price, err
+	})
+}
+
+// dispersalPercent is what keeping replicas apart may add to the price of new nodes; nil for the default.
+func dispersalPercent(from *function.Settings) *float64 {
+	const advice = "write percent from 0 to 100 such as 0.5, or leave it out for the default"
+	return function.Parsed(from, "DISPERSAL_PERCENT", advice, func(text string) (*float64, error) {
+		percent, err := strconv.ParseFloat(text, 64)
+		if err == nil && !(percent >= 0 && percent <= 100) {
+			err = strconv.ErrRange
+		}
+		return &percent, err
 	})
 }
