@@ -22,7 +22,9 @@ func Check(s *Input, claims []string) (*Move, error) {
 	}
 	// Dual prices order the nodes that take pods. Another order than that of Solve is another question.
 	f.ReadDualPrices()
-	whole := evaluation.New(f).Whole(nodes, evaluation.Options{})
+	evaluator := evaluation.New(f)
+	evaluator.LetConcentrate() // The search has weighed that against its other moves.
+	whole := evaluator.Whole(nodes, evaluation.Options{})
 	if !whole.Refusal.IsZero() {
 		return nil, errors.New(whole.Refusal.Message)
 	}

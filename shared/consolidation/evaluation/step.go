@@ -37,13 +37,17 @@ type Evaluator struct {
 	// respects is set if preferences count, and avoided if a node has a taint that pods avoid if they
 	// can.
 	respects, avoided bool
+	// apart is nil where steps may bring replicas together.
+	apart *apartness
 }
 
 // New reads the pools' totals, which the policy Balanced compares steps with, from the fleet. No
 // step may have been applied yet.
 func New(f *state.Fleet) *Evaluator {
+	totals := readTotals(f)
 	return &Evaluator{
-		fleet: f, totals: readTotals(f), shown: map[*state.Node]shownNode{}, respects: respects(f), avoided: hasAvoided(f),
+		fleet: f, totals: totals, shown: map[*state.Node]shownNode{}, respects: respects(f), avoided: hasAvoided(f),
+		apart: readApartness(f, totals),
 	}
 }
 

@@ -57,7 +57,7 @@ func (e *Evaluator) tooLittle(s *Step, minimum float64) state.Refusal {
 			state.Pods(s.PodsMoved()), s.Saved)
 		return state.Refusal{Because: state.TooLittle, Message: message}
 	}
-	return state.Refusal{}
+	return e.keepApart(s)
 }
 
 // within returns the claim with only those instance types of which every offering costs no more
