@@ -193,7 +193,7 @@ func disruptEvents() []EventReason {
 		},
 		{EventReasonReleaseHalted, []string{NodePoolKind}, by,
 			"New nodes do worse than the nodes before, so that drift stops. The message names one, and what ends the halt."},
-		{"RestartedToMove", []string{"Deployment"}, by, "The Deployment was restarted to move its only pod."},
+		{"RestartedToMove", []string{"Deployment"}, by, "The Deployment was restarted to move its pods, new ones first."},
 	}
 }
 
