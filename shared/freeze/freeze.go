@@ -22,7 +22,7 @@ const (
 	Drains
 )
 
-// Freeze is an order that Whittle begins nothing by itself.
+// Freeze is an order that Whittle begins nothing by itself: of a person, or by a CloudWatch alarm.
 type Freeze struct {
 	// Key is the key of the ConfigMap that it was read from. New ones have none.
 	Key string `json:"-"`
@@ -41,10 +41,20 @@ type Freeze struct {
 	// Problem is why the order cannot be read, with the remedy. Such a freeze lasts until it is
 	// mended.
 	Problem string `json:"problem,omitempty"`
+	// Alarm is the CloudWatch alarm that orders it, and State the alarm's state. Both are empty for a
+	// person's order. Class is the EC2NodeClass of the pool, where the alarm is about the class.
+	Alarm string `json:"alarm,omitempty"`
+	State string `json:"state,omitempty"`
+	Class string `json:"nodeClass,omitempty"`
+	// Unread is a freeze because the alarms are not read any more. It begins at Since.
+	Unread bool `json:"unread,omitempty"`
 }
 
 // Active reports whether the freeze lasts at the time.
 func (f *Freeze) Active(now time.Time) bool {
+	if f.Unread {
+		return !now.Before(f.Since)
+	}
 	return f.Problem != "" || f.Until.IsZero() || now.Before(f.Until)
 }
 
@@ -73,6 +83,9 @@ func (f *Freeze) Subject() string {
 func (f *Freeze) String() string {
 	if f.Problem != "" {
 		return fmt.Sprintf("%s is frozen by an order that cannot be read: %s", f.Subject(), f.Problem)
+	}
+	if f.ByAlarms() {
+		return f.alarmText()
 	}
 	until := "until somebody thaws it"
 	if !f.Until.IsZero() {
@@ -103,7 +116,7 @@ func (f *Freeze) later(other *Freeze) bool {
 	return !open(other) && (open(f) || f.Until.After(other.Until))
 }
 
-// Freezes are all that people have ordered. Nil is none.
+// Freezes are all that people and alarms have ordered. Nil is none.
 type Freezes struct {
 	// All has the one of the cluster first, then those of NodePools by name. Those that have ended
 	// are among them.
@@ -151,10 +164,10 @@ func (s *Freezes) Active(now time.Time) []Freeze {
 // ended those of before whose place is empty now.
 func Changed(before, now []Freeze) (began, ended []Freeze) {
 	type place struct {
-		pool   string
-		broken bool
+		pool, alarm    string
+		broken, unread bool
 	}
-	of := func(f *Freeze) place { return place{f.Pool, f.Problem != ""} }
+	of := func(f *Freeze) place { return place{f.Pool, f.Alarm, f.Problem != "", f.Unread} }
 	was, is := map[place]string{}, map[place]bool{}
 	for i := range before {
 		was[of(&before[i])] = before[i].String() + before[i].Holds()

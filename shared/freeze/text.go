@@ -77,6 +77,7 @@ func Read(data map[string]string) *Freezes {
 		one.Key, one.Pool = key, pool
 		read.All = append(read.All, one)
 	}
+	read.All = append(read.All, byAlarms(data)...)
 	if len(read.All) == 0 {
 		return nil
 	}

@@ -1,0 +1,209 @@
+package freeze
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whittle-dev/whittle/shared/hours"
+)
+
+// AlarmsKey is the key of the ConfigMap's data for the CloudWatch alarms that freeze disruption. Only
+// provision writes it.
+const AlarmsKey = "alarms"
+
+// AlarmsBelieved is how long a reading of the alarms counts. Provision reads them once a minute, and
+// a tick may be a minute late. So two more readings may fail before disruption waits.
+const AlarmsBelieved = 5 * time.Minute
+
+// MaximumAlarms is how many alarms may freeze disruption: one answer of CloudWatch names them all.
+const MaximumAlarms = 100
+
+// States of alarms. StateMissing is that of an alarm that CloudWatch does not have.
+const (
+	StateOK               = "OK"
+	StateAlarm            = "ALARM"
+	StateInsufficientData = "INSUFFICIENT_DATA"
+	StateMissing          = "MISSING"
+)
+
+// Scope is what an alarm freezes: the whole cluster, a NodePool, or the NodePools of an
+// EC2NodeClass.
+type Scope struct {
+	Pool  string `json:"nodePool,omitempty"`
+	Class string `json:"nodeClass,omitempty"`
+}
+
+// Prefixes of a scope in words.
+const (
+	scopeAll     = "all"
+	scopeOfPool  = "nodepool/"
+	scopeOfClass = "ec2nodeclass/"
+)
+
+// ParseScope reads a scope such as all, nodepool/batch or ec2nodeclass/gpu.
+func ParseScope(text string) (Scope, error) {
+	if text == scopeAll {
+		return Scope{}, nil
+	}
+	if pool, ok := strings.CutPrefix(text, scopeOfPool); ok && pool != "" {
+		return Scope{Pool: pool}, nil
+	}
+	if class, ok := strings.CutPrefix(text, scopeOfClass); ok && class != "" {
+		return Scope{Class: class}, nil
+	}
+	return Scope{}, fmt.Errorf("%q is no scope: write %s, %sNAME or %sNAME", text, scopeAll, scopeOfPool, scopeOfClass)
+}
+
+// String is the scope as ParseScope reads it.
+func (s Scope) String() string {
+	switch {
+	case s.Pool != "":
+		return scopeOfPool + s.Pool
+	case s.Class != "":
+		return scopeOfClass + s.Class
+	}
+	return scopeAll
+}
+
+// Alarm is an alarm that freezes disruption while it rings, as of one reading.
+type Alarm struct {
+	Name string `json:"name"`
+	Scope
+	State string `json:"state"`
+	// Since is when it came to the state. It is zero where CloudWatch does not tell.
+	Since time.Time `json:"since,omitzero"`
+	// Holds says that disruption stops in this state.
+	Holds bool `json:"holds,omitempty"`
+	// Pools are the NodePools of the class at the time of the reading. It is nil without a class.
+	Pools []string `json:"nodePools,omitempty"`
+}
+
+// Alarms are all alarms that may freeze disruption, as of one reading.
+type Alarms struct {
+	// Read is when the reading began.
+	Read   time.Time `json:"read"`
+	Alarms []Alarm   `json:"alarms"`
+}
+
+// Judge says in which states alarms freeze disruption. The alarm's own state is one of them. An alarm
+// that has gone is another: nobody knows whether it would ring.
+func (a *Alarms) Judge(onInsufficientData bool) {
+	for i := range a.Alarms {
+		one := &a.Alarms[i]
+		switch one.State {
+		case StateOK:
+			one.Holds = false
+		case StateInsufficientData:
+			one.Holds = onInsufficientData
+		default:
+			one.Holds = true
+		}
+	}
+}
+
+// Text is the value of the key.
+func (a *Alarms) Text() (string, error) {
+	text, err := json.Marshal(a)
+	return string(text), err
+}
+
+// ReadAlarms reads the alarms in the data of the ConfigMap. It returns nil without the key.
+func ReadAlarms(data map[string]string) (*Alarms, error) {
+	text, has := data[AlarmsKey]
+	if !has {
+		return nil, nil
+	}
+	read := &Alarms{}
+	if err := json.Unmarshal([]byte(text), read); err != nil {
+		return nil, fmt.Errorf("data.%s is not what provision writes: remove the key, and provision writes it again: %w",
+			AlarmsKey, err)
+	}
+	if read.Read.IsZero() {
+		return nil, fmt.Errorf("data.%s has no time of its reading: remove the key, and provision writes it again", AlarmsKey)
+	}
+	return read, nil
+}
+
+// byAlarms are the freezes by alarms in the data. Beside those that ring it has one that begins when
+// the reading counts no more.
+func byAlarms(data map[string]string) []Freeze {
+	alarms, err := ReadAlarms(data)
+	if err != nil {
+		return []Freeze{{Key: AlarmsKey, Problem: err.Error()}}
+	}
+	if alarms == nil {
+		return nil
+	}
+	var made []Freeze
+	for _, one := range alarms.Alarms[:min(len(alarms.Alarms), MaximumAlarms)] {
+		if one.Holds {
+			made = append(made, one.freezes()...)
+		}
+	}
+	return append(made, Freeze{Key: AlarmsKey, Unread: true, Since: alarms.Read.Add(AlarmsBelieved)})
+}
+
+// freezes are those of one alarm: one for each pool that it stops.
+func (a *Alarm) freezes() []Freeze {
+	one := Freeze{Key: AlarmsKey, Pool: a.Pool, Class: a.Class, Alarm: a.Name, State: a.State, Since: a.Since}
+	if a.Class == "" {
+		return []Freeze{one}
+	}
+	made := make([]Freeze, len(a.Pools))
+	for i, pool := range a.Pools {
+		made[i] = one
+		made[i].Pool = pool
+	}
+	return made
+}
+
+// ByAlarms reports whether the freeze comes from CloudWatch alarms, and not from a person.
+func (f *Freeze) ByAlarms() bool { return f.Key == AlarmsKey || f.Alarm != "" || f.Unread }
+
+// alarmText says in a sentence without its end which alarm freezes what.
+func (f *Freeze) alarmText() string {
+	if f.Unread {
+		return fmt.Sprintf("%s is frozen because its CloudWatch alarms have not been read since %s", f.Subject(),
+			hours.Text(f.Since.Add(-AlarmsBelieved), time.UTC))
+	}
+	text := fmt.Sprintf("%s is frozen by the CloudWatch alarm %q", f.Subject(), f.Alarm)
+	if f.Class != "" {
+		text += fmt.Sprintf(" for ec2nodeclass %q", f.Class)
+	}
+	if f.State == StateMissing {
+		return text + ", which does not exist: make it, or take it out of the setting freezeAlarms"
+	}
+	text += ", which is in " + f.State
+	if !f.Since.IsZero() {
+		text += " since " + hours.Text(f.Since, time.UTC)
+	}
+	return text
+}
+
+// PoolsOfClasses writes on alarms of a class which pools have it. ClassOf has the class of each pool.
+func (a *Alarms) PoolsOfClasses(classOf map[string]string) {
+	for i := range a.Alarms {
+		one := &a.Alarms[i]
+		one.Pools = nil
+		if one.Class == "" {
+			continue
+		}
+		for pool, class := range classOf {
+			if class == one.Class {
+				one.Pools = append(one.Pools, pool)
+			}
+		}
+		slices.Sort(one.Pools)
+	}
+}
+
+// Sort puts the alarms into the order of their names.
+func (a *Alarms) Sort() {
+	slices.SortFunc(a.Alarms, func(x, y Alarm) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Scope.String(), y.Scope.String()))
+	})
+}
