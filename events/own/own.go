@@ -81,7 +81,7 @@ type SavingsFound struct {
 	SavedPerHour float64 `json:"savedPerHour"`
 }
 
-// Freeze is an order of a person that Whittle begins nothing by itself.
+// Freeze is an order that Whittle begins nothing by itself: of a person, or by a CloudWatch alarm.
 type Freeze struct {
 	// NodePool is empty for a freeze of the whole cluster.
 	NodePool string `json:"nodePool,omitempty"`
@@ -95,15 +95,24 @@ type Freeze struct {
 	Drains   bool `json:"drains"`
 	// Problem is why the order cannot be read, with the remedy.
 	Problem string `json:"problem,omitempty"`
+	// Alarm is the name of the CloudWatch alarm that orders it, and State the alarm's state since the time
+	// Since, as in RFC 3339. They are empty for a person's order.
+	Alarm string `json:"alarm,omitempty"`
+	State string `json:"state,omitempty"`
+	Since string `json:"since,omitempty"`
+	// NodeClass is the EC2NodeClass that the alarm is about, whose NodePools are frozen.
+	NodeClass string `json:"nodeClass,omitempty"`
+	// Unread says that the alarms are not read any more, so that any of them may ring.
+	Unread bool `json:"unread,omitempty"`
 }
 
-// FreezeBegan says that a person froze the cluster or a NodePool, or changed a freeze.
+// FreezeBegan says that a person or an alarm froze the cluster or a NodePool, or that a freeze has changed.
 type FreezeBegan struct {
 	Head
 	Freeze
 }
 
-// FreezeEnded says that a freeze has ended, by its time or by a person.
+// FreezeEnded says that a freeze has ended: by its time, by a person, or with its alarm.
 type FreezeEnded struct {
 	Head
 	Freeze

@@ -29,7 +29,7 @@ func (h *Handler) tellFreezes(ctx context.Context, client *cluster.Client) (acti
 		slog.WarnContext(ctx, "people are not told of freezes", "error", err)
 		return nil, false
 	}
-	active = frozen.Active(h.now())
+	active = h.forgetAlarms(ctx, client, frozen).Active(h.now())
 	var before []freeze.Freeze
 	if last.Deployment != nil {
 		before = last.Deployment.Freezes
@@ -73,7 +73,10 @@ func addAbout(events *cluster.PendingEvents, pools []api.NodePool, one *freeze.F
 func published(one *freeze.Freeze) own.Freeze {
 	made := own.Freeze{
 		NodePool: one.Pool, Who: one.Who, Reason: one.Reason, Launches: one.Launches, Drains: one.Drains,
-		Problem: one.Problem,
+		Problem: one.Problem, Alarm: one.Alarm, State: one.State, NodeClass: one.Class, Unread: one.Unread,
+	}
+	if one.ByAlarms() && !one.Since.IsZero() {
+		made.Since = one.Since.UTC().Format(time.RFC3339)
 	}
 	if !one.Until.IsZero() {
 		made.Until = one.Until.UTC().Format(time.RFC3339)

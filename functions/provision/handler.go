@@ -14,6 +14,7 @@ import (
 	"github.com/whittle-dev/whittle/events/own"
 	"github.com/whittle-dev/whittle/functions/provision/intent"
 	"github.com/whittle-dev/whittle/functions/provision/launching"
+	"github.com/whittle-dev/whittle/shared/alarm"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/fleet"
@@ -58,6 +59,7 @@ type Handler struct {
 		Send(ctx context.Context, url string, messages ...queue.Message) error
 	}
 	shifts *zonalshift.Source // nil where zonal shifts are off
+	alarms *alarm.Source      // nil where no alarm freezes disruption
 	// publisher is nil where no bus gets events.
 	publisher *publish.Publisher
 	reported  atomic.Int64      // when this container last told of its tick, in Unix seconds
@@ -86,7 +88,11 @@ type Handler struct {
 
 // handle answers a batch with one pass.
 func (h *Handler) handle(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-	return function.OnePass(h.now, h.metrics, better, h.pass)(ctx, batch)
+	others := h.answerAlarms(ctx, batch)
+	if len(others.Records) == 0 {
+		return events.SQSEventResponse{}, nil
+	}
+	return function.OnePass(h.now, h.metrics, better, h.pass)(ctx, others)
 }
 
 // better prefers an interruption, which always leads to a plan, then a change, which no later tick
@@ -112,6 +118,10 @@ func isInterruption(message queue.Message) bool {
 // aside answers a batch during standby. It measures the pending pods, because Karpenter may be
 // unable to serve them. It sends an interruption again, which would lead to a plan.
 func (h *Handler) aside(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+	batch, _ = withoutAlarms(batch) // nothing is disrupted
+	if len(batch.Records) == 0 {
+		return events.SQSEventResponse{}, nil
+	}
 	return function.OnePass(h.now, h.metrics, better, func(ctx context.Context, wake queue.Message) error {
 		client, err := h.connection.Client(ctx)
 		if err != nil {
@@ -177,7 +187,14 @@ func (h *Handler) reportTick(ctx context.Context, client *cluster.Client) {
 	if last := time.Unix(h.reported.Load(), 0); now.Sub(last) < tellEvery {
 		return
 	}
+	h.report(ctx, client)
+}
+
+// report reads the alarms, and writes what lasts.
+func (h *Handler) report(ctx context.Context, client *cluster.Client) {
+	now := h.now()
 	h.reported.Store(now.Unix())
+	h.readAlarms(ctx, client)
 	var known bool
 	told := status.Deployment{
 		Tick: now.UTC().Truncate(time.Second), Version: version.String(), Headroom: h.headroom.Load(),

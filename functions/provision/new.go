@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/whittle-dev/whittle/shared/alarm"
 	"github.com/whittle-dev/whittle/shared/classes"
 	"github.com/whittle-dev/whittle/shared/fleet"
 	"github.com/whittle-dev/whittle/shared/function"
@@ -29,6 +30,9 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	unchecked := settings.Enabled("DISABLE_DRY_RUN")  // Karpenter's setting, about the dry runs of launches
 	expressions := settings.Enabled("NODE_CLASS_CEL") // Karpenter's gate NodeClassCEL
 	watch := reaction.ReadSettings(settings)
+	alarms := function.Parsed(settings, "FREEZE_ALARMS", `write a list such as ["errors","latency=nodepool/batch"]`,
+		alarm.Parse)
+	onInsufficientData := settings.Enabled("FREEZE_ON_INSUFFICIENT_DATA")
 	karpenter := function.KarpenterAccounts(settings)
 	h.metrics = deps.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
@@ -45,6 +49,9 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h.classes = classes.NewResolver(loaded, h.cluster)
 	h.classes.DryRun = !unchecked && !h.dryRun // a dry run needs a launch template
 	h.shifts = zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
+	if !h.dryRun { // which disrupts nothing
+		h.alarms = alarm.New(loaded, alarms, onInsufficientData, h.now)
+	}
 	h.classes.Expressions = expressions
 	h.watch = reaction.NewStarter(loaded, watch)
 	h.publisher = publish.New(loaded, settings.Optional("EVENT_BUS"), h.now, h.metrics.Denied)

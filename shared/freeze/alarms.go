@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +20,8 @@ const AlarmsKey = "alarms"
 // a tick may be a minute late. So two more readings may fail before disruption waits.
 const AlarmsBelieved = 5 * time.Minute
 
-// MaximumAlarms is how many alarms may freeze disruption: one answer of CloudWatch names them all.
-const MaximumAlarms = 100
+// MaximumAlarms is how many alarms may freeze disruption. It bounds what the ConfigMap keeps of them.
+const MaximumAlarms = 20
 
 // States of alarms. StateMissing is that of an alarm that CloudWatch does not have.
 const (
@@ -206,4 +207,104 @@ func (a *Alarms) Sort() {
 	slices.SortFunc(a.Alarms, func(x, y Alarm) int {
 		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Scope.String(), y.Scope.String()))
 	})
+}
+
+// Watched is an alarm as the setting freezeAlarms names it.
+type Watched struct {
+	Name string
+	// ARN is empty where the setting has the name alone.
+	ARN string
+	Scope
+}
+
+// arnOfAlarm are the parts of an alarm's ARN: partition, region, account and name.
+var arnOfAlarm = regexp.MustCompile(`^arn:(aws[a-z-]*):cloudwatch:([a-z0-9-]+):([0-9]{12}):alarm:(.+)$`)
+
+// maximumName is CloudWatch's longest name of an alarm.
+const maximumName = 255
+
+// ParseWatched reads an alarm by its name or ARN, with =SCOPE behind it where it is not about all.
+func ParseWatched(text string) (Watched, error) {
+	name, scope, hasScope := strings.Cut(strings.TrimSpace(text), "=")
+	read := Watched{Name: name}
+	if hasScope {
+		var err error
+		if read.Scope, err = ParseScope(scope); err != nil {
+			return Watched{}, err
+		}
+	}
+	if strings.HasPrefix(name, "arn:") {
+		parts := arnOfAlarm.FindStringSubmatch(name)
+		if parts == nil {
+			return Watched{}, fmt.Errorf("%q is no ARN of a CloudWatch alarm", name)
+		}
+		read.ARN, read.Name = name, parts[4]
+	}
+	if read.Name == "" || len(read.Name) > maximumName {
+		return Watched{}, fmt.Errorf("%q is no name of an alarm: 1 to %d characters", read.Name, maximumName)
+	}
+	return read, nil
+}
+
+// Place returns the region and the account of the alarm. Both are empty where the setting has the
+// name alone.
+func (w Watched) Place() (region, account string) {
+	if parts := arnOfAlarm.FindStringSubmatch(w.ARN); parts != nil {
+		return parts[2], parts[3]
+	}
+	return "", ""
+}
+
+// Described is what CloudWatch says of an alarm.
+type Described struct {
+	ARN, State string
+	Since      time.Time
+}
+
+// Reading are the watched alarms by what CloudWatch said of them, by name. An alarm that it does not
+// have, or has under another ARN, is missing.
+func Reading(watched []Watched, said map[string]Described, onInsufficientData bool, read time.Time) *Alarms {
+	made := &Alarms{Read: read.UTC(), Alarms: []Alarm{}}
+	for _, one := range watched {
+		alarm := Alarm{Name: one.Name, Scope: one.Scope, State: StateMissing}
+		if found, has := said[one.Name]; has && (one.ARN == "" || one.ARN == found.ARN) {
+			alarm.State, alarm.Since = found.State, found.Since.UTC().Truncate(time.Second)
+			if found.Since.IsZero() {
+				alarm.Since = time.Time{}
+			}
+		}
+		made.Alarms = append(made.Alarms, alarm)
+	}
+	made.Judge(onInsufficientData)
+	made.Sort()
+	return made
+}
+
+// Missing are the names of the alarms that CloudWatch does not have.
+func (a *Alarms) Missing() []string {
+	var names []string
+	for _, one := range a.Alarms {
+		if one.State == StateMissing {
+			names = append(names, one.Name)
+		}
+	}
+	return names
+}
+
+// OfClasses reports whether an alarm is about a class.
+func (a *Alarms) OfClasses() bool {
+	return slices.ContainsFunc(a.Alarms, func(one Alarm) bool { return one.Class != "" })
+}
+
+// ByAlarms reports whether alarms are stored, whether or not one of them rings.
+func (s *Freezes) ByAlarms() bool {
+	return s != nil && slices.ContainsFunc(s.All, func(f Freeze) bool { return f.ByAlarms() })
+}
+
+// WithoutAlarms are the freezes of people alone.
+func (s *Freezes) WithoutAlarms() *Freezes {
+	if s == nil {
+		return nil
+	}
+	return &Freezes{All: slices.DeleteFunc(slices.Clone(s.All), func(f Freeze) bool { return f.ByAlarms() })}
 }

@@ -140,3 +140,61 @@ func TestAlarmsAndPeopleSideBySide(t *testing.T) {
 		t.Errorf("the one that lasts longest is %+v", held)
 	}
 }
+
+func TestWatchedAlarms(t *testing.T) {
+	const arn = "arn:aws:cloudwatch:us-east-1:123456789012:alarm:5xx: shop"
+	for text, want := range map[string]freeze.Watched{
+		"errors":                {Name: "errors"},
+		" 5xx: shop=all":        {Name: "5xx: shop"},
+		arn:                     {Name: "5xx: shop", ARN: arn},
+		arn + "=nodepool/batch": {Name: "5xx: shop", ARN: arn, Scope: freeze.Scope{Pool: "batch"}},
+	} {
+		if read, err := freeze.ParseWatched(text); err != nil || read != want {
+			t.Errorf("%q is %+v, %v", text, read, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"errors=batch":                     `"batch" is no scope`,
+		"a=b=nodepool/c":                   "is no scope",
+		"":                                 "is no name",
+		"=all":                             "is no name",
+		"arn:aws:sns:us-east-1:1:topic":    "is no ARN of a CloudWatch alarm",
+		strings.Repeat("x", 256) + "=all":  "1 to 255",
+		"arn:aws:cloudwatch:::alarm:error": "is no ARN",
+	} {
+		if read, err := freeze.ParseWatched(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is %+v, %v", text, read, err)
+		}
+	}
+	watched, err := freeze.ParseWatched(arn)
+	if region, account := watched.Place(); err != nil || region != "us-east-1" || account != "123456789012" {
+		t.Errorf("its place is %q, %q", region, account)
+	}
+}
+
+func TestReading(t *testing.T) {
+	const arn = "arn:aws:cloudwatch:us-east-1:123456789012:alarm:foreign"
+	made := freeze.Reading([]freeze.Watched{
+		{Name: "rings"}, {Name: "quiet"}, {Name: "gone"}, {Name: "foreign", ARN: arn}, {Name: "new"},
+		{Name: "rings", Scope: freeze.Scope{Pool: "batch"}},
+	}, map[string]freeze.Described{
+		"rings": {State: freeze.StateAlarm, Since: now.Add(time.Millisecond)}, "quiet": {State: freeze.StateOK},
+		"foreign": {ARN: strings.Replace(arn, "us-east-1", "eu-west-1", 1), State: freeze.StateOK},
+		"new":     {State: freeze.StateInsufficientData}, "other": {State: freeze.StateAlarm},
+	}, false, now)
+	var got []string
+	for _, one := range made.Alarms {
+		state := one.Name + " " + one.Scope.String() + " " + one.State
+		if one.Holds {
+			state += " holds"
+		}
+		got = append(got, state)
+	}
+	want := []string{
+		"foreign all MISSING holds", "gone all MISSING holds", "new all INSUFFICIENT_DATA", "quiet all OK",
+		"rings all ALARM holds", "rings nodepool/batch ALARM holds",
+	}
+	if !slices.Equal(got, want) || !slices.Equal(made.Missing(), []string{"foreign", "gone"}) {
+		t.Errorf("got %q, missing %q", got, made.Missing())
+	}
+}

@@ -17,7 +17,8 @@ import (
 )
 
 // ControlName is the ConfigMap in which people order something for the whole cluster. They write it with
-// the command line, or with kubectl. No function writes it.
+// the command line, or with kubectl. Provision writes what alarms say, and interrupt the orders that come
+// as events.
 const ControlName = "whittle-control"
 
 // ClusterOrder reads what a person ordered for the whole cluster, or nil. An order that cannot be read
@@ -80,6 +81,15 @@ func PoolsWithOrder(
 // ChangeControl changes keys of the ConfigMap. An empty value removes its key. It leaves other keys
 // alone.
 func ChangeControl(ctx context.Context, store Store, changes map[string]string) error {
+	return changeControl(ctx, store, func(data map[string]string) bool {
+		maps.Copy(data, changes)
+		return true
+	})
+}
+
+// changeControl stores what change makes of the ConfigMap's data, without keys of empty values. It
+// writes nothing where change reports that nothing changed.
+func changeControl(ctx context.Context, store Store, change func(data map[string]string) bool) error {
 	return replace(func() error {
 		stored, err := store.ConfigMap(ctx, ControlName)
 		if err != nil {
@@ -92,7 +102,9 @@ func ChangeControl(ctx context.Context, store Store, changes map[string]string) 
 		if data == nil {
 			data = map[string]string{}
 		}
-		maps.Copy(data, changes)
+		if !change(data) {
+			return nil
+		}
 		maps.DeleteFunc(data, func(_, value string) bool { return value == "" })
 		stored.Data = data
 		return store.PutConfigMap(ctx, stored)

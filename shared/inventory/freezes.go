@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -42,4 +43,30 @@ func (r *RecentFreezes) Read(ctx context.Context) (*freeze.Freezes, error) {
 	}
 	r.began, r.known = now, known
 	return known, nil
+}
+
+// PutAlarms stores a reading of the alarms beside the orders of people. It keeps a later reading of
+// another container.
+func PutAlarms(ctx context.Context, store Store, alarms *freeze.Alarms) error {
+	text, err := alarms.Text()
+	if err != nil {
+		return fmt.Errorf("encoding the alarms: %w", err)
+	}
+	err = changeControl(ctx, store, func(data map[string]string) bool {
+		stored, err := freeze.ReadAlarms(data)
+		if err == nil && stored != nil && stored.Read.After(alarms.Read) {
+			return false
+		}
+		data[freeze.AlarmsKey] = text
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("storing the states of alarms: %w", err)
+	}
+	return nil
+}
+
+// ForgetAlarms removes the alarms of a setting that is gone.
+func ForgetAlarms(ctx context.Context, store Store) error {
+	return ChangeControl(ctx, store, map[string]string{freeze.AlarmsKey: ""})
 }

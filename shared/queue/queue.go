@@ -38,6 +38,7 @@ const (
 	ReasonContinue     Reason = "continue"     // work that was begun goes on
 	ReasonChange       Reason = "change"       // the watch saw a change in the cluster
 	ReasonRequest      Reason = "request"      // a user asks for a plan, by the event Provision Now
+	ReasonAlarm        Reason = "alarm"        // a CloudWatch alarm has changed its state
 )
 
 // Message wakes a function for a cluster.

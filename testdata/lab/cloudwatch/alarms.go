@@ -14,6 +14,8 @@ import (
 type Service struct {
 	// Lateness is set before the first alarm.
 	Lateness Lateness
+	// People is set before the first call.
+	People People
 
 	mu         sync.Mutex
 	alarms     map[string]alarm
