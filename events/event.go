@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -31,8 +32,8 @@ type Event struct {
 }
 
 // Detail is the content of an event. Its types are *SpotInterruption, *RebalanceRecommendation,
-// *StateChange, *ScheduledChange, *CapacityReservationInterruption, *CapacityBlockExpiration and
-// *DeliveryTest.
+// *StateChange, *ScheduledChange, *CapacityReservationInterruption, *CapacityBlockExpiration,
+// *DeliveryTest, *FreezeOrder and *ThawOrder.
 type Detail interface {
 	// DetailType returns the event's detail-type.
 	DetailType() string
@@ -40,6 +41,7 @@ type Detail interface {
 	// anybody in the account, and there may be none.
 	Instances() []string
 
+	// source is the source of such events, or empty where anybody may send them.
 	source() string
 	// resources returns the list of resources in the envelope.
 	resources(account, region string) []string
@@ -116,7 +118,13 @@ func decode(text []byte) (Event, error) {
 // region, or not of the source that sends its kind. Such an event needs no retry. A Health event is
 // also of the region that it is about: backup regions have copies.
 func (e Event) CheckOrigin(account, region string) error {
-	if want := e.Detail.source(); e.Source != want {
+	want := e.Detail.source()
+	switch {
+	case want == "" && e.Source == "":
+		return missing("source", "who sends it")
+	case want == "" && strings.HasPrefix(e.Source, "aws."):
+		return wrong("source", e.Source, "one of people: AWS orders nothing")
+	case want != "" && e.Source != want:
 		return wrong("source", e.Source, want)
 	}
 	if e.Account != account {
@@ -148,6 +156,10 @@ func readers(detailType string) (func(envelope) (Detail, error), bool) {
 		return readCapacityBlockExpiration, true
 	case deliveryTestType:
 		return readDeliveryTest, true
+	case freezeOrderType:
+		return readFreezeOrder, true
+	case thawOrderType:
+		return readThawOrder, true
 	}
 	return nil, false
 }

@@ -69,6 +69,14 @@ func samples() map[string]Event {
 			ID: "5f0e6f6b-52a8-4c0e-b0f7-9a3d1c2b8e11", Source: SourceInstall, Time: at("2026-03-14T09:28:40Z"), Account: account, Region: region,
 			Detail: &DeliveryTest{Cluster: "prod", ID: "c7a7d6b0-6a2f-4a53-9a34-9d4a6a1f0e52"},
 		},
+		"freezeorder.json": {
+			ID: "3c1e9d52-7b0a-4e86-9f3d-5a6b7c8d9e0f", Source: "com.example.incidents", Time: at("2026-03-14T09:28:40Z"), Account: account, Region: region,
+			Detail: &FreezeOrder{Cluster: "prod", NodePool: "batch", Reason: "INC-12", Until: at("2026-03-14T11:00:00Z"), Who: "alice"},
+		},
+		"thaworder.json": {
+			ID: "4d2f0e63-8c1b-4f97-8a4e-6b7c8d9e0f1a", Source: "com.example.incidents", Time: at("2026-03-14T10:12:03Z"), Account: account, Region: region,
+			Detail: &ThawOrder{Cluster: "prod", NodePool: "batch", Who: "alice"},
+		},
 	}
 }
 
@@ -240,6 +248,7 @@ func TestMalformed(t *testing.T) {
 		state  = `{"detail-type":"EC2 Instance State-change Notification","time":"2026-01-01T00:00:00Z","detail":`
 		health = `{"detail-type":"AWS Health Event","time":"2026-01-01T00:00:00Z","detail":{"service":"EC2","eventTypeCategory":"scheduledChange",`
 		block  = `{"detail-type":"Capacity Block Expiration Warning","time":"2026-01-01T00:00:00Z","detail":`
+		order  = `{"detail-type":"whittle.freeze","time":"2026-01-01T00:00:00Z","detail":`
 		ends   = `{"detail-type":"EC2 Capacity Reservation Instance Interruption Warning","time":"2026-01-01T00:00:00Z","detail":`
 	)
 	tests := []struct {
@@ -303,6 +312,12 @@ func TestMalformed(t *testing.T) {
 			"detail.eventTypeCategory", "is missing",
 		},
 		{"a Health event at no time", health + `"startTime":"soon","affectedEntities":[]}}`, "detail.startTime", `is "soon"`},
+		{"a freeze of a pool that cannot be", order + `{"nodePool":"Batch"}}`, "detail.nodePool", `is "Batch"`},
+		{"a freeze until no time", order + `{"until":"soon"}}`, "detail.until", `is "soon"`},
+		{"a freeze with a misspelt field", order + `{"nodepol":"batch"}}`, "detail", `unknown field "nodepol"`},
+		{"a freeze with a field of another kind", order + `{"reason":7}}`, "detail", "reason"},
+		{"a long reason", order + `{"reason":"` + strings.Repeat("x", 257) + `"}}`, "detail.reason", "at most 256"},
+		{"a long name", order + `{"who":"` + strings.Repeat("x", 129) + `"}}`, "detail.who", "at most 128"},
 		{"a Health event on a page that is a list", health + `"page":[],"affectedEntities":[]}}`, "detail", "want a string"},
 	}
 	for _, test := range tests {
@@ -409,7 +424,11 @@ func TestCheckOrigin(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 		for field, damage := range map[string]func(*Event){
-			"source":  func(e *Event) { e.Source = "nobody" },
+			"source": func(e *Event) {
+				if e.Source = "nobody"; e.Detail.source() == "" {
+					e.Source = "aws.ec2"
+				}
+			},
 			"account": func(e *Event) { e.Account = "000000000000" },
 			"region": func(e *Event) {
 				e.Region = "mars-1"

@@ -10,6 +10,7 @@ import (
 	"aead.dev/minisign"
 
 	"github.com/whittle-dev/whittle/infra/signature"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
@@ -135,6 +136,12 @@ type clusterConfiguration struct {
 	rebootForRepair bool
 	// eventBus is the name or the ARN of the bus that gets the functions' own events; empty for none.
 	eventBus string
+	// freezeAlarms are the CloudWatch alarms that freeze disruption while they ring.
+	freezeAlarms []freeze.Watched
+	// freezeOnInsufficientData counts their state INSUFFICIENT_DATA as ringing.
+	freezeOnInsufficientData bool
+	// freezeEvents is the name of the bus whose events freeze and thaw; empty for none.
+	freezeEvents string
 	// zonalShift makes functions follow the zonal shifts of the cluster.
 	zonalShift bool
 	// imageParameters are names of SSM parameters with the account's own image ids. A name may end

@@ -150,6 +150,9 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"KARPENTER_SERVICE_ACCOUNTS": karpenter,
 				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
+				"FREEZE_ALARMS":              freezeAlarmsOf(c),
+				"FREEZE_ON_INSUFFICIENT_DATA": enabled(
+					alarmsFreeze(c) && c.configuration.freezeOnInsufficientData),
 			}, startsWatch(c)),
 			sends:      []awssqs.Queue{q.provision, q.lifecycle},
 			statements: provisionStatements(c, nodes),

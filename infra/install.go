@@ -24,6 +24,9 @@ func installSettings(c *cluster) map[string]*string {
 	if c.configuration.zonalShift {
 		settings["ZONAL_SHIFT_CLUSTER_ARN"] = shiftedCluster(c)
 	}
+	if alarmsFreeze(c) {
+		settings["FREEZE_ALARMS"] = freezeAlarmsOf(c)
+	}
 	if c.configuration.allowAutoMode {
 		settings["ALLOW_AUTO_MODE"] = jsii.String("true")
 	}

@@ -43,6 +43,7 @@ func provisionStatements(c *cluster, nodes nodeRoles) []awsiam.PolicyStatement {
 	if c.configuration.dryRun {
 		return append(statements, readInstanceProfiles())
 	}
+	statements = append(statements, readFreezeAlarms(c)...)
 	statements = append(statements, publishEvents(c)...)
 	statements = append(statements, launchInstances(c)...)
 	statements = append(statements, useVolumeKeys(c)...)
@@ -140,6 +141,7 @@ func installStatements(c *cluster, q queues, catalog function) []awsiam.PolicySt
 		describeCluster(c),
 		allow("FirstCatalog", jsii.Strings("lambda:InvokeFunction"), []*string{catalog.lambda.FunctionArn()}, nil),
 	}, readShifts(c)...)
+	statements = append(statements, readFreezeAlarms(c)...)
 	return append(statements, testDelivery(c, q)...)
 }
 

@@ -19,10 +19,12 @@ import (
 // https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
 const deliverFor = 15 * time.Minute
 
-// rule is an EventBridge rule on the default bus.
+// rule is an EventBridge rule.
 type rule struct {
 	id, description string
 	pattern         map[string]any
+	// bus is the name of the rule's bus; empty for the default one.
+	bus string
 	// urgent events have a queue of their own, because they leave minutes.
 	urgent bool
 }
@@ -97,14 +99,25 @@ func newRules(c *cluster, q queues, install awscdk.CustomResource) constructs.Co
 			&awsevents.CfnRule_TargetProperty{Id: jsii.String("warnings"), Arn: q.warnings.QueueArn()})
 		others, urgent, arns = append(others, test), append(urgent, test), append(arns, test)
 	}
+	if c.configuration.freezeEvents != "" && !c.configuration.dryRun {
+		order := newRule(scope, c, orderRule(c), install, q,
+			&awsevents.CfnRule_TargetProperty{Id: jsii.String("interrupt"), Arn: q.warnings.QueueArn()})
+		urgent, arns = append(urgent, order), append(arns, order)
+	}
 	accept(q.interrupt, others)
 	accept(q.warnings, urgent)
 	now := newRule(scope, c, provisionNow(c), install, q, &awsevents.CfnRule_TargetProperty{
 		Id: jsii.String("provision"), Arn: q.provision.QueueArn(), Input: awscdk.Stack_Of(c.scope).ToJsonString(
 			map[string]any{"cluster": c.name, "reason": queue.ReasonRequest}, nil),
 	})
-	accept(q.provision, []*string{now})
-	accept(q.undelivered, append(arns, now))
+	wakes := []*string{now}
+	if alarmsFreeze(c) {
+		wakes = append(wakes, newRule(scope, c, alarmRule(c), install, q, &awsevents.CfnRule_TargetProperty{
+			Id: jsii.String("provision"), Arn: q.provision.QueueArn(), Input: alarmMessage(c),
+		}))
+	}
+	accept(q.provision, wakes)
+	accept(q.undelivered, append(arns, wakes...))
 	return scope
 }
 
@@ -143,7 +156,12 @@ func newRule(
 			MaximumEventAgeInSeconds: jsii.Number(deliverFor.Seconds()),
 		}
 	}
+	var bus *string
+	if r.bus != "" {
+		bus = &r.bus
+	}
 	made := awsevents.NewCfnRule(scope, jsii.String(r.id), &awsevents.CfnRuleProps{
+		EventBusName: bus,
 		Description:  jsii.String("Cluster " + c.name + ": " + r.description),
 		EventPattern: r.pattern,
 		State:        jsii.String("ENABLED"),

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/metrics"
 )
 
@@ -346,6 +347,28 @@ func clusterSettings() []setting[clusterConfiguration] {
 			meaning: "name or ARN of an EventBridge bus that gets [Whittle's own events](../events/own/README.md), for $1 a " +
 				"million",
 			set: func(c *cluster, value any) (err error) { c.eventBus, err = eventBus(value); return err },
+		},
+		{
+			key: "freezeAlarms", example: "checkout-errors,batch-errors=nodepool/batch",
+			meaning: fmt.Sprintf("up to %d CloudWatch alarms, by name or ARN, that [freeze "+
+				"disruption](../functions/provision/README.md#alarms-that-freeze) while they ring. `=nodepool/NAME` and "+
+				"`=ec2nodeclass/NAME` limit one to nodes of a pool or a class. Composite alarms count too", freeze.MaximumAlarms),
+			set: func(c *cluster, value any) (err error) { c.freezeAlarms, err = freezeAlarms(value); return err },
+		},
+		{
+			key: "freezeOnInsufficientData", fallback: "`false`", example: "true",
+			meaning: "`true` freezes disruption also while an alarm of `freezeAlarms` is in INSUFFICIENT_DATA",
+			set: func(c *cluster, value any) (err error) {
+				c.freezeOnInsufficientData, err = truth(value)
+				return err
+			},
+		},
+		{
+			key: "freezeEvents", example: "operations",
+			meaning: "name of an EventBridge bus of the account, such as `default`, on which [events](../events/own/README.md" +
+				"#whittlefreeze-and-whittlethaw) freeze and thaw as `whittle freeze` does. Whoever may put events there may stop " +
+				"disruption",
+			set: func(c *cluster, value any) (err error) { c.freezeEvents, err = busName(value); return err },
 		},
 		{
 			key: "zonalShift", fallback: "`false`", example: "true",

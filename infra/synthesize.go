@@ -28,6 +28,12 @@ func Synthesize() error {
 		fmt.Fprintf(os.Stderr, "whittle: %s\n", configuration.notice)
 	}
 	for i := range configuration.clusters {
+		// The CDK command line tells for which account and region it synthesizes.
+		err := checkPlace(configuration.clusters[i].freezeAlarms, os.Getenv("CDK_DEFAULT_ACCOUNT"),
+			os.Getenv("CDK_DEFAULT_REGION"))
+		if err != nil {
+			return err
+		}
 		if notice := pagesNotice(&configuration.clusters[i]); notice != "" {
 			fmt.Fprintf(os.Stderr, "whittle: %s\n", notice)
 		}

@@ -216,6 +216,13 @@ type WhittleProps struct {
 	// EventBus is the name or the ARN of the EventBridge bus that gets Whittle's own events. By default
 	// none does.
 	EventBus *string
+	// FreezeAlarms are CloudWatch alarms that freeze disruption while they ring, by name or ARN. Behind a
+	// name, =nodepool/NAME or =ec2nodeclass/NAME limits it. By default there are none.
+	FreezeAlarms *[]*string
+	// FreezeOnInsufficientData counts their state INSUFFICIENT_DATA as ringing. The default is false.
+	FreezeOnInsufficientData *bool
+	// FreezeEvents is the name of an EventBridge bus whose events freeze and thaw. By default none does.
+	FreezeEvents *string
 	// ZonalShift follows ARC's zonal shifts of the cluster. The default is false.
 	ZonalShift *bool
 
@@ -275,6 +282,10 @@ func NewWhittle(scope constructs.Construct, id *string, props *WhittleProps) Whi
 func newWhittle(scope constructs.Construct, id string, props *WhittleProps) (*whittle, error) {
 	stack, one, err := configure(props)
 	if err != nil {
+		return nil, err
+	}
+	account, region := placeOf(awscdk.Stack_Of(scope))
+	if err := checkPlace(one.freezeAlarms, account, region); err != nil {
 		return nil, err
 	}
 	// A jsii object of its own can go wherever a construct can, such as into Tags_Of.

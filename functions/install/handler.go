@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
+	"github.com/whittle-dev/whittle/shared/alarm"
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/cluster"
 	"github.com/whittle-dev/whittle/shared/function"
@@ -38,6 +39,7 @@ type Handler struct {
 	events     *eventbridge.Client
 	sqs        *sqs.Client
 	shifts     *zonalshift.Source // nil unless functions follow zonal shifts
+	alarms     *alarm.Source      // nil unless alarms freeze disruption
 	now        func() time.Time
 	// transport takes the answers to CloudFormation; nil for the network.
 	transport http.RoundTripper
@@ -134,6 +136,9 @@ func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[str
 		return nil, err
 	}
 	if err := client.settled(ctx, func() error { return h.shifts.Check(ctx) }); err != nil {
+		return nil, err
+	}
+	if err := client.settled(ctx, func() error { return h.alarms.Check(ctx) }); err != nil {
 		return nil, err
 	}
 	slog.InfoContext(

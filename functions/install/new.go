@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/whittle-dev/whittle/functions/install/manifests"
+	"github.com/whittle-dev/whittle/shared/alarm"
 	"github.com/whittle-dev/whittle/shared/function"
 	"github.com/whittle-dev/whittle/shared/zonalshift"
 )
@@ -24,6 +25,8 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 		admission: function.Choice(settings, "ADMISSION", manifests.ModeAudit, manifests.ModeDeny, manifests.ModeOff),
 		now:       deps.Clock(), transport: deps.Transport,
 	}
+	alarms := function.Parsed(settings, "FREEZE_ALARMS", `write a list such as ["errors","latency=nodepool/batch"]`,
+		alarm.Parse)
 	if err := settings.Err(); err != nil {
 		return nil, err
 	}
@@ -34,6 +37,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h.endpoint = aws.ToString(loaded.BaseEndpoint)
 	h.connection = deps.Connection(loaded, h.cluster)
 	h.lambda, h.events, h.sqs = lambda.NewFromConfig(loaded), eventbridge.NewFromConfig(loaded), sqs.NewFromConfig(loaded)
+	h.alarms = alarm.New(loaded, alarms, false, h.now)
 	h.shifts = zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
 	return h, nil
 }

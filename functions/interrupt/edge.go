@@ -11,6 +11,7 @@ import (
 	"github.com/whittle-dev/whittle/shared/api"
 	"github.com/whittle-dev/whittle/shared/catalog"
 	"github.com/whittle-dev/whittle/shared/cluster"
+	"github.com/whittle-dev/whittle/shared/freeze"
 	"github.com/whittle-dev/whittle/shared/inventory"
 )
 
@@ -33,11 +34,19 @@ type kubernetes interface {
 	Unavailable(ctx context.Context) (*catalog.Unavailable, error)
 	// MarkUnavailable adds offerings to those that are left out of launches.
 	MarkUnavailable(ctx context.Context, marks *catalog.Unavailable, now time.Time) error
+	// Order writes a freeze or a thaw where people write theirs, and says what comes of it. An error for which
+	// freeze.IsRefused holds needs no retry.
+	Order(ctx context.Context, order freeze.Order, now time.Time) (says string, err error)
 	cluster.EventRecorder
 }
 
 // edge is the cluster's client with the list of unavailable offerings.
 type edge struct{ *cluster.Client }
+
+// Order writes a freeze or a thaw into the ConfigMap of people's orders.
+func (e edge) Order(ctx context.Context, order freeze.Order, now time.Time) (string, error) {
+	return inventory.Order(ctx, e.Client, order, now)
+}
 
 // Unavailable reads the offerings that are left out of launches.
 func (e edge) Unavailable(ctx context.Context) (*catalog.Unavailable, error) {

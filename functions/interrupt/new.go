@@ -43,7 +43,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 		return edge{client}, err
 	}
 	h.sender = queue.NewSender(sqs.NewFromConfig(loaded), h.now)
-	h.serve = h.retrying(h.answering(function.Standby(connection, h.metrics, h.handle, h.aside)))
+	h.serve = h.retrying(h.answering(h.ordering(function.Standby(connection, h.metrics, h.handle, h.aside))))
 	return h, nil
 }
 

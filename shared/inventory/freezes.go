@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -69,4 +70,18 @@ func PutAlarms(ctx context.Context, store Store, alarms *freeze.Alarms) error {
 // ForgetAlarms removes the alarms of a setting that is gone.
 func ForgetAlarms(ctx context.Context, store Store) error {
 	return ChangeControl(ctx, store, map[string]string{freeze.AlarmsKey: ""})
+}
+
+// Order writes what an event orders, and says for people what comes of it.
+func Order(ctx context.Context, store Store, order freeze.Order, now time.Time) (says string, err error) {
+	var refused error
+	err = changeControl(ctx, store, func(data map[string]string) bool {
+		before := maps.Clone(data)
+		says, refused = order.Apply(data, now)
+		return refused == nil && !maps.Equal(before, data)
+	})
+	if err != nil {
+		return "", fmt.Errorf("writing an order of an event: %w", err)
+	}
+	return says, refused
 }
