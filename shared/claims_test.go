@@ -170,6 +170,7 @@ func claimsOfTimes(t *testing.T) []claim {
 	lifecycle, claims := constantsOf(t, "../functions/lifecycle"), constantsOf(t, "../functions/lifecycle/nodeclaim")
 	disruption, shown := constantsOf(t, "disruption"), constantsOf(t, "../functions/console/view")
 	cluster, launch := constantsOf(t, "cluster"), constantsOf(t, "launch")
+	frozen := constantsOf(t, "freeze")
 	seconds := func(of float64) float64 { return of / float64(time.Second) }
 	minutes := func(of float64) float64 { return of / float64(time.Minute) }
 	return []claim{
@@ -182,6 +183,26 @@ func claimsOfTimes(t *testing.T) []claim {
 				"`interval` \\| `(\\d+)s`",
 			},
 			value: seconds(stack.of("defaultInterval")),
+		},
+		{
+			name:   "minutes for which a reading of alarms counts",
+			places: []string{`not read for (\d+) minutes \| freezes`, `For (\d+) minutes the last reading counts`},
+			value:  minutes(frozen.of("AlarmsBelieved")),
+		},
+		{
+			name:   "alarms that may freeze",
+			places: []string{`up to (\d+) CloudWatch alarms`, `more than (\d+) alarms`},
+			value:  frozen.of("MaximumAlarms"),
+		},
+		{
+			name:   "hours of a freeze by an event",
+			places: []string{`Without it (\w+) hour after the event`},
+			value:  frozen.of("OrderLasts") / float64(time.Hour),
+		},
+		{
+			name:   "freezes by events",
+			places: []string{`at most (\d+) freezes`},
+			value:  frozen.of("maximumOrders"),
 		},
 		{
 			name:   "seconds between two looks of disrupt",

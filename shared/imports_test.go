@@ -187,6 +187,7 @@ func layers() []layer {
 			imports: "shared/api shared/catalog shared/cluster shared/fleet shared/inventory shared/kubelet shared/launch " +
 				"shared/nodeclass",
 		},
+		{path: "shared/alarm", imports: "shared/freeze"},
 		{
 			path:    "shared/zonalshift",
 			imports: "shared/api shared/cluster shared/disruption shared/inventory shared/snapshot",

@@ -237,3 +237,53 @@ func TestAFreezeGivesNoSoftTaint(t *testing.T) {
 		t.Errorf("%+v, %v", changes, err)
 	}
 }
+
+// alarmsSay writes a reading of alarms, as provision does.
+func alarmsSay(t *testing.T, read time.Time, alarms ...freeze.Alarm) {
+	t.Helper()
+	said := freeze.Alarms{Read: read, Alarms: alarms}
+	said.Judge(false)
+	text, err := said.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	control(t, map[string]string{freeze.AlarmsKey: text})
+}
+
+// TestAnAlarmKeepsNodesWhileItRings has alarms side by side. Only those of the pool hold, and a reading that is
+// too old holds as well.
+func TestAnAlarmKeepsNodesWhileItRings(t *testing.T) {
+	l := dueEmpty(t, "alarmed")
+	now := time.Now()
+	ofPool := func(pool, state string) freeze.Alarm {
+		return freeze.Alarm{Name: "errors-" + pool, State: state, Since: now, Scope: freeze.Scope{Pool: pool}}
+	}
+	for name, say := range map[string]func(){
+		"its pool's": func() { alarmsSay(t, now, ofPool("default", freeze.StateAlarm), ofPool("other", freeze.StateOK)) },
+		"all":        func() { alarmsSay(t, now, freeze.Alarm{Name: "errors", State: freeze.StateAlarm}) },
+		"missing":    func() { alarmsSay(t, now, ofPool("default", freeze.StateMissing)) },
+		"unread":     func() { alarmsSay(t, now.Add(-freeze.AlarmsBelieved), ofPool("default", freeze.StateOK)) },
+	} {
+		say()
+		l.mustTick(t)
+		if isEnding(t, "alarmed") || isTainted(t, "alarmed") {
+			t.Fatalf("%s: ending %t, tainted %t", name, isEnding(t, "alarmed"), isTainted(t, "alarmed"))
+		}
+	}
+	alarmsSay(t, now, ofPool("default", freeze.StateInsufficientData), ofPool("other", freeze.StateAlarm))
+	l.mustTick(t)
+	if !isEnding(t, "alarmed") {
+		t.Error("the node stays although no alarm of its pool rings")
+	}
+}
+
+func TestAnAlarmThatRingsAfterTheDecisionHoldsIt(t *testing.T) {
+	l := dueEmpty(t, "ringing")
+	l.use(t, during{beforeCheck: func() {
+		alarmsSay(t, time.Now(), freeze.Alarm{Name: "errors", State: freeze.StateAlarm, Since: time.Now()})
+	}})
+	l.mustTick(t)
+	if isEnding(t, "ringing") || isTainted(t, "ringing") {
+		t.Fatalf("ending %t, tainted %t", isEnding(t, "ringing"), isTainted(t, "ringing"))
+	}
+}

@@ -90,9 +90,12 @@ func provisionEvents() []EventReason {
 		},
 		{
 			EventReasonFrozen, []string{NodePoolKind}, by,
-			"A person froze the pool or the cluster. The message says who, until when and why.",
+			"A person or a CloudWatch alarm froze the pool or the cluster. The message says who or which, and until or since when.",
 		},
-		{EventReasonThawed, []string{NodePoolKind}, by, "A freeze has ended, by its time or by a person."},
+		{
+			EventReasonThawed, []string{NodePoolKind}, by,
+			"A freeze has ended: by its time, by a person, or with its alarm.",
+		},
 		{
 			ConditionTypeLaunched, []string{NodeClaimKind}, by,
 			"EC2 launched the instance. The message has its type, zone and price.",

@@ -9,10 +9,10 @@ import (
 	"github.com/whittle-dev/whittle/shared/freeze"
 )
 
-// Freeze is an order that holds what Whittle begins by itself.
+// Freeze is an order that holds what Whittle begins by itself: a person's, or an alarm's.
 type Freeze struct {
 	freeze.Freeze
-	// Message says what it holds, by whom, until when and why.
+	// Message says what it holds, by whom, until when and why, or which alarm is in which state since when.
 	Message string `json:"message"`
 }
 
@@ -24,7 +24,7 @@ func freezes(objects *Cluster, now time.Time) []Freeze {
 	var shown []Freeze
 	for _, one := range objects.NodePools[0].Freezes.Active(now) {
 		one.Who, one.Reason = printable.Line(one.Who), printable.Line(one.Reason)
-		one.Problem = printable.Line(one.Problem)
+		one.Problem, one.Alarm, one.State = printable.Line(one.Problem), printable.Line(one.Alarm), printable.Line(one.State)
 		message := one.String() + "; it holds " + one.Holds()
 		exists := func(pool api.NodePool) bool { return pool.Name == one.Pool }
 		if one.Pool != "" && !slices.ContainsFunc(objects.NodePools, exists) {

@@ -54,3 +54,45 @@ func TestFreezesAreShown(t *testing.T) {
 		t.Errorf("the pool says %q", reasons)
 	}
 }
+
+// TestAlarmsAreShown has a name that a terminal would obey.
+func TestAlarmsAreShown(t *testing.T) {
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	alarms := freeze.Alarms{Read: at, Alarms: []freeze.Alarm{
+		{Name: "5xx\x1b[31m", State: freeze.StateAlarm, Since: at, Scope: freeze.Scope{Pool: "batch"}},
+		{Name: "quiet", State: freeze.StateOK},
+	}}
+	alarms.Judge(false)
+	data, err := alarms.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Freezes: freeze.Read(map[string]string{
+		freeze.AlarmsKey: data, "freeze.batch": "who: alice"})}
+	shown := Of(&Cluster{NodePools: []api.NodePool{pool}}, at)
+	var text strings.Builder
+	if err := shown.WriteTables(&text, Form{}); err != nil {
+		t.Fatal(err)
+	}
+	table := strings.Join(strings.Fields(text.String()), " ")
+	for _, want := range []string{
+		`FROZEN: nodepool "batch" is frozen by alice`,
+		`FROZEN: nodepool "batch" is frozen by the CloudWatch alarm "5xx`,
+		`which is in ALARM since Mon 2 Mar 12:00 UTC; it holds disruption`,
+	} {
+		if !strings.Contains(table, want) {
+			t.Errorf("lacks %q:\n%s", want, table)
+		}
+	}
+	if strings.Contains(table, "\x1b") || strings.Contains(table, "quiet") {
+		t.Errorf("shows\n%s", table)
+	}
+	encoded, err := json.Marshal(shown.Freezes)
+	if err != nil || !strings.Contains(string(encoded), `"state":"ALARM"`) || !strings.Contains(string(encoded), `"alarm":"5xx`) {
+		t.Errorf("%v: %s", err, encoded)
+	}
+	late := Of(&Cluster{NodePools: []api.NodePool{pool}}, at.Add(freeze.AlarmsBelieved))
+	if last := late.Freezes[0].Message; len(late.Freezes) != 3 || !strings.Contains(last, "have not been read since") {
+		t.Errorf("later it shows %+v", late.Freezes)
+	}
+}

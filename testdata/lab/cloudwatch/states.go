@@ -110,36 +110,43 @@ func (s *Service) alarm(name string) *watched {
 
 // SetState sets the state of an alarm, and announces a change. It reports whether there is such an alarm.
 func (s *Service) SetState(ctx context.Context, name, state, reason string) bool {
-	s.mu.Lock()
-	if _, ofStack := s.alarms[name]; ofStack {
-		s.alarm(name)
-	}
-	one := s.People.alarms[name]
-	if one == nil {
-		s.mu.Unlock()
-		return false
-	}
-	before, now := *one, s.People.now()
-	if before.state != state {
-		one.before, one.state, one.since = before.state, state, now
-	}
-	announce, arn := s.People.Announce, s.People.arn(name)
-	s.mu.Unlock()
-	if before.state == state || announce == nil {
-		return true
+	before, after, known := s.change(name, state)
+	if !known || before.state == state || s.People.Announce == nil {
+		return known
 	}
 	const layout = "2006-01-02T15:04:05.000-0700"
 	detail, err := json.Marshal(map[string]any{
 		"alarmName":     name,
 		"configuration": map[string]any{},
 		"previousState": map[string]any{"value": before.state, "timestamp": before.since.UTC().Format(layout)},
-		"state":         map[string]any{"value": state, "reason": reason, "timestamp": now.UTC().Format(layout)},
+		"state":         map[string]any{"value": state, "reason": reason, "timestamp": after.since.UTC().Format(layout)},
 	})
 	if err != nil {
 		return false
 	}
-	announce(ctx, Change{ARN: arn, Time: now, Detail: detail})
+	s.People.Announce(ctx, Change{ARN: s.People.arn(name), Time: after.since, Detail: detail})
 	return true
+}
+
+// SetStateQuietly sets the state of an alarm. The event about it is lost.
+func (s *Service) SetStateQuietly(name, state string) { s.change(name, state) }
+
+// change changes the state of an alarm, and returns the alarm as it was and is.
+func (s *Service) change(name, state string) (before, after watched, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ofStack := s.alarms[name]; ofStack {
+		s.alarm(name)
+	}
+	one := s.People.alarms[name]
+	if one == nil {
+		return watched{}, watched{}, false
+	}
+	before = *one
+	if before.state != state {
+		one.before, one.state, one.since = before.state, state, s.People.now()
+	}
+	return before, *one, true
 }
 
 func (s *Service) setAlarmState(ctx context.Context, c *wire.Call) (*wire.Response, error) {

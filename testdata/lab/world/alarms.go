@@ -1,14 +1,31 @@
 package world
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/whittle-dev/whittle/testdata/lab/cloudwatch"
+	"github.com/whittle-dev/whittle/testdata/lab/eventbridge"
 )
 
 // Ringing returns the alarms that ring.
 func (w *World) Ringing() ([]string, error) { return w.alarms.Ringing(time.Now(), w.metric) }
+
+// SetAlarm sets the state of an alarm. EventBridge hears of a change, unless its event is lost.
+func (w *World) SetAlarm(ctx context.Context, name, state string, lost bool) {
+	if lost {
+		w.alarms.SetStateQuietly(name, state)
+		return
+	}
+	w.alarms.SetState(ctx, name, state, "set by the local world")
+}
+
+// PutEvent puts an event of people on the default bus.
+func (w *World) PutEvent(ctx context.Context, source, detailType, detail string) {
+	w.bus.Put(ctx, eventbridge.Event{Source: source, DetailType: detailType, Detail: json.RawMessage(detail)})
+}
 
 // metric returns a metric's values for the stack's alarms. Those of queues are current, Lambda's
 // come from the invocations, and Whittle's own from the functions' logs.

@@ -63,6 +63,10 @@ func (w *World) services(log *slog.Logger) error {
 
 	w.logs = logs.New(AccountID, Region)
 	w.alarms = cloudwatch.New()
+	w.alarms.People = cloudwatch.People{AccountID: AccountID, Region: Region}
+	for _, name := range w.options.Alarms {
+		w.alarms.Make(name, true)
+	}
 	queues := sqs.Options{AccountID: AccountID, Region: Region, Endpoint: w.server.URL}
 	var jitter scheduler.Jitter
 	var delivery eventbridge.Delivery
@@ -86,6 +90,12 @@ func (w *World) services(log *slog.Logger) error {
 		AccountID: AccountID, Region: Region, Queues: w.queues, Delivery: delivery,
 	})
 	w.closers = append(w.closers, bus.Close)
+	w.bus, w.alarms.People.Announce = bus, func(ctx context.Context, change cloudwatch.Change) {
+		bus.Put(ctx, eventbridge.Event{
+			Source: "aws.cloudwatch", DetailType: "CloudWatch Alarm State Change", Time: change.Time,
+			Resources: []string{change.ARN}, Detail: change.Detail,
+		})
+	}
 	schedules := scheduler.New(scheduler.Options{
 		AccountID: AccountID, Region: Region, Queues: w.queues, Functions: w.Lambda, Access: w.identity,
 		Jitter: jitter,
@@ -112,7 +122,7 @@ func (w *World) services(log *slog.Logger) error {
 
 	for _, service := range []interface{ Register(*wire.Server) }{
 		w.identity, objects, parameters, w.logs, w.queues, w.Lambda, bus, schedules, w.EC2, w.clusters, prices, w.stacks,
-		w.ARC, w.Quotas, w.SavingsPlans, steering.New(w.EC2, w.Machines),
+		w.ARC, w.Quotas, w.SavingsPlans, w.alarms, steering.New(w.EC2, w.Machines),
 	} {
 		service.Register(w.server)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/whittle-dev/whittle/testdata/lab/cloudwatch"
 	"github.com/whittle-dev/whittle/testdata/lab/ec2"
 	"github.com/whittle-dev/whittle/testdata/lab/eks"
+	"github.com/whittle-dev/whittle/testdata/lab/eventbridge"
 	"github.com/whittle-dev/whittle/testdata/lab/identity"
 	"github.com/whittle-dev/whittle/testdata/lab/karpenter"
 	"github.com/whittle-dev/whittle/testdata/lab/kubernetes"
@@ -51,6 +52,7 @@ type Options struct {
 	Audit     bool          // whether requests in the cluster are noted: the functions', and Karpenter's
 	Bare      bool          // whether nothing is deployed yet
 	Settings  []string      // of the deployment, such as zonalShift=true
+	Alarms    []string      // composite CloudWatch alarms that people own, in the state OK
 	Karpenter string        // the version that InstallKarpenter and StartKarpenter take; "" for karpenter.Newest
 	CacheLag  time.Duration // how old the API server's watch cache is for functions and nodes
 	Latency   Latency       // how long answers take; the zero value for as short as they may be
@@ -92,6 +94,7 @@ type World struct {
 	clusters     *eks.Service
 	logs         *logs.Service
 	alarms       *cloudwatch.Service
+	bus          *eventbridge.Service
 	queues       *sqs.Service
 	EC2          *ec2.Service
 	Machines     *machine.Machines

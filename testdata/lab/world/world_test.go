@@ -119,6 +119,7 @@ func specialWorld(t *testing.T, s stage) {
 func movedWorld(t *testing.T, s stage) {
 	t.Run("Provisioners bring nodes", func(t *testing.T) { provisioners(t, s.World, s.setup, s.variables) })
 	t.Run("a zonal shift", func(t *testing.T) { zonalShift(t, s.World, s.setup) })
+	t.Run("an alarm freezes disruption", func(t *testing.T) { alarmFreezes(t, s.World, s.setup) })
 	t.Run("what is paid for is used first", func(t *testing.T) { commitments(t, s.World, s.setup) })
 	t.Run("what is rare is served too", func(t *testing.T) { rare(t, s.setup, s.variables) })
 }
@@ -132,7 +133,7 @@ func startWorlds(t *testing.T, count int) []stage {
 		directory := t.TempDir()
 		settings := []string{"zonalShift=true", "eventBus=default"}
 		if i == movedStage {
-			settings = append(settings, "commitments=account")
+			settings = append(settings, "commitments=account", "freezeAlarms="+watchedAlarm, "freezeEvents=default")
 		}
 		starting.Go(func() { worlds[i], failures[i] = startWorld(t.Context(), directory, uint64(i+1), settings...) })
 	}
@@ -171,6 +172,7 @@ func startWorld(ctx context.Context, directory string, seed uint64, settings ...
 	return world.Start(ctx, world.Options{
 		Root: root, Directory: directory, Cluster: "test", Interval: 5 * time.Second, Audit: true,
 		Progress: os.Stderr, Unkind: &unkind.Mode{Seed: seed, Boot: 3 * time.Second}, Settings: settings,
+		Alarms: []string{watchedAlarm},
 	})
 }
 
