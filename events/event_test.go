@@ -70,11 +70,15 @@ func samples() map[string]Event {
 			Detail: &DeliveryTest{Cluster: "prod", ID: "c7a7d6b0-6a2f-4a53-9a34-9d4a6a1f0e52"},
 		},
 		"freezeorder.json": {
-			ID: "3c1e9d52-7b0a-4e86-9f3d-5a6b7c8d9e0f", Source: "com.example.incidents", Time: at("2026-03-14T09:28:40Z"), Account: account, Region: region,
-			Detail: &FreezeOrder{Cluster: "prod", NodePool: "batch", Reason: "INC-12", Until: at("2026-03-14T11:00:00Z"), Who: "alice"},
+			ID: "3c1e9d52-7b0a-4e86-9f3d-5a6b7c8d9e0f", Source: "com.example.incidents", Time: at("2026-03-14T09:28:40Z"),
+			Account: account, Region: region,
+			Detail: &FreezeOrder{
+				Cluster: "prod", NodePool: "batch", Reason: "INC-12", Until: at("2026-03-14T11:00:00Z"), Who: "alice",
+			},
 		},
 		"thaworder.json": {
-			ID: "4d2f0e63-8c1b-4f97-8a4e-6b7c8d9e0f1a", Source: "com.example.incidents", Time: at("2026-03-14T10:12:03Z"), Account: account, Region: region,
+			ID: "4d2f0e63-8c1b-4f97-8a4e-6b7c8d9e0f1a", Source: "com.example.incidents", Time: at("2026-03-14T10:12:03Z"),
+			Account: account, Region: region,
 			Detail: &ThawOrder{Cluster: "prod", NodePool: "batch", Who: "alice"},
 		},
 	}

@@ -106,7 +106,9 @@ func readOrder(e envelope) (order, error) {
 	decoder := json.NewDecoder(bytes.NewReader(e.Detail))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&in); err != nil {
-		return in, &FieldError{Field: "detail", Problem: fmt.Sprintf("has not the form of an event %q: %v", e.DetailType, err)}
+		return in, &FieldError{
+			Field: "detail", Problem: fmt.Sprintf("has not the form of an event %q: %v", e.DetailType, err),
+		}
 	}
 	switch {
 	case in.NodePool != "" && (len(in.NodePool) > longestPool || !poolName.MatchString(in.NodePool)):

@@ -70,8 +70,8 @@ func onePlace(watched []freeze.Watched) error {
 }
 
 // errPlace refuses an alarm that the functions cannot read.
-var errPlace = errors.New("freezeAlarms: an alarm of another account or region cannot be read: make a composite alarm " +
-	"or an alarm on the metric in the cluster's own")
+var errPlace = errors.New("freezeAlarms: an alarm of another account or region cannot be read: " +
+	"make an alarm on the same metric in the cluster's own")
 
 // checkPlace compares the ARNs of alarms with the account and region of the deployment, as far as they are
 // known: empty is not known.

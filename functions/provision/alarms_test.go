@@ -181,7 +181,8 @@ func TestWithoutTheSettingAlarmsAreForgotten(t *testing.T) {
 		t.Error("an event without the setting changes something")
 	}
 	a.wakes(tick("1"))
-	stored, err := a.core.CoreV1().ConfigMaps("whittle-system").Get(t.Context(), inventory.ControlName, metav1.GetOptions{})
+	stored, err := a.core.CoreV1().ConfigMaps("whittle-system").Get(
+		t.Context(), inventory.ControlName, metav1.GetOptions{})
 	a.try(err)
 	if a.held("default") != "" || a.held("batch") == "" || len(stored.Data) != 1 {
 		t.Errorf("left is %v", stored.Data)

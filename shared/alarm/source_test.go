@@ -118,11 +118,13 @@ func TestAllPagesAndKindsAreRead(t *testing.T) {
 
 func TestAReadingIsWholeOrFails(t *testing.T) {
 	fake := &cloudWatch{metric: []map[string]any{described("errors", "OK")}, endless: true}
-	if read, err := fake.source(t, `["errors"]`).Read(t.Context()); err == nil || !strings.Contains(err.Error(), "does not end") {
+	read, err := fake.source(t, `["errors"]`).Read(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "does not end") {
 		t.Errorf("%+v, %v", read, err)
 	}
 	fake = &cloudWatch{status: http.StatusBadRequest}
-	if read, err := fake.source(t, `["errors"]`).Read(t.Context()); err == nil || !strings.Contains(err.Error(), "freezeAlarms") {
+	read, err = fake.source(t, `["errors"]`).Read(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "freezeAlarms") {
 		t.Errorf("%+v, %v", read, err)
 	}
 }

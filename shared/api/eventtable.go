@@ -90,7 +90,7 @@ func provisionEvents() []EventReason {
 		},
 		{
 			EventReasonFrozen, []string{NodePoolKind}, by,
-			"A person or a CloudWatch alarm froze the pool or the cluster. The message says who or which, and until or since when.",
+			"A person or a CloudWatch alarm froze the pool or the cluster. The message says who or which, and how long.",
 		},
 		{
 			EventReasonThawed, []string{NodePoolKind}, by,

@@ -78,7 +78,8 @@ func TestAlarmsThatAreNotReadFreezeTheCluster(t *testing.T) {
 	for _, text := range []string{"", "soon", "{}", `{"read":"soon"}`, "[]"} {
 		read := freeze.Read(map[string]string{freeze.AlarmsKey: text})
 		held := read.Of(freeze.Disruptions, "batch", now)
-		if held == nil || !strings.Contains(held.String(), "data.alarms") || !strings.Contains(held.String(), "remove the key") {
+		if held == nil || !strings.Contains(held.String(), "data.alarms") ||
+			!strings.Contains(held.String(), "remove the key") {
 			t.Errorf("%q is read as %+v", text, held)
 		}
 	}

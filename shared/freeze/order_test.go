@@ -31,11 +31,13 @@ func TestOrdersByEvents(t *testing.T) {
 		"until": {nil, []freeze.Order{{Source: "ci", At: at(0), Until: at(120)}}, at(119), "14:00 UTC"},
 		"a person's lasts longer": {map[string]string{"freeze": "who: alice\ndrains: true"}, []freeze.Order{frozen}, at(90),
 			"frozen by alice until somebody thaws it"},
-		"a person's is broken": {map[string]string{"freeze": "until: soon"}, []freeze.Order{frozen}, at(90), "cannot be read"},
+		"a person's is broken": {
+			map[string]string{"freeze": "until: soon"}, []freeze.Order{frozen}, at(90), "cannot be read"},
 		"a person's is thawed": {map[string]string{"freeze": "who: alice"}, []freeze.Order{thawed}, at(11), ""},
 		"a later order of a person": {map[string]string{"freeze": "who: alice\nsince: 2026-03-02T12:20:00Z"},
 			[]freeze.Order{thawed}, at(21), "frozen by alice"},
-		"a pool": {nil, []freeze.Order{{Pool: "batch", Source: "ci", At: at(0)}, thawed}, at(20), `nodepool "batch" is frozen`},
+		"a pool": {
+			nil, []freeze.Order{{Pool: "batch", Source: "ci", At: at(0)}, thawed}, at(20), `nodepool "batch" is frozen`},
 	} {
 		data := maps.Clone(test.before)
 		if data == nil {
@@ -63,7 +65,8 @@ func TestRefusedOrders(t *testing.T) {
 		"detail.until 2026-05-01T12:00:00Z is more than 30 da": {At: at(0), Until: at(60 * 24 * 60)},
 	} {
 		data := map[string]string{}
-		if says, err := order.Apply(data, now); !freeze.IsRefused(err) || !strings.Contains(err.Error(), want) || len(data) > 0 {
+		says, err := order.Apply(data, now)
+		if !freeze.IsRefused(err) || !strings.Contains(err.Error(), want) || len(data) > 0 {
 			t.Errorf("%q, %v, want %s", says, err, want)
 		}
 	}

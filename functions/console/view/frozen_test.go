@@ -88,7 +88,8 @@ func TestAlarmsAreShown(t *testing.T) {
 		t.Errorf("shows\n%s", table)
 	}
 	encoded, err := json.Marshal(shown.Freezes)
-	if err != nil || !strings.Contains(string(encoded), `"state":"ALARM"`) || !strings.Contains(string(encoded), `"alarm":"5xx`) {
+	if err != nil || !strings.Contains(string(encoded), `"state":"ALARM"`) ||
+		!strings.Contains(string(encoded), `"alarm":"5xx`) {
 		t.Errorf("%v: %s", err, encoded)
 	}
 	late := Of(&Cluster{NodePools: []api.NodePool{pool}}, at.Add(freeze.AlarmsBelieved))
