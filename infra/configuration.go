@@ -138,6 +138,8 @@ type clusterConfiguration struct {
 	eventBus string
 	// freezeAlarms are the CloudWatch alarms that freeze disruption while they ring.
 	freezeAlarms []freeze.Watched
+	// freezeTaggedAlarms adds those with the tag whittle.dev/freeze.
+	freezeTaggedAlarms bool
 	// freezeOnInsufficientData counts their state INSUFFICIENT_DATA as ringing.
 	freezeOnInsufficientData bool
 	// freezeEvents is the name of the bus whose events freeze and thaw; empty for none.

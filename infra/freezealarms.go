@@ -106,12 +106,18 @@ func placeOf(stack awscdk.Stack) (account, region string) {
 
 // alarmsFreeze reports whether alarms freeze disruption. A dry run disrupts nothing.
 func alarmsFreeze(c *cluster) bool {
-	return len(c.configuration.freezeAlarms) > 0 && !c.configuration.dryRun
+	named := len(c.configuration.freezeAlarms) > 0
+	return (named || c.configuration.freezeTaggedAlarms) && !c.configuration.dryRun
+}
+
+// taggedAlarmsFreeze is the variable of functions for which tags of alarms count.
+func taggedAlarmsFreeze(c *cluster) *string {
+	return enabled(alarmsFreeze(c) && c.configuration.freezeTaggedAlarms)
 }
 
 // freezeAlarmsOf is the list of alarms for a function, in JSON, or empty.
 func freezeAlarmsOf(c *cluster) *string {
-	if !alarmsFreeze(c) {
+	if !alarmsFreeze(c) || len(c.configuration.freezeAlarms) == 0 {
 		return jsii.String("")
 	}
 	var items []string
@@ -136,23 +142,35 @@ func readFreezeAlarms(c *cluster) []awsiam.PolicyStatement {
 	if !alarmsFreeze(c) {
 		return nil
 	}
-	return []awsiam.PolicyStatement{describe("FreezeAlarms", "cloudwatch:DescribeAlarms")}
+	actions := []string{"cloudwatch:DescribeAlarms"}
+	if c.configuration.freezeTaggedAlarms {
+		// It takes no resource either. It shows the tags and ARNs of the region's resources.
+		// https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonresourcegrouptaggingapi.html
+		actions = append(actions, "tag:GetResources")
+	}
+	return []awsiam.PolicyStatement{describe("FreezeAlarms", actions...)}
 }
 
-// alarmRule is the rule for changes of the alarms that freeze disruption.
+// alarmRule is the rule for changes of the alarms that freeze disruption. No event has the tags of its alarm,
+// so that with tags all alarms of the account wake provision.
 func alarmRule(c *cluster) rule {
+	pattern := map[string]any{
+		"source": []string{"aws.cloudwatch"}, "detail-type": []string{"CloudWatch Alarm State Change"},
+	}
+	if !c.configuration.freezeTaggedAlarms {
+		pattern["detail"] = map[string]any{"alarmName": freezeAlarmNames(c)}
+	}
+	return rule{id: "FreezeAlarm", description: "CloudWatch alarms that freeze disruption", pattern: pattern}
+}
+
+// freezeAlarmNames are the names of the alarms that the setting names.
+func freezeAlarmNames(c *cluster) []string {
 	var names []string
 	for _, one := range c.configuration.freezeAlarms {
 		names = append(names, one.Name)
 	}
 	slices.Sort(names)
-	return rule{
-		id: "FreezeAlarm", description: "CloudWatch alarms that freeze disruption",
-		pattern: map[string]any{
-			"source": []string{"aws.cloudwatch"}, "detail-type": []string{"CloudWatch Alarm State Change"},
-			"detail": map[string]any{"alarmName": slices.Compact(names)},
-		},
-	}
+	return slices.Compact(names)
 }
 
 // alarmMessage is what provision gets for a change: that there was one, and nothing else.

@@ -135,3 +135,24 @@ func TestFreezeEvents(t *testing.T) {
 		t.Error("a bus of another account is accepted")
 	}
 }
+
+// TestTaggedFreezeAlarms holds that tags need one more right, and a rule for all alarms.
+func TestTaggedFreezeAlarms(t *testing.T) {
+	made := chosen(t, map[string]any{"freezeTaggedAlarms": true})
+	rules := made.rulesFor("CloudWatch Alarm State Change")
+	if len(rules) != 1 || strings.Contains(encoded(t, rules[0].Properties["EventPattern"]), "alarmName") {
+		t.Errorf("the rules are %s", encoded(t, rules))
+	}
+	for _, function := range functionNames() {
+		_, f := made.function(t, "whittle-prod-"+function)
+		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+		_, role := functionRole(t, made, function)
+		may := slices.ContainsFunc(statements(t, role), func(s statement) bool {
+			return slices.Contains(s.actions, "tag:GetResources") && slices.Contains(s.actions, "cloudwatch:DescribeAlarms")
+		})
+		reads := function == "provision" || function == "install"
+		if may != reads || (variables["FREEZE_TAGGED_ALARMS"] == "true") != reads || variables["FREEZE_ALARMS"] != nil {
+			t.Errorf("%s may read tags: %t, and has %v", function, may, variables)
+		}
+	}
+}

@@ -151,6 +151,7 @@ func newFunctions(c *cluster, q queues, nodes nodeRoles) functions {
 				"METRICS":                    written,
 				"ZONAL_SHIFT_CLUSTER_ARN":    shiftedCluster(c),
 				"FREEZE_ALARMS":              freezeAlarmsOf(c),
+				"FREEZE_TAGGED_ALARMS":       taggedAlarmsFreeze(c),
 				"FREEZE_ON_INSUFFICIENT_DATA": enabled(
 					alarmsFreeze(c) && c.configuration.freezeOnInsufficientData),
 			}, startsWatch(c)),

@@ -24,8 +24,12 @@ func installSettings(c *cluster) map[string]*string {
 	if c.configuration.zonalShift {
 		settings["ZONAL_SHIFT_CLUSTER_ARN"] = shiftedCluster(c)
 	}
-	if alarmsFreeze(c) {
-		settings["FREEZE_ALARMS"] = freezeAlarmsOf(c)
+	for name, value := range map[string]*string{
+		"FREEZE_ALARMS": freezeAlarmsOf(c), "FREEZE_TAGGED_ALARMS": taggedAlarmsFreeze(c),
+	} {
+		if *value != "" {
+			settings[name] = value
+		}
 	}
 	if c.configuration.allowAutoMode {
 		settings["ALLOW_AUTO_MODE"] = jsii.String("true")

@@ -356,8 +356,14 @@ func clusterSettings() []setting[clusterConfiguration] {
 			set: func(c *cluster, value any) (err error) { c.freezeAlarms, err = freezeAlarms(value); return err },
 		},
 		{
+			key: "freezeTaggedAlarms", fallback: "`false`", example: "true",
+			meaning: "`true` also counts alarms with the tag `" + freeze.AlarmTagKey + "`, whose value is `all`, " +
+				"`nodepool/NAME` or `ec2nodeclass/NAME`. Each change of any alarm of the account then wakes provision",
+			set: func(c *cluster, value any) (err error) { c.freezeTaggedAlarms, err = truth(value); return err },
+		},
+		{
 			key: "freezeOnInsufficientData", fallback: "`false`", example: "true",
-			meaning: "`true` freezes disruption also while an alarm of `freezeAlarms` is in INSUFFICIENT_DATA",
+			meaning: "`true` freezes disruption also while such an alarm is in INSUFFICIENT_DATA",
 			set: func(c *cluster, value any) (err error) {
 				c.freezeOnInsufficientData, err = truth(value)
 				return err

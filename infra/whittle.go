@@ -219,6 +219,9 @@ type WhittleProps struct {
 	// FreezeAlarms are CloudWatch alarms that freeze disruption while they ring, by name or ARN. Behind a
 	// name, =nodepool/NAME or =ec2nodeclass/NAME limits it. By default there are none.
 	FreezeAlarms *[]*string
+	// FreezeTaggedAlarms adds alarms with the tag whittle.dev/freeze, whose value is all, nodepool/NAME or
+	// ec2nodeclass/NAME. The default is false.
+	FreezeTaggedAlarms *bool
 	// FreezeOnInsufficientData counts their state INSUFFICIENT_DATA as ringing. The default is false.
 	FreezeOnInsufficientData *bool
 	// FreezeEvents is the name of an EventBridge bus whose events freeze and thaw. By default none does.

@@ -27,6 +27,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	}
 	alarms := function.Parsed(settings, "FREEZE_ALARMS", `write a list such as ["errors","latency=nodepool/batch"]`,
 		alarm.Parse)
+	tagged := settings.Enabled("FREEZE_TAGGED_ALARMS")
 	if err := settings.Err(); err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h.endpoint = aws.ToString(loaded.BaseEndpoint)
 	h.connection = deps.Connection(loaded, h.cluster)
 	h.lambda, h.events, h.sqs = lambda.NewFromConfig(loaded), eventbridge.NewFromConfig(loaded), sqs.NewFromConfig(loaded)
-	h.alarms = alarm.New(loaded, alarms, false, h.now)
+	h.alarms = alarm.New(loaded, alarm.Settings{Watched: alarms, Tagged: tagged}, h.now)
 	h.shifts = zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
 	return h, nil
 }

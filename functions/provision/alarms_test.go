@@ -50,7 +50,7 @@ func newAlarms(t *testing.T, setting string, names ...string) *alarms {
 	a.source = alarm.New(aws.Config{
 		Region: "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
-	}, watched, false, a.now)
+	}, alarm.Settings{Watched: watched, Tagged: len(watched) == 0}, a.now)
 	return a
 }
 
@@ -202,5 +202,21 @@ func TestAnOlderReadingDoesNotReplaceALaterOne(t *testing.T) {
 	a.try(inventory.PutAlarms(t.Context(), a.client, late))
 	if a.held("default") == "" {
 		t.Error("an older reading ends the freeze")
+	}
+}
+
+// TestATaggedAlarmFreezesItsPool has alarms that only tags name.
+func TestATaggedAlarmFreezesItsPool(t *testing.T) {
+	a := newAlarms(t, "", "errors", "other")
+	a.set("errors", cloudwatch.Alarm)
+	a.set("other", cloudwatch.Alarm)
+	a.wakes(tick("1"))
+	if held := a.held("batch"); held != "" {
+		t.Errorf("without a tag held is %q", held)
+	}
+	a.service.Tag("errors", freeze.AlarmTagKey, "nodepool/batch")
+	a.wakes(event())
+	if a.held("batch") == "" || a.held("default") != "" {
+		t.Errorf("held are batch: %q, and default: %q", a.held("batch"), a.held("default"))
 	}
 }

@@ -32,7 +32,10 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	watch := reaction.ReadSettings(settings)
 	alarms := function.Parsed(settings, "FREEZE_ALARMS", `write a list such as ["errors","latency=nodepool/batch"]`,
 		alarm.Parse)
-	onInsufficientData := settings.Enabled("FREEZE_ON_INSUFFICIENT_DATA")
+	freezing := alarm.Settings{
+		Watched: alarms, Tagged: settings.Enabled("FREEZE_TAGGED_ALARMS"),
+		OnInsufficientData: settings.Enabled("FREEZE_ON_INSUFFICIENT_DATA"),
+	}
 	karpenter := function.KarpenterAccounts(settings)
 	h.metrics = deps.Recorder(settings, h.cluster)
 	if err := settings.Err(); err != nil {
@@ -50,7 +53,7 @@ func New(ctx context.Context, deps function.Deps) (*Handler, error) {
 	h.classes.DryRun = !unchecked && !h.dryRun // a dry run needs a launch template
 	h.shifts = zonalshift.New(loaded, settings.Optional("ZONAL_SHIFT_CLUSTER_ARN"), h.now)
 	if !h.dryRun { // which disrupts nothing
-		h.alarms = alarm.New(loaded, alarms, onInsufficientData, h.now)
+		h.alarms = alarm.New(loaded, freezing, h.now)
 	}
 	h.classes.Expressions = expressions
 	h.watch = reaction.NewStarter(loaded, watch)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/schemas"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
+	tagtypes "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 
 	"github.com/whittle-dev/whittle/shared/freeze"
@@ -21,19 +24,29 @@ import (
 const (
 	// patience bounds one reading: a pass waits for it.
 	patience = 5 * time.Second
-	// maximumPages bounds the pages of a reading. One page has room for all alarms.
-	maximumPages = 10
+	// maximumPages bounds the pages of a reading. One page has room for all alarms, and a page may have one.
+	maximumPages = 2 * freeze.MaximumAlarms
 )
 
 // errEndless says that CloudWatch goes on with pages.
 var errEndless = errors.New("the list of alarms does not end")
 
-// Source reads the alarms that the setting names. A nil Source has none.
+// Settings say which alarms freeze, and when.
+type Settings struct {
+	// Watched are those that the setting freezeAlarms names.
+	Watched []freeze.Watched
+	// Tagged adds those with the tag whittle.dev/freeze.
+	Tagged bool
+	// OnInsufficientData counts the state INSUFFICIENT_DATA as ringing.
+	OnInsufficientData bool
+}
+
+// Source reads the alarms of the settings. A nil Source has none.
 type Source struct {
-	client             *cloudwatch.Client
-	watched            []freeze.Watched
-	onInsufficientData bool
-	now                func() time.Time
+	client *cloudwatch.Client
+	tags   *resourcegroupstaggingapi.Client // nil where tags do not count
+	Settings
+	now func() time.Time
 }
 
 // Parse reads the setting as functions have it: a list in JSON. An empty text is an empty list.
@@ -59,16 +72,20 @@ func Parse(text string) ([]freeze.Watched, error) {
 	return watched, nil
 }
 
-// New returns a source for the alarms, and nil for none.
-func New(config aws.Config, watched []freeze.Watched, onInsufficientData bool, now func() time.Time) *Source {
-	if len(watched) == 0 {
+// New returns a source for the alarms, and nil where none freezes.
+func New(config aws.Config, settings Settings, now func() time.Time) *Source {
+	if len(settings.Watched) == 0 && !settings.Tagged {
 		return nil
 	}
 	client := cloudwatch.NewFromConfig(config, func(options *cloudwatch.Options) {
 		// People can read JSON in a wiretap. The SDK's own choice is CBOR, which saves nothing here.
 		options.Protocol = awsjson.New10(schemas.GraniteServiceVersion20100801)
 	})
-	return &Source{client: client, watched: watched, onInsufficientData: onInsufficientData, now: now}
+	made := &Source{client: client, Settings: settings, now: now}
+	if settings.Tagged {
+		made.tags = resourcegroupstaggingapi.NewFromConfig(config)
+	}
+	return made
 }
 
 // Read reads all the alarms.
@@ -76,8 +93,15 @@ func (s *Source) Read(ctx context.Context) (*freeze.Alarms, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	began, said := s.now(), map[string]freeze.Described{}
+	watched, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(watched) == 0 { // without names CloudWatch tells of every alarm
+		return freeze.Reading(nil, nil, s.OnInsufficientData, began), nil
+	}
 	asked := &cloudwatch.DescribeAlarmsInput{
-		AlarmNames: s.names(),
+		AlarmNames: names(watched),
 		// Without the types CloudWatch leaves out composite alarms.
 		AlarmTypes: []types.AlarmType{types.AlarmTypeMetricAlarm, types.AlarmTypeCompositeAlarm},
 		MaxRecords: aws.Int32(freeze.MaximumAlarms),
@@ -85,15 +109,15 @@ func (s *Source) Read(ctx context.Context) (*freeze.Alarms, error) {
 	for range maximumPages {
 		page, err := s.client.DescribeAlarms(ctx, asked)
 		if err != nil {
-			return nil, fmt.Errorf("reading the CloudWatch alarms of the setting freezeAlarms: %w", err)
+			return nil, fmt.Errorf("reading the CloudWatch alarms that freeze (setting freezeAlarms): %w", err)
 		}
 		add(said, page)
 		if aws.ToString(page.NextToken) == "" {
-			return freeze.Reading(s.watched, said, s.onInsufficientData, began), nil
+			return freeze.Reading(watched, said, s.OnInsufficientData, began), nil
 		}
 		asked.NextToken = page.NextToken
 	}
-	return nil, fmt.Errorf("reading the CloudWatch alarms of the setting freezeAlarms: %w", errEndless)
+	return nil, fmt.Errorf("reading the CloudWatch alarms that freeze (setting freezeAlarms): %w", errEndless)
 }
 
 // Check reports why the alarms cannot be read, or which of them does not exist. The installation asks:
@@ -113,10 +137,58 @@ func (s *Source) Check(ctx context.Context) error {
 	return nil
 }
 
+// all are the alarms that the setting names, and those with the tag. The setting comes first for an alarm of both.
+func (s *Source) all(ctx context.Context) ([]freeze.Watched, error) {
+	all := slices.Clone(s.Watched)
+	if s.tags == nil {
+		return all, nil
+	}
+	asked := &resourcegroupstaggingapi.GetResourcesInput{
+		ResourceTypeFilters: []string{"cloudwatch:alarm"},
+		TagFilters:          []tagtypes.TagFilter{{Key: aws.String(freeze.AlarmTagKey)}},
+	}
+	for range maximumPages {
+		page, err := s.tags.GetResources(ctx, asked)
+		if err != nil {
+			return nil, fmt.Errorf("reading which CloudWatch alarms have the tag %s: %w", freeze.AlarmTagKey, err)
+		}
+		for i := range page.ResourceTagMappingList {
+			all = addTagged(ctx, all, &page.ResourceTagMappingList[i])
+		}
+		if len(all) > freeze.MaximumAlarms {
+			return nil, fmt.Errorf("more than %d alarms freeze: take the tag %s off some, and make a composite alarm",
+				freeze.MaximumAlarms, freeze.AlarmTagKey)
+		}
+		if aws.ToString(page.PaginationToken) == "" {
+			return all, nil
+		}
+		asked.PaginationToken = page.PaginationToken
+	}
+	return nil, fmt.Errorf("reading which CloudWatch alarms have the tag %s: %w", freeze.AlarmTagKey, errEndless)
+}
+
+// addTagged adds an alarm with the tag, unless it is there.
+func addTagged(ctx context.Context, all []freeze.Watched, found *tagtypes.ResourceTagMapping) []freeze.Watched {
+	for _, tag := range found.Tags {
+		if aws.ToString(tag.Key) != freeze.AlarmTagKey {
+			continue
+		}
+		one, err := freeze.Tagged(aws.ToString(found.ResourceARN), aws.ToString(tag.Value))
+		if err != nil {
+			slog.WarnContext(ctx, "the tag of an alarm cannot be read: the alarm counts for the whole cluster", "error", err)
+		}
+		known := func(other freeze.Watched) bool { return other.Name == one.Name }
+		if one.Name != "" && !slices.ContainsFunc(all, known) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
 // names are the names of the alarms, each once.
-func (s *Source) names() []string {
+func names(watched []freeze.Watched) []string {
 	var names []string
-	for _, one := range s.watched {
+	for _, one := range watched {
 		names = append(names, one.Name)
 	}
 	slices.Sort(names)

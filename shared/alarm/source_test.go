@@ -25,6 +25,7 @@ type cloudWatch struct {
 	page              int // alarms on a page; 0 for all
 	status            int
 	endless           bool
+	tagged            [][2]string // names and values of the tag; nil where tags do not count
 	asked             []map[string]any
 }
 
@@ -32,6 +33,9 @@ func (c *cloudWatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	var in map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetResources") {
+		return c.getResources(in)
 	}
 	c.asked = append(c.asked, in)
 	answer := httptest.NewRecorder()
@@ -85,7 +89,7 @@ func (c *cloudWatch) source(t *testing.T, setting string) *alarm.Source {
 	return alarm.New(aws.Config{
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 		HTTPClient: &http.Client{Transport: c}, RetryMaxAttempts: 1,
-	}, watched, false, func() time.Time { return now })
+	}, alarm.Settings{Watched: watched, Tagged: c.tagged != nil}, func() time.Time { return now })
 }
 
 func states(read *freeze.Alarms) []string {
@@ -147,7 +151,7 @@ func TestTheInstallationLearnsWhatIsWrong(t *testing.T) {
 }
 
 func TestTheSetting(t *testing.T) {
-	if watched, err := alarm.Parse(""); err != nil || alarm.New(aws.Config{}, watched, false, time.Now) != nil {
+	if watched, err := alarm.Parse(""); err != nil || alarm.New(aws.Config{}, alarm.Settings{Watched: watched}, time.Now) != nil {
 		t.Errorf("without the setting there are %v, %v", watched, err)
 	}
 	many, err := json.Marshal(slices.Repeat([]string{"errors"}, freeze.MaximumAlarms+1))
@@ -160,5 +164,64 @@ func TestTheSetting(t *testing.T) {
 		if watched, err := alarm.Parse(setting); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20s: %v, %v", setting, watched, err)
 		}
+	}
+}
+
+// getResources answers with one alarm on a page.
+func (c *cloudWatch) getResources(in map[string]any) (*http.Response, error) {
+	answer := httptest.NewRecorder()
+	answer.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	out, from := map[string]any{"PaginationToken": ""}, 0
+	if token, ok := in["PaginationToken"].(string); ok {
+		_, _ = fmt.Sscan(token, &from)
+	}
+	if from+1 < len(c.tagged) {
+		out["PaginationToken"] = fmt.Sprint(from + 1)
+	}
+	list := []map[string]any{}
+	if from < len(c.tagged) {
+		list = append(list, map[string]any{
+			"ResourceARN": described(c.tagged[from][0], "")["AlarmArn"],
+			"Tags": []map[string]string{
+				{"Key": "team", "Value": "shop"}, {"Key": freeze.AlarmTagKey, "Value": c.tagged[from][1]},
+			},
+		})
+	}
+	out["ResourceTagMappingList"] = list
+	_ = json.NewEncoder(answer).Encode(out)
+	return answer.Result(), nil
+}
+
+func TestTaggedAlarmsAreRead(t *testing.T) {
+	fake := &cloudWatch{
+		metric:    []map[string]any{described("errors", "ALARM"), described("latency", "OK")},
+		composite: []map[string]any{described("shop", "ALARM"), described("wrong", "ALARM")},
+		tagged: [][2]string{
+			{"errors", "nodepool/batch"}, {"latency", "all"}, {"shop", "ec2nodeclass/gpu"}, {"wrong", "batch"}, {"gone", "all"},
+		},
+	}
+	read, err := fake.source(t, `["errors=nodepool/web"]`).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, one := range read.Alarms {
+		got = append(got, one.Name+" "+one.Scope.String()+" "+one.State)
+	}
+	want := []string{
+		"errors nodepool/web ALARM", "latency all OK", "shop ec2nodeclass/gpu ALARM", "wrong all ALARM",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("read are %q, want %q", got, want)
+	}
+	fake = &cloudWatch{tagged: [][2]string{}}
+	if read, err := fake.source(t, "").Read(t.Context()); err != nil || len(read.Alarms) > 0 || len(fake.asked) > 0 {
+		t.Errorf("without a tagged alarm: %+v, %v, after %v", read, err, fake.asked)
+	}
+	for i := range freeze.MaximumAlarms + 1 {
+		fake.tagged = append(fake.tagged, [2]string{fmt.Sprint("errors-", i), "all"})
+	}
+	if read, err := fake.source(t, "").Read(t.Context()); err == nil || !strings.Contains(err.Error(), "take the tag") {
+		t.Errorf("too many are %+v, %v", read, err)
 	}
 }

@@ -209,12 +209,35 @@ func (a *Alarms) Sort() {
 	})
 }
 
-// Watched is an alarm as the setting freezeAlarms names it.
+// AlarmTagKey is the key of the tag by which alarms freeze, with the setting freezeTaggedAlarms. Its value
+// is a scope.
+const AlarmTagKey = "whittle.dev/freeze"
+
+// Watched is an alarm as the setting freezeAlarms names it, or one with the tag.
 type Watched struct {
 	Name string
 	// ARN is empty where the setting has the name alone.
 	ARN string
 	Scope
+	// Tagged is an alarm that only the tag names. The list of tags may still have it after its end.
+	Tagged bool
+}
+
+// Tagged is the alarm with the ARN and the tag's value. It freezes the whole cluster where the value is no scope,
+// which the error says.
+func Tagged(arn, value string) (Watched, error) {
+	read, err := ParseWatched(arn)
+	if err == nil && read.ARN == "" {
+		err = fmt.Errorf("%q is no ARN of a CloudWatch alarm", arn)
+	}
+	if err != nil {
+		return Watched{}, err
+	}
+	read.Tagged = true
+	if read.Scope, err = ParseScope(value); err != nil {
+		err = fmt.Errorf("the tag %s of the alarm %q: %w", AlarmTagKey, read.Name, err)
+	}
+	return read, err
 }
 
 // arnOfAlarm are the parts of an alarm's ARN: partition, region, account and name.
@@ -272,6 +295,8 @@ func Reading(watched []Watched, said map[string]Described, onInsufficientData bo
 			if found.Since.IsZero() {
 				alarm.Since = time.Time{}
 			}
+		} else if one.Tagged {
+			continue
 		}
 		made.Alarms = append(made.Alarms, alarm)
 	}

@@ -52,6 +52,7 @@ type watched struct {
 	name, state, before string
 	composite           bool
 	since               time.Time
+	tags                map[string]string
 }
 
 func (p *People) now() time.Time {
@@ -78,6 +79,49 @@ func (s *Service) Register(server *wire.Server) {
 	server.Register("monitoring", wire.Actions{
 		"DescribeAlarms": s.describeAlarms, "SetAlarmState": s.setAlarmState,
 	})
+	server.Register("tagging", wire.Actions{"GetResources": s.getResources})
+}
+
+// Tag gives an alarm of a person a tag.
+func (s *Service) Tag(name, key, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.alarm(name)
+	if one.tags == nil {
+		one.tags = map[string]string{}
+	}
+	one.tags[key] = value
+}
+
+// getResources answers about alarms with a tag, for the tagging API.
+// https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html
+func (s *Service) getResources(_ context.Context, c *wire.Call) (*wire.Response, error) {
+	var in struct {
+		ResourceTypeFilters []string
+		TagFilters          []struct{ Key string }
+	}
+	if err := c.DecodeJSON(&in); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(in.ResourceTypeFilters, []string{"cloudwatch:alarm"}) || len(in.TagFilters) != 1 {
+		return nil, wire.Errorf("InvalidParameterException", http.StatusBadRequest,
+			"the local tagging API knows alarms by one key alone")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []any{}
+	for _, name := range slices.Sorted(maps.Keys(s.People.alarms)) {
+		one := s.People.alarms[name]
+		if _, has := one.tags[in.TagFilters[0].Key]; !has {
+			continue
+		}
+		var tags []map[string]string
+		for _, key := range slices.Sorted(maps.Keys(one.tags)) {
+			tags = append(tags, map[string]string{"Key": key, "Value": one.tags[key]})
+		}
+		list = append(list, map[string]any{"ResourceARN": s.People.arn(name), "Tags": tags})
+	}
+	return wire.JSON(map[string]any{"PaginationToken": "", "ResourceTagMappingList": list})
 }
 
 // Make makes an alarm that a person owns, in the state OK.

@@ -31,7 +31,7 @@ func reader(t *testing.T, service *Service, names ...string) func() (*freeze.Ala
 	}
 	asked := source.New(aws.Config{
 		Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
-	}, watched, false, time.Now)
+	}, source.Settings{Watched: watched}, time.Now)
 	return func() (*freeze.Alarms, error) { return asked.Read(t.Context()) }
 }
 

@@ -158,8 +158,11 @@ func (s *Service) restPermission(c *wire.Call) permission {
 // targetPermissions names the resource of calls of JSON and query services.
 func (s *Service) targetPermissions(c *wire.Call) []permission {
 	prefix := c.Service
-	if prefix == "monitoring" {
+	switch prefix {
+	case "monitoring":
 		prefix = "cloudwatch"
+	case "tagging":
+		prefix = "tag"
 	}
 	action := prefix + ":" + c.Action
 	switch c.Service {
@@ -180,7 +183,7 @@ func (s *Service) targetPermissions(c *wire.Call) []permission {
 		if c.Action == "PutEvents" {
 			return s.putEventsPermissions(c)
 		}
-	case "pricing", "monitoring":
+	case "pricing", "monitoring", "tagging":
 		return []permission{{action: action, resource: "*"}}
 	}
 	return []permission{{action: action, resource: anyResource}}
