@@ -151,7 +151,8 @@ func TestTheInstallationLearnsWhatIsWrong(t *testing.T) {
 }
 
 func TestTheSetting(t *testing.T) {
-	if watched, err := alarm.Parse(""); err != nil || alarm.New(aws.Config{}, alarm.Settings{Watched: watched}, time.Now) != nil {
+	watched, err := alarm.Parse("")
+	if err != nil || alarm.New(aws.Config{}, alarm.Settings{Watched: watched}, time.Now) != nil {
 		t.Errorf("without the setting there are %v, %v", watched, err)
 	}
 	many, err := json.Marshal(slices.Repeat([]string{"errors"}, freeze.MaximumAlarms+1))

@@ -226,12 +226,9 @@ func (s *Service) describeAlarms(_ context.Context, c *wire.Call) (*wire.Respons
 	if len(in.AlarmTypes) == 0 {
 		in.AlarmTypes = []string{"MetricAlarm"}
 	}
-	from := 0
-	if in.NextToken != "" {
-		var err error
-		if from, err = strconv.Atoi(in.NextToken); err != nil || from < 0 {
-			return nil, wire.Errorf("InvalidNextToken", http.StatusBadRequest, "the token %q is not one of ours", in.NextToken)
-		}
+	from, err := firstOf(in.NextToken)
+	if err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,6 +261,18 @@ func (s *Service) describeAlarms(_ context.Context, c *wire.Call) (*wire.Respons
 		answer["NextToken"] = strconv.Itoa(to)
 	}
 	return wire.JSON(answer)
+}
+
+// firstOf is the first alarm of the page that the token stands for.
+func firstOf(token string) (int, error) {
+	if token == "" {
+		return 0, nil
+	}
+	from, err := strconv.Atoi(token)
+	if err != nil || from < 0 {
+		return 0, wire.Errorf("InvalidNextToken", http.StatusBadRequest, "the token %q is not one of ours", token)
+	}
+	return from, nil
 }
 
 // chosen are the alarms of the names and types in order. Without names they are all.
