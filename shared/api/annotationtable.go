@@ -79,8 +79,8 @@ func peoplesAnnotations() []Annotation {
 			Meaning: "What one interruption of a spot node costs, in US dollars. Spot offerings that EC2 took back lately " +
 				"count as so much dearer. `0` leaves interruptions out of the price."},
 		{Key: DispersalPercentAnnotationKey, On: pool, Default: "1",
-			Meaning: "Plans keep at most half of a workload's replicas on one node and in one spot pool. They pay at most this " +
-				"percentage of the price of the pool's new nodes for that. `0` leaves replicas where they cost least."},
+			Meaning: "Plans keep at most half of a workload's replicas on one node and in one spot pool. They pay at most " +
+				"this percentage of the price of the pool's new nodes for that. `0` leaves replicas where they cost least."},
 		{Key: SpotToSpotTypesAnnotationKey, On: pool, Default: "15",
 			Meaning: "Consolidation moves pods of a spot node to another spot node only with at least so many cheaper " +
 				"instance types. With fewer, nodes go from one scarce offering to the next, and are interrupted more often."},

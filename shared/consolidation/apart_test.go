@@ -23,8 +23,8 @@ func own(pods []corev1.Pod, from int, name string) {
 	}
 }
 
-// gathering is a fleet whose small node has two of five replicas, and whose only node with room two others.
-// So many further nodes are full.
+// gathering is a fleet whose small node has two of five replicas, and whose only node with room two
+// others. So many further nodes are full.
 func gathering(t *testing.T, further int, capacityType string) *plan.Snapshot {
 	// No smaller type would be cheaper for the pods of the small node.
 	types := slices.DeleteFunc(someTypes(t, 8), func(t catalog.InstanceType) bool {
@@ -92,8 +92,8 @@ func TestConsolidationKeepsReplicasApart(t *testing.T) {
 	}
 }
 
-// TestConsolidationKeepsReplicasOutOfASpotPool has the replicas on two nodes of one spot pool and a node of
-// another, which consolidation would empty.
+// TestConsolidationKeepsReplicasOutOfASpotPool has the replicas on two nodes of one spot pool and a
+// node of another, which consolidation would empty.
 func TestConsolidationKeepsReplicasOutOfASpotPool(t *testing.T) {
 	s := gathering(t, 30, api.CapacityTypeSpot)
 	// Then no node has more than half of five replicas, but the pool of m5.4xlarge all of them.

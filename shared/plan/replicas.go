@@ -17,8 +17,9 @@ const MinimumReplicas = 3
 // MostTogether is how many of a workload's replicas may share one node, or one spot pool.
 func MostTogether(replicas int) int { return replicas / 2 }
 
-// WorkloadOf is the controller of which the pod is a replica. It is empty for pods whose loss another
-// replica does not make up for: those without a controller, of a DaemonSet or of a Job, and virtual pods.
+// WorkloadOf is the controller of which the pod is a replica. It is empty for pods whose loss
+// another replica does not make up for: those without a controller, of a DaemonSet or of a Job, and
+// virtual pods.
 func WorkloadOf(pod *corev1.Pod) types.UID {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || owner.Kind == "DaemonSet" || owner.Kind == "Node" || strings.HasSuffix(owner.Kind, "Job") ||

@@ -12,7 +12,8 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/placement"
 )
 
-// disperse returns the plan with the replicas of its workloads apart, as far as the NodePools pay for that.
+// disperse returns the plan with the replicas of its workloads apart, as far as the NodePools pay
+// for that.
 func (p *planning) disperse() *planning {
 	if p.work.Snapshot.SkipImprovement || len(p.state.Planned) == 0 || p.leavesOutForScarcity() {
 		return p
@@ -46,15 +47,16 @@ func (p *planning) disperse() *planning {
 	return p
 }
 
-// leavesOutForScarcity reports whether limits or stocks may be all that keeps a pod from a node. It could then
-// need room that comes about where other pods move.
+// leavesOutForScarcity reports whether limits or stocks may be all that keeps a pod from a node. It
+// could then need room that comes about where other pods move.
 func (p *planning) leavesOutForScarcity() bool {
 	return slices.ContainsFunc(p.refused, func(left placement.Leftover) bool {
 		return left.Demand != nil && p.isScarce(left.Demand)
 	})
 }
 
-// dispersalPercent is what dispersal may add to the price of a NodePool's nodes, by the pool's name.
+// dispersalPercent is what dispersal may add to the price of a NodePool's nodes, by the pool's
+// name.
 func (p *planning) dispersalPercent() (map[string]float64, bool) {
 	percent, some := map[string]float64{}, false
 	for _, pool := range p.offers.Pools {
@@ -90,7 +92,8 @@ func (p *planning) takeUnits(written [][][]*corev1.Pod) {
 	}
 }
 
-// rewrite writes the claims of the plan again. The bound holds as it is, since it is about the same pods.
+// rewrite writes the claims of the plan again. The bound holds as it is, since it is about the same
+// pods.
 func (p *planning) rewrite() {
 	lowerBound := p.plan.LowerBoundPerHour
 	p.plan = &plan.Plan{LowerBoundPerHour: lowerBound}

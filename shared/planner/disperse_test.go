@@ -47,8 +47,8 @@ func mostOnNode(s *plan.Snapshot, solved *plan.Plan, owner string) int {
 	return most
 }
 
-// TestReplicasLeaveALargeNode has pods that fit on one node of eight cores for $0.4/h, or on two of half the
-// size.
+// TestReplicasLeaveALargeNode has pods that fit on one node of eight cores for $0.4/h, or on two of
+// half the size.
 func TestReplicasLeaveALargeNode(t *testing.T) {
 	const key = api.DispersalPercentAnnotationKey
 	two, none := 2.0, 0.0
@@ -94,7 +94,8 @@ func TestReplicasLeaveALargeNode(t *testing.T) {
 	}
 }
 
-// TestReplicasChangePlaces has Deployments whose pods fill whole nodes, each with one Deployment at first.
+// TestReplicasChangePlaces has Deployments whose pods fill whole nodes, each with one Deployment at
+// first.
 func TestReplicasChangePlaces(t *testing.T) {
 	s := &plan.Snapshot{
 		NodePools: []api.NodePool{newPool("default")},

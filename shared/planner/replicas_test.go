@@ -42,7 +42,8 @@ func deployments(count, replicas int, seed uint64) []corev1.Pod {
 	return pods
 }
 
-// together is how many workloads have more than half of their replicas in one place, and how many all.
+// together is how many workloads have more than half of their replicas in one place, and how many
+// all.
 type together struct{ half, all int }
 
 func (t *together) add(most, replicas int) {
@@ -54,8 +55,8 @@ func (t *together) add(most, replicas int) {
 	}
 }
 
-// concentration is about nodes, about the spot pools of the cheapest offerings, and about those that EC2 may
-// choose.
+// concentration is about nodes, about the spot pools of the cheapest offerings, and about those
+// that EC2 may choose.
 type concentration struct{ node, pool, possible together }
 
 // count adds the workloads of the plan.
@@ -99,9 +100,9 @@ func (c *concentration) count(s *plan.Snapshot, solved *plan.Plan) {
 	}
 }
 
-// TestReplicasAreApart plans 20 Deployments with six replicas each, for five seeds. It prints how many of the
-// hundred have too many replicas together, without dispersal and with it, and what that adds to the price. The
-// page has the same rows.
+// TestReplicasAreApart plans 20 Deployments with six replicas each, for five seeds. It prints how
+// many of the hundred have too many replicas together, without dispersal and with it, and what that
+// adds to the price. The page has the same rows.
 func TestReplicasAreApart(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	if err != nil {

@@ -12,15 +12,16 @@ import (
 	"github.com/whittle-dev/whittle/shared/plan"
 )
 
-// Plans keep at most half of a workload's replicas on one node and in one spot pool. Consolidation would
-// undo that where a few nodes have room for all of them. Steps that do are refused as long as what they
-// would save is together no more than the part of the fleet's price that dispersal may cost.
+// Plans keep at most half of a workload's replicas on one node and in one spot pool. Consolidation
+// would undo that where a few nodes have room for all of them. Steps that do are refused as long as
+// what they would save is together no more than the part of the fleet's price that dispersal may
+// cost.
 
 // apartness is what the evaluator knows of workloads.
 type apartness struct {
 	workloads map[types.UID]*replicas
-	// budget is what refused steps may save in US dollars per hour. forgone is what they would have saved
-	// so far, by deleted node, and sum is their sum.
+	// budget is what refused steps may save in US dollars per hour. forgone is what they would have
+	// saved so far, by deleted node, and sum is their sum.
 	budget  float64
 	forgone map[*state.Node]float64
 	sum     float64
@@ -33,7 +34,8 @@ type replicas struct {
 	nodes []*state.Node
 }
 
-// readApartness reads the workloads of the fleet's pods. It is nil where no pool pays for dispersal.
+// readApartness reads the workloads of the fleet's pods. It is nil where no pool pays for
+// dispersal.
 func readApartness(f *state.Fleet, totals map[*state.Pool]poolTotals) *apartness {
 	a := &apartness{workloads: map[types.UID]*replicas{}, forgone: map[*state.Node]float64{}}
 	for _, p := range f.Pools() {
@@ -78,8 +80,8 @@ func (r *replicas) note(n *state.Node) {
 	r.nodes = append(r.nodes, n)
 }
 
-// LetConcentrate makes the evaluator allow steps that bring replicas together. It is for a step that another
-// evaluator has allowed: that one knew what else there was to save.
+// LetConcentrate makes the evaluator allow steps that bring replicas together. It is for a step
+// that another evaluator has allowed: that one knew what else there was to save.
 func (e *Evaluator) LetConcentrate() { e.apart = nil }
 
 // keepApart refuses the step if it brings more than half of a workload together.
@@ -103,8 +105,8 @@ func (e *Evaluator) keepApart(s *Step) state.Refusal {
 		s.Saved, owner.Kind, pod.Object.Namespace, owner.Name, place)}
 }
 
-// forgo counts what the step would save, and reports whether the budget allows to refuse it. Several steps
-// may delete a node, of which only one could be made.
+// forgo counts what the step would save, and reports whether the budget allows to refuse it.
+// Several steps may delete a node, of which only one could be made.
 func (a *apartness) forgo(s *Step) bool {
 	each, more := s.Saved/float64(len(s.Delete)), 0.0
 	for _, n := range s.Delete {
@@ -126,8 +128,9 @@ type arrival struct {
 	to       state.Destination
 }
 
-// concentrates returns a pod of a workload of which the step brings more than half to one node or spot pool,
-// and says which; nil if there is none. A workload of which so many were together before does not count.
+// concentrates returns a pod of a workload of which the step brings more than half to one node or
+// spot pool, and says which; nil if there is none. A workload of which so many were together before
+// does not count.
 func (a *apartness) concentrates(s *Step) (*state.Pod, string) {
 	arriving := map[arrival]int{}
 	leaving := map[*state.Node]bool{}
@@ -154,7 +157,8 @@ func (a *apartness) concentrates(s *Step) (*state.Pod, string) {
 			if r.onNode(uid, at.to.Node)+arriving[at] > r.most && r.mostOnNode(uid) <= r.most {
 				return pod, "to one node"
 			}
-			if pool, known := poolOf(s, at.to); known && r.inPool(uid, pool, leaving)+arrivingIn(arriving, s, uid, pool) > r.most &&
+			pool, known := poolOf(s, at.to)
+			if known && r.inPool(uid, pool, leaving)+arrivingIn(arriving, s, uid, pool) > r.most &&
 				r.mostInPool(uid) <= r.most {
 				return pod, fmt.Sprintf("to spot nodes of %s in %s", pool.instanceType, pool.zone)
 			}
@@ -189,8 +193,8 @@ func (r *replicas) mostOnNode(uid types.UID) int {
 // spotPool is an instance type in a zone.
 type spotPool struct{ instanceType, zone string }
 
-// poolOf is the spot pool of a destination: for a launch, that of its cheapest offering. It is false where
-// there is none, or nobody knows it.
+// poolOf is the spot pool of a destination: for a launch, that of its cheapest offering. It is
+// false where there is none, or nobody knows it.
 func poolOf(s *Step, to state.Destination) (spotPool, bool) {
 	if to.Node != nil {
 		return spotPoolOf(to.Node)

@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// exchangeLeast and exchangePerUnit bound the work of exchanges: the pairs of entries that are compared.
+	// exchangeLeast and exchangePerUnit bound the work of exchanges: the pairs of entries that are
+	// compared.
 	exchangeLeast, exchangePerUnit = 20_000, 6
 	// exchangeMost is how many units of one demand change their place for one of another.
 	exchangeMost = 6
 )
 
-// Exchange moves units between new nodes until no workload has more than half on one, as far as that
-// needs no other nodes. It reports whether it has moved any.
+// Exchange moves units between new nodes until no workload has more than half on one, as far as
+// that needs no other nodes. It reports whether it has moved any.
 func (d *Dispersal) Exchange() bool {
 	units := 0
 	for _, n := range d.nodes {
@@ -87,7 +88,8 @@ func (d *Dispersal) swapWithAny(from, to *node, at int) bool {
 	return false
 }
 
-// swap exchanges one unit of the entry for as many of the other as make room for it, or the reverse.
+// swap exchanges one unit of the entry for as many of the other as make room for it, or the
+// reverse.
 func (d *Dispersal) swap(from, to *node, at, other int) bool {
 	number, replaced := from.held[at].workload, to.held[other].workload
 	give, get := d.state.Demands[from.held[at].demand].Need, d.state.Demands[to.held[other].demand].Need

@@ -13,7 +13,8 @@ import (
 // spotPool is what EC2 has spot prices and interruptions for.
 type spotPool struct{ instanceType, zone string }
 
-// spotPoolOf is the spot pool that a node came from. It is false for other nodes, and while nobody knows.
+// spotPoolOf is the spot pool that a node came from. It is false for other nodes, and while nobody
+// knows.
 func spotPoolOf(n *plan.Node) (spotPool, bool) {
 	pool := spotPool{n.Label(corev1.LabelInstanceTypeStable), n.Label(corev1.LabelTopologyZone)}
 	return pool, n.Label(api.CapacityTypeLabelKey) == api.CapacityTypeSpot && pool.instanceType != "" && pool.zone != ""
@@ -73,8 +74,8 @@ func (d *Dispersal) poolOf(j int) spotPool {
 // price is what the list's cheapest offering costs an hour.
 func (d *Dispersal) price(l *list) float64 { return d.state.Offers.Offerings[l.offerings[0]].Price }
 
-// shared is how many replicas of each workload may come from one spot pool, if EC2 chooses so that most do.
-// listed are the lists of the new nodes, in their order.
+// shared is how many replicas of each workload may come from one spot pool, if EC2 chooses so that
+// most do. listed are the lists of the new nodes, in their order.
 func (d *Dispersal) shared(listed []*list) []int {
 	// Pools that are in the same lists have the same replicas, so that one of them stands for all.
 	number := map[*list]int{}

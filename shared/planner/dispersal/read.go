@@ -76,8 +76,8 @@ func Read(state *placement.State, percent map[string]float64) *Dispersal {
 	return d
 }
 
-// readWorkloads numbers the workloads of the placed pods, and counts their pods. It reports whether one
-// has enough.
+// readWorkloads numbers the workloads of the placed pods, and counts their pods. It reports whether
+// one has enough.
 func (d *Dispersal) readWorkloads() bool {
 	gangs := map[plan.GangRef]bool{}
 	for i := range d.state.Work.Snapshot.Gangs {
@@ -212,7 +212,8 @@ func (n *node) count(state *placement.State, number int) int {
 	return count
 }
 
-// isMovable reports whether nothing but the node itself decides whether it can hold units of the demand.
+// isMovable reports whether nothing but the node itself decides whether it can hold units of the
+// demand.
 func (d *Dispersal) isMovable(i int) bool {
 	if d.movable[i] == 0 {
 		d.movable[i] = -1

@@ -8,22 +8,24 @@ import (
 	"github.com/whittle-dev/whittle/shared/planner/resource"
 )
 
-// EC2 asks half the price for half the size. Two small nodes in place of a large one therefore cost little,
-// but for what each node takes for itself.
+// EC2 asks half the price for half the size. Two small nodes in place of a large one therefore cost
+// little, but for what each node takes for itself.
 
 const (
-	// splitMost bounds how many nodes are tried, and splitUnits how many units a node may have for that.
+	// splitMost bounds how many nodes are tried, and splitUnits how many units a node may have for
+	// that.
 	splitMost, splitUnits = 40, 1000
 )
 
-// splitSizes are the sizes of the nodes that are tried in place of one, as parts of what its units need. A
-// part is a little less than a half or a quarter, since the node was not full.
+// splitSizes are the sizes of the nodes that are tried in place of one, as parts of what its units
+// need. A part is a little less than a half or a quarter, since the node was not full.
 var splitSizes = [...][]float64{
 	{0.5}, {0.45}, {0.45, 0.45}, {0.35, 0.35}, {0.3, 0.3, 0.3}, {0.7}, {0.7, 0.22}, {0.9}, {0.8}, {0.22, 0.22, 0.45},
 }
 
-// Split replaces nodes that have too many replicas of a workload by two or three smaller ones, within a
-// budget in US dollars an hour. It returns what that adds to the price, and whether it split any.
+// Split replaces nodes that have too many replicas of a workload by two or three smaller ones,
+// within a budget in US dollars an hour. It returns what that adds to the price, and whether it
+// split any.
 func (d *Dispersal) Split(budget float64) (added float64, split bool) {
 	for _, n := range d.crowdedNodes() {
 		if parts, dearer := d.partsOf(n, budget-added); parts != nil {
@@ -70,8 +72,8 @@ func (d *Dispersal) over(n *node) int {
 	return over
 }
 
-// partsOf are the cheapest nodes that can have the node's units apart, within the budget, and what they cost
-// more than the node. They are nil if there are none.
+// partsOf are the cheapest nodes that can have the node's units apart, within the budget, and what
+// they cost more than the node. They are nil if there are none.
 func (d *Dispersal) partsOf(n *node, budget float64) (best []*node, dearer float64) {
 	units, over := d.unitsOf(n), d.over(n)
 	if units == nil {
@@ -107,8 +109,8 @@ type sized struct {
 	size float64
 }
 
-// unitsOf are the units of the node one by one, the largest first. They are nil if one may not move, or if
-// there are too many.
+// unitsOf are the units of the node one by one, the largest first. They are nil if one may not
+// move, or if there are too many.
 func (d *Dispersal) unitsOf(n *node) []sized {
 	total := make(resource.Vector, len(d.state.Work.Axes.Names))
 	count := 0
@@ -139,8 +141,9 @@ func (d *Dispersal) unitsOf(n *node) []sized {
 	return units
 }
 
-// bought divides the units among nodes that are large enough for the given parts of them, each of the
-// cheapest offering. A last node takes the units that are left over. It returns nil if one has no offering.
+// bought divides the units among nodes that are large enough for the given parts of them, each of
+// the cheapest offering. A last node takes the units that are left over. It returns nil if one has
+// no offering.
 func (d *Dispersal) bought(n *node, units []sized, sizes []float64, dealt bool) []*node {
 	ledger := d.plannedLedger()
 	var parts []*node
@@ -174,8 +177,8 @@ func (d *Dispersal) bought(n *node, units []sized, sizes []float64, dealt bool) 
 	return slices.Clone(parts)
 }
 
-// cheapestFor is the cheapest offering of the node's pool that holds so great a part of the units, and each
-// single one; none if there is none.
+// cheapestFor is the cheapest offering of the node's pool that holds so great a part of the units,
+// and each single one; none if there is none.
 func (d *Dispersal) cheapestFor(n *node, units []sized, size float64) int {
 	offers := d.state.Offers
 	set, need := offers.PoolTypeOf(n.Offering).Pool.Offerings.Clone(), make(resource.Vector, len(d.state.Work.Axes.Names))
@@ -199,8 +202,9 @@ func (d *Dispersal) cheapestFor(n *node, units []sized, size float64) int {
 	return set.First()
 }
 
-// fill puts each unit on the first node that has room for it, and no more than half of its workload then. It
-// returns the others. Dealt units begin with one node after the other, so that each gets the same mixture.
+// fill puts each unit on the first node that has room for it, and no more than half of its workload
+// then. It returns the others. Dealt units begin with one node after the other, so that each gets
+// the same mixture.
 func (d *Dispersal) fill(parts []*node, units []sized, dealt bool) (rest []sized) {
 next:
 	for at, u := range units {

@@ -11,9 +11,9 @@ import (
 	"github.com/whittle-dev/whittle/shared/scheduling"
 )
 
-// A spot claim lists many offerings, and EC2 chooses. Two claims with the same list may both come from the
-// same spot pool. Only claims that have no pool in common certainly do not, and zones divide a list with
-// all of its instance types.
+// A spot claim lists many offerings, and EC2 chooses. Two claims with the same list may both come
+// from the same spot pool. Only claims that have no pool in common certainly do not, and zones
+// divide a list with all of its instance types.
 
 // zonePasses is how often the zones of all nodes are looked at again.
 const zonePasses = 4
@@ -44,8 +44,8 @@ type option struct {
 	dearer float64
 }
 
-// KeepToZones keeps spot nodes to zones until no spot pool can have more than half of a workload, as far
-// as the budget in US dollars an hour pays for it. It reports whether it has kept any.
+// KeepToZones keeps spot nodes to zones until no spot pool can have more than half of a workload,
+// as far as the budget in US dollars an hour pays for it. It reports whether it has kept any.
 func (d *Dispersal) KeepToZones(budget float64) bool {
 	z := &zoning{lists: d.newLists(), ledger: d.plannedLedger(), known: map[*list][]option{}}
 	for _, n := range d.nodes {
@@ -77,8 +77,8 @@ func (z *zoning) crowded() []int {
 	return crowded
 }
 
-// readNodes reads the nodes with replicas of the workloads that could be kept to zones. It reports whether
-// there are two.
+// readNodes reads the nodes with replicas of the workloads that could be kept to zones. It reports
+// whether there are two.
 func (z *zoning) readNodes(crowded []int) bool {
 	wanted := make([]bool, len(z.all()))
 	for _, i := range crowded {
@@ -186,8 +186,8 @@ func (z *zoning) excess(n *node, zone string) int {
 	return excess
 }
 
-// choose chooses a zone for each node: the one with the least excess, then the cheapest. Each further pass
-// looks at each node again, since others have come to zones after it.
+// choose chooses a zone for each node: the one with the least excess, then the cheapest. Each
+// further pass looks at each node again, since others have come to zones after it.
 func (z *zoning) choose() {
 	for pass := range zonePasses {
 		changed := false
