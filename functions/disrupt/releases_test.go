@@ -68,7 +68,8 @@ func record(t *testing.T) release.Record {
 func boot(t *testing.T, claim *api.NodeClaim) {
 	t.Helper()
 	conditions := claim.Status.Conditions
-	api.SetCondition(&conditions, metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue}, time.Now())
+	launched := metav1.Condition{Type: api.ConditionTypeLaunched, Status: metav1.ConditionTrue}
+	api.SetCondition(&conditions, launched, time.Now())
 	server.Patch(t, api.NodeClaimsPath+"/"+claim.Name, map[string]any{"metadata": map[string]any{
 		"labels": map[string]string{corev1.LabelTopologyZone: "us-east-1a"}}})
 	server.Patch(t, api.NodeClaimsPath+"/"+claim.Name+"/status", map[string]any{"status": map[string]any{

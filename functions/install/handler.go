@@ -132,14 +132,10 @@ func (h *Handler) install(ctx context.Context, request cfn.RequestType) (map[str
 	if err := granted(ctx, client); err != nil {
 		return nil, err
 	}
-	if err := client.settled(ctx, func() error { return h.readCatalog(ctx) }); err != nil {
-		return nil, err
-	}
-	if err := client.settled(ctx, func() error { return h.shifts.Check(ctx) }); err != nil {
-		return nil, err
-	}
-	if err := client.settled(ctx, func() error { return h.alarms.Check(ctx) }); err != nil {
-		return nil, err
+	for _, check := range []func(context.Context) error{h.readCatalog, h.shifts.Check, h.alarms.Check} {
+		if err := client.settled(ctx, func() error { return check(ctx) }); err != nil {
+			return nil, err
+		}
 	}
 	slog.InfoContext(
 		ctx, "installed", "cluster", h.cluster, "definitions", applied, "kept", len(definitions)-applied, "rights",

@@ -38,7 +38,9 @@ func fresh(name, zone string, minutes time.Duration) disruption.Node {
 
 func alsoDrifted(n *disruption.Node) {
 	n.Claim.Status.Conditions = append(n.Claim.Status.Conditions, metav1.Condition{
-		Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(monday.Add(-time.Hour))})
+		Type: api.ConditionTypeDrifted, Status: metav1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(monday.Add(-time.Hour)),
+	})
 }
 
 func TestDriftGoesByTheStagesOfItsRelease(t *testing.T) {

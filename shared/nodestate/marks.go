@@ -167,13 +167,18 @@ func (w *Reader) markKept(made *Standing, claim *api.NodeClaim, node *corev1.Nod
 	if kept != "" {
 		made.add(Kept, kept)
 	}
-	if pool := w.pools[claim.Labels[api.NodePoolLabelKey]]; pool != nil && made.Has(Drifted) && pool.DriftWaits != "" {
-		made.add(AwaitsRelease, pool.DriftWaits)
+	if pool := w.pools[claim.Labels[api.NodePoolLabelKey]]; pool != nil {
+		made.heldByPool(pool, w.nodes[pool.Name], w.Now)
 	}
-	wanted := made.Has(Drifted) || made.Has(Empty) || made.Has(Unhealthy) || made.Has(Rebalance)
-	pool := w.pools[claim.Labels[api.NodePoolLabelKey]]
-	if wanted && pool != nil {
-		made.frozen(pool, w.nodes[pool.Name], w.Now)
+}
+
+// heldByPool marks a node that is wanted and waits for its pool's release, or for its budgets.
+func (s *Standing) heldByPool(pool *api.NodePool, nodes int, now time.Time) {
+	if s.Has(Drifted) && pool.DriftWaits != "" {
+		s.add(AwaitsRelease, pool.DriftWaits)
+	}
+	if s.Has(Drifted) || s.Has(Empty) || s.Has(Unhealthy) || s.Has(Rebalance) {
+		s.frozen(pool, nodes, now)
 	}
 }
 

@@ -40,8 +40,6 @@ type replicas struct {
 	nodes []*node
 	// running is how many run in each spot pool.
 	running map[spotPool]int
-	// crowded says that too many are on an existing node.
-	crowded bool
 }
 
 // node is a new node with its units.
