@@ -271,7 +271,7 @@ func TestAnnotationDefaults(t *testing.T) {
 }
 
 // TestEventReasonsAreListed finds the reasons of events in the code: texts that follow the type of an
-// event. Each must be in api.EventReasons.
+// event, and those that the functions normal and warning get. Each must be in api.EventReasons.
 func TestEventReasonsAreListed(t *testing.T) {
 	var listed []string
 	for _, e := range api.EventReasons() {
@@ -294,13 +294,14 @@ func TestEventReasonsAreListed(t *testing.T) {
 // reasonsIn returns the reasons of events that a call or a composite literal gives as texts.
 func reasonsIn(node ast.Node) []string {
 	var elements []ast.Expr
+	var reasons []string
 	switch node := node.(type) {
 	case *ast.CallExpr:
 		elements = node.Args
+		reasons = reasonOfCall(node)
 	case *ast.CompositeLit:
 		elements = node.Elts
 	}
-	var reasons []string
 	for i := 1; i < len(elements); i++ {
 		before, this := elements[i-1], elements[i]
 		if pair, ok := before.(*ast.KeyValueExpr); ok {
@@ -319,6 +320,23 @@ func reasonsIn(node ast.Node) []string {
 		}
 	}
 	return reasons
+}
+
+// reasonOfCall is the reason that a call of normal or warning gives as a text.
+func reasonOfCall(call *ast.CallExpr) []string {
+	name, isIdent := call.Fun.(*ast.Ident)
+	if !isIdent || name.Name != "warning" && name.Name != "normal" || len(call.Args) != 3 {
+		return nil
+	}
+	text, isText := call.Args[1].(*ast.BasicLit)
+	if !isText {
+		return nil
+	}
+	reason, err := strconv.Unquote(text.Value)
+	if err != nil {
+		return nil
+	}
+	return []string{reason}
 }
 
 // constants returns the constants of a folder's package that have a text as their value. The value of

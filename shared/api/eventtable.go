@@ -93,6 +93,14 @@ func provisionEvents() []EventReason {
 			"A person or a CloudWatch alarm froze the pool or the cluster. The message says who or which, and how long.",
 		},
 		{
+			"CapacityQuotaNotCounted", []string{CapacityQuotaKind}, by,
+			"The quota bounds nothing, or not what it seems to. The message names the field.",
+		},
+		{
+			"DaemonSetNotCounted", []string{"DaemonSet"}, by,
+			"Plans keep no room on new nodes for the DaemonSet's pods. The message says why.",
+		},
+		{
 			EventReasonThawed, []string{NodePoolKind}, by,
 			"A freeze has ended: by its time, by a person, or with its alarm.",
 		},

@@ -142,6 +142,7 @@ func stepsOfEnd() []StepEntry {
 			Reasons: []string{
 				api.EventReasonInternalError, api.EventReasonInvalidPriceAnnotation, api.EventReasonInvalidClusterOrder,
 				api.EventReasonInvalidHoursAnnotation,
+				"CapacityQuotaNotCounted", "DaemonSetNotCounted",
 				"UnregisteredTaintMissing", "FailedConsistencyCheck",
 				"FailedTermination", "PodsRefused", "InstanceTagsMissing", "WaitingOnNodeClaimTermination",
 			},
